@@ -1,0 +1,76 @@
+"""The facts of one round: what happened, what it cost and how good the model was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+PHASES = ("train", "validate", "score", "select", "signal")
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """How good a model is on one split; `nll_scaled` and `ece_scaled` are after temperature scaling."""
+
+    n: int
+    right: int
+    accuracy: float
+    f1: float
+    nll: float
+    ece: float
+    brier: float
+    nll_scaled: float
+    ece_scaled: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What training took, counted: true on any machine."""
+
+    steps: int = 0
+    examples: int = 0
+    tokens: int = 0
+    epochs: int = 0
+
+
+@dataclass(frozen=True)
+class Round:
+    """One turn of the loop. A function of (task, backbone, protocol, seed, word), `seconds` apart.
+
+    `labels` counts what the model could learn from, `kept_epoch` the epoch whose weights were kept, `changes` the
+    change of each watched signal since the round before (None in the first), `acquired` the ids
+    chosen for labelling next.
+    """
+
+    round: int
+    update: str
+    word: str
+    labels: int
+    cost: Cost
+    kept_epoch: int
+    temperature: float | None
+    validation: Metrics | None
+    test: Metrics | None
+    changes: Mapping[str, float | None]
+    acquired: tuple[str, ...]
+    scores: tuple[float, ...]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def training_time(self) -> float:
+        """What the paper calls training time: training with its per-epoch validation."""
+        return self.seconds.get("train", 0.0) + self.seconds.get("validate", 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Round:
+        known = dict(data)
+        known["cost"] = Cost(**known["cost"])
+        for split in ("validation", "test"):
+            known[split] = None if known[split] is None else Metrics(**known[split])
+        known["acquired"] = tuple(known["acquired"])
+        known["scores"] = tuple(known["scores"])
+        return cls(**known)

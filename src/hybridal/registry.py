@@ -1,0 +1,94 @@
+"""Finds components by name: our own by their file, other packages' by entry point.
+
+A spec is `name` or `name:argument:argument`; the arguments are the constructor's, in order.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
+
+from hybridal.errors import UserError
+
+Role = TypeVar("Role")
+
+
+class Registry(Generic[Role]):
+    """The components of one role, e.g. every signal.
+
+    A file `weight_distance.py` in the role's package holds the component `weight-distance`: the class whose
+    `name` says so. Files that start with an underscore are not components. Another package adds its own
+    through the entry point group `hybridal.<role>`.
+
+    >>> Registry("signals").make("accuracy").name
+    'accuracy'
+    """
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self.package = f"hybridal.{role}"
+
+    def names(self) -> list[str]:
+        return sorted({*self._own(), *self._foreign()})
+
+    def find(self, name: str) -> Callable[..., Role]:
+        """The class that is registered under this name."""
+        name = name.strip().lower().replace("_", "-")
+        if name in self._own():
+            module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
+            return _class_named(module, name)
+        if name in self._foreign():
+            (point,) = entry_points(group=self.package, name=name)
+            component: Callable[..., Role] = point.load()
+            return component
+        raise UserError(f"There is no {self.role} component named '{name}'{self._hint(name)}.")
+
+    def make(self, spec: str) -> Role:
+        """Builds the component that a spec describes."""
+        name, *arguments = spec.split(":")
+        component = self.find(name)
+        try:
+            return component(*(_value(text) for text in arguments))
+        except (TypeError, ValueError) as error:
+            raise UserError(f"'{spec}' is not a valid spec for the {self.role} component '{name}': {error}.") from error
+
+    def _hint(self, name: str) -> str:
+        close = difflib.get_close_matches(name, self.names(), n=1)
+        return f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(self.names())}"
+
+    def _own(self) -> frozenset[str]:
+        return _modules(self.package)
+
+    def _foreign(self) -> frozenset[str]:
+        return frozenset(point.name for point in entry_points(group=self.package))
+
+
+@cache
+def _modules(package: str) -> frozenset[str]:
+    path = importlib.import_module(package).__path__
+    return frozenset(m.name.replace("_", "-") for m in pkgutil.iter_modules(path) if not m.name.startswith("_"))
+
+
+def _class_named(module: Any, name: str) -> Any:
+    found = [
+        item
+        for item in vars(module).values()
+        if isinstance(item, type) and item.__module__ == module.__name__ and getattr(item, "name", None) == name
+    ]
+    if len(found) != 1:
+        raise LookupError(f"{module.__name__} must hold exactly one class with name = {name!r}")
+    return found[0]
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

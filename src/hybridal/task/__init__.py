@@ -1,0 +1,5 @@
+"""Where texts come from."""
+
+from hybridal.task.task import UNKNOWN, Split, Task
+
+__all__ = ["UNKNOWN", "Split", "Task"]
