@@ -1,0 +1,142 @@
+"""Reads a file of texts, and says clearly what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybridal.errors import UserError
+from hybridal.task.delimited import read_csv, read_tsv
+from hybridal.task.jsonl import read_jsonl
+from hybridal.task.parquet import read_parquet
+from hybridal.task.table import Table
+
+READERS: Mapping[str, Callable[[Path, Sequence[str]], Table]] = {
+    ".csv": read_csv,
+    ".tsv": read_tsv,
+    ".jsonl": read_jsonl,
+    ".parquet": read_parquet,
+}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The texts of one file; a label is None where the file has none. `numbered`: the ids are row numbers."""
+
+    ids: Sequence[str]
+    texts: Sequence[str]
+    labels: Sequence[str | None]
+    table: Table
+    numbered: bool
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read_rows(path: str | Path, text: str, label: str | None = None, id: str | None = None) -> Rows:
+    """The rows of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns.
+
+    Without an id column, a row's id is its number among the rows, from 1.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("text,kind\\nHello,ham\\nNA,\\n")
+    >>> rows = read_rows(path, "text", label="kind")
+    >>> rows.ids, rows.texts, rows.labels
+    (['1', '2'], ['Hello', 'NA'], ['ham', None])
+    """
+    wanted = [name for name in (text, label, id) if name is not None]
+    table = _table(Path(path), list(dict.fromkeys(wanted)))
+    texts = [_text(table, text, row, value) for row, value in enumerate(table.columns[text])]
+    labels: list[str | None] = [None] * len(texts)
+    if label is not None:
+        labels = [_label(table, label, row, value) for row, value in enumerate(table.columns[label])]
+    ids = [str(number) for number in range(1, len(texts) + 1)]
+    if id is not None:
+        ids = [_id(table, id, row, value) for row, value in enumerate(table.columns[id])]
+        _check_unique(table, id, ids)
+    for column, strings in ((text, texts), (label, labels), (id, ids)):
+        _check_whole_characters(table, column, strings)
+    return Rows(ids, texts, labels, table, numbered=id is None)
+
+
+def _table(path: Path, wanted: Sequence[str]) -> Table:
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise UserError(f"{path}: the extension '{path.suffix}' is not known; use one of {', '.join(READERS)}.")
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file; check the path.")
+    try:
+        table = reader(path, wanted)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
+    if not table.places:
+        raise UserError(f"{path}: the file has no rows; give one with a text per row.")
+    return table
+
+
+def _text(table: Table, column: str, row: int, value: Any) -> str:
+    if value is not None and not isinstance(value, str):
+        raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a text; write it as a string.")
+    if value is None or not value.strip():
+        raise UserError(f"{table.at(row)}, column '{column}': the text is empty; fill it in or remove the row.")
+    return value
+
+
+def _label(table: Table, column: str, row: int, value: Any) -> str | None:
+    return _name(table, column, row, value).strip() or None
+
+
+def _id(table: Table, column: str, row: int, value: Any) -> str:
+    name = _name(table, column, row, value)
+    if not name:
+        raise UserError(f"{table.at(row)}, column '{column}': the id is empty; give every row one.")
+    return name
+
+
+def _name(table: Table, column: str, row: int, value: Any) -> str:
+    """A label or an id as a string, empty if missing: the number 3, also when stored as 3.0, is '3'."""
+    if isinstance(value, str):
+        return value
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list | dict | bytes):
+        raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a name; write a string or a number.")
+    return str(value)
+
+
+def _check_unique(table: Table, column: str, ids: Sequence[str]) -> None:
+    if len(set(ids)) == len(ids):
+        return
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if name in first:
+            raise UserError(
+                f"{table.at(row)}, column '{column}': the id '{name:.40}' is also that of {table.unit} "
+                f"{table.places[first[name]]}; make ids unique."
+            )
+        first[name] = row
+
+
+def _check_whole_characters(table: Table, column: str | None, strings: Sequence[str | None]) -> None:
+    """Half a character (a lone surrogate, which JSON can spell) can be neither tokenised nor written anywhere."""
+    try:
+        "".join(filter(None, strings)).encode()
+    except UnicodeEncodeError:
+        # Two halves in neighbouring rows do not join up in UTF-8, so some row is at fault by itself.
+        for row, string in enumerate(strings):
+            try:
+                (string or "").encode()
+            except UnicodeEncodeError as error:
+                code = ord(error.object[error.start])
+                raise UserError(
+                    f"{table.at(row)}, column '{column}': U+{code:04X} is half a character (a lone surrogate); "
+                    "mend the text or remove the row."
+                ) from error
