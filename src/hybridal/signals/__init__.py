@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hybridal.outputs import Ints, Outputs
 from hybridal.registry import Registry
+from hybridal.signals._checked import measured_change
 
 if TYPE_CHECKING:
     import torch
@@ -58,4 +59,4 @@ class Signal(Protocol):
 
 SIGNALS: Registry[Signal] = Registry("signals")
 
-__all__ = ["SIGNALS", "ModelView", "Signal", "Snapshot"]
+__all__ = ["SIGNALS", "ModelView", "Signal", "Snapshot", "measured_change"]

@@ -1,0 +1,49 @@
+"""Order among candidates that depends on their ids and scores alone, never on where they stand."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.acquisition import Selection
+from hybridal.errors import UserError
+from hybridal.outputs import Floats
+
+
+def top(ids: Sequence[str], scores: Floats, n: int) -> Selection:
+    """The n highest scores, best first; equal scores go by id. Only what is chosen gets sorted.
+
+    >>> top(["d", "c", "b", "a"], np.array([0.5, 0.9, 0.5, 0.5]), 2)
+    Selection(ids=('c', 'a'), scores=(0.9, 0.5))
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(scores).all():
+        where = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise UserError(f"The score of candidate '{ids[where]}' is not a finite number; training has diverged.")
+    n = min(n, len(ids))
+    if n <= 0:
+        return Selection((), ())
+    cut = np.partition(scores, len(ids) - n)[len(ids) - n]  # the lowest score that is still chosen
+    above = np.flatnonzero(scores > cut).tolist()
+    level = heapq.nsmallest(n - len(above), np.flatnonzero(scores == cut).tolist(), key=ids.__getitem__)
+    return chosen(ids, sorted([*above, *level], key=lambda i: (-scores[i], ids[i])), scores)
+
+
+def chosen(ids: Sequence[str], positions: Sequence[int], scores: Floats) -> Selection:
+    """The candidates at these positions with their scores, as a selection."""
+    return Selection(tuple(str(ids[i]) for i in positions), tuple(float(scores[i]) for i in positions))
+
+
+def canonical(ids: Sequence[str]) -> NDArray[np.intp]:
+    """The positions of the candidates in the order of their ids.
+
+    What draws at random or compares candidates walks them in this order, so that shuffled
+    candidates give the same choice.
+
+    >>> canonical(["b", "c", "a"]).tolist()
+    [2, 0, 1]
+    """
+    return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)

@@ -1,0 +1,85 @@
+"""Candidates whose gradients are large and unlike each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition._chunks import chunks
+from hybridal.acquisition._distance import finite, settled
+from hybridal.acquisition._ranking import canonical
+from hybridal.acquisition._seeding import plus_plus
+from hybridal.outputs import Floats
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """The gradients of the last layer: outer products of an error (C) and an embedding (E), never multiplied out.
+
+    Inner products factor, <a⊗h, b⊗g> = <a, b><h, g>, so N·(C+E) numbers stand for N·C·E. The rows are
+    walked in `order`; a place is a position in it.
+    """
+
+    errors: NDArray[np.float64]
+    embeddings: Floats
+    order: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, probabilities: Floats, embeddings: Floats, order: NDArray[np.intp]) -> Gradients:
+        """As if the likeliest class of each candidate were its label."""
+        errors: NDArray[np.float64] = probabilities.astype(np.float64)
+        errors[np.arange(len(errors)), errors.argmax(axis=1)] -= 1.0
+        return cls(errors, embeddings, order)
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        found = np.empty(len(self.order))
+        for some in self._chunks():
+            errors, embeddings = self._rows(self.order[some])
+            found[some] = np.einsum("ij,ij->i", errors, errors) * np.einsum("ij,ij->i", embeddings, embeddings)
+        return found
+
+    def squared_distances_to(self, place: int, norms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of all gradients to the one at this place of the order."""
+        (error,), (embedding,) = self._rows(self.order[place : place + 1])
+        inner = np.empty(len(self.order))
+        for some in self._chunks():
+            errors, embeddings = self._rows(self.order[some])
+            inner[some] = (errors @ error) * (embeddings @ embedding)
+        sums = norms + norms[place]
+        return settled(sums - 2.0 * inner, sums)
+
+    def _chunks(self) -> list[slice]:
+        return list(chunks(len(self.order), self.errors.shape[1] + self.embeddings.shape[1]))
+
+    def _rows(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.errors[rows], self.embeddings[rows].astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Badge:
+    """k-means++ seeding over the gradients that the last layer would get from its own answers (BADGE).
+
+    The score is the squared distance to the nearest gradient chosen before, of the first its squared norm.
+
+    >>> from hybridal.conformance import FakeCandidates
+    >>> twins_and_one = FakeCandidates(["a", "b", "c"], [[0.5, 0.5]] * 3, [[2.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
+    >>> Badge().select(twins_and_one, 2, np.random.default_rng(0))
+    Selection(ids=('c', 'a'), scores=(2.0, 4.0))
+    """
+
+    name: ClassVar[str] = "badge"
+
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+        ids = candidates.ids
+        if not len(ids) or n <= 0:
+            return Selection((), ())
+        order = canonical(ids)
+        gradients = Gradients.of(finite(candidates.probabilities()), finite(candidates.embeddings()), order)
+        norms = gradients.squared_norms()
+        places, distances = plus_plus(len(ids), n, lambda place: gradients.squared_distances_to(place, norms), rng)
+        distances[0] = float(norms[places[0]])
+        return Selection(tuple(str(ids[order[place]]) for place in places), tuple(distances))

@@ -1,0 +1,49 @@
+"""The candidates that the model's dropout masks disagree about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition._distance import settled
+from hybridal.acquisition._ranking import top
+from hybridal.acquisition.entropy import entropies
+from hybridal.outputs import Floats
+
+
+def disagreement(sampled: Floats) -> NDArray[np.float64]:
+    """The mutual information, in nats, of label and mask: the entropy of the mean less the mean of entropies.
+
+    >>> sure_but_split, unsure = [[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]
+    >>> disagreement(np.stack([sure_but_split, unsure], axis=1)).round(4).tolist()
+    [0.6931, 0.0]
+    """
+    own = np.mean([entropies(one) for one in sampled], axis=0)
+    return settled(entropies(sampled.mean(axis=0, dtype=np.float64)) - own, np.ones(len(own)))
+
+
+@dataclass(frozen=True)
+class Bald:
+    """Takes the highest mutual information over some passes with dropout on, `bald:10` for ten.
+
+    >>> from hybridal.conformance import FakeCandidates
+    >>> split, agreed = [[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.5, 0.5]]
+    >>> two = FakeCandidates(["a", "b"], split, sampled=[split, agreed])
+    >>> Bald(passes=2).select(two, 1, np.random.default_rng(0)).ids
+    ('a',)
+    """
+
+    name: ClassVar[str] = "bald"
+
+    passes: int = 10
+
+    def __post_init__(self) -> None:
+        if self.passes < 2:
+            raise ValueError(f"it needs at least 2 passes to disagree, not {self.passes}")
+
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:  # noqa: ARG002
+        return top(candidates.ids, disagreement(candidates.sampled_probabilities(self.passes)), n)

@@ -1,0 +1,27 @@
+"""The candidates whose likeliest class is least likely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition._ranking import top
+
+
+@dataclass(frozen=True)
+class LeastConfidence:
+    """Takes the lowest top probabilities; the score is what is missing to 1.
+
+    >>> from hybridal.conformance import FakeCandidates
+    >>> three = FakeCandidates(["a", "b", "c"], [[0.5, 0.5, 0.0], [0.375, 0.3125, 0.3125], [0.75, 0.25, 0.0]])
+    >>> LeastConfidence().select(three, 2, np.random.default_rng(0))
+    Selection(ids=('b', 'a'), scores=(0.625, 0.5))
+    """
+
+    name: ClassVar[str] = "least-confidence"
+
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:  # noqa: ARG002
+        return top(candidates.ids, 1.0 - candidates.probabilities().max(axis=1).astype(np.float64), n)

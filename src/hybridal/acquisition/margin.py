@@ -1,0 +1,43 @@
+"""The candidates whose two likeliest classes are nearest to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition._chunks import chunks
+from hybridal.acquisition._ranking import top
+from hybridal.outputs import Floats
+
+
+def margins(probabilities: Floats) -> NDArray[np.float64]:
+    """How far the likeliest class of each row lies above the second.
+
+    >>> margins(np.array([[0.25, 0.5, 0.25], [0.0, 1.0, 0.0]])).tolist()
+    [0.25, 1.0]
+    """
+    found = np.empty(len(probabilities))
+    for some in chunks(len(probabilities), probabilities.shape[1]):
+        two = np.partition(probabilities[some].astype(np.float64), -2, axis=1)[:, -2:]
+        found[some] = two[:, 1] - two[:, 0]
+    return found
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Takes the smallest margins; the score is minus the margin.
+
+    >>> from hybridal.conformance import FakeCandidates
+    >>> three = FakeCandidates(["a", "b", "c"], [[0.5, 0.5, 0.0], [0.375, 0.3125, 0.3125], [0.75, 0.25, 0.0]])
+    >>> Margin().select(three, 2, np.random.default_rng(0))
+    Selection(ids=('a', 'b'), scores=(0.0, -0.0625))
+    """
+
+    name: ClassVar[str] = "margin"
+
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:  # noqa: ARG002
+        return top(candidates.ids, 0.0 - margins(candidates.probabilities()), n)

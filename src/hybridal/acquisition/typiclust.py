@@ -1,0 +1,91 @@
+"""Typical candidates from the regions that nobody has labelled yet."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.acquisition import Candidates, Selection
+from hybridal.acquisition._chunks import chunks
+from hybridal.acquisition._distance import finite, squared_distances
+from hybridal.acquisition._kmeans import clusters
+from hybridal.acquisition._ranking import canonical
+from hybridal.outputs import Floats
+
+LARGEST = 4096  # members of one cluster that are compared with each other; of more, a sample
+
+
+def typicality(points: Floats, neighbours: int) -> NDArray[np.float64]:
+    """1 / (1 + the mean distance to the nearest others): near 1 where it is dense; 0 for a point without others.
+
+    >>> typicality(np.array([[0.0], [1.0], [4.0]]), neighbours=1).tolist()
+    [0.5, 0.5, 0.25]
+    """
+    k = min(neighbours, len(points) - 1)
+    if k < 1:
+        return np.zeros(len(points))
+    found = np.empty(len(points))
+    for some in chunks(len(points), max(points.shape)):
+        distances = squared_distances(points[some], points)
+        distances[np.arange(len(distances)), np.arange(some.start, some.stop)] = np.inf
+        found[some] = np.sqrt(np.partition(distances, k - 1, axis=1)[:, :k]).mean(axis=1)
+    return 1.0 / (1.0 + found)
+
+
+@dataclass(frozen=True)
+class TypiClust:
+    """Clusters labelled texts and candidates, and takes the most typical of the largest uncovered clusters.
+
+    There are as many clusters as texts will be labelled, at most `most`; one is covered when a labelled or chosen text
+    lies in it. When none is uncovered, the least covered are next. The score is the typicality.
+
+    >>> from hybridal.conformance import FakeCandidates
+    >>> line = [[0.0], [0.5], [20.0], [21.0], [22.0], [40.0]]
+    >>> groups = FakeCandidates(list("abcdef"), [[0.5, 0.5]] * 6, line, labelled_embeddings=[[0.25], [40.0]])
+    >>> TypiClust().select(groups, 1, np.random.default_rng(0))
+    Selection(ids=('d',), scores=(0.5,))
+    """
+
+    name: ClassVar[str] = "typiclust"
+
+    most: int = 500
+    neighbours: int = 20
+
+    def __post_init__(self) -> None:
+        if self.most < 1 or self.neighbours < 1:
+            raise ValueError(f"it needs at least 1 cluster and 1 neighbour, not {self.most} and {self.neighbours}")
+
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+        ids = candidates.ids
+        if not len(ids) or n <= 0:
+            return Selection((), ())
+        order = canonical(ids)
+        points, known = finite(candidates.embeddings())[order], finite(candidates.labelled_embeddings())
+        k = min(len(known) + n, self.most, len(known) + len(ids))
+        labels = clusters(np.concatenate([known, points]) if len(known) else points, k, rng)
+        covered = np.bincount(labels[: len(known)], minlength=k)
+        own = labels[len(known) :]
+        groups = np.split(np.argsort(own, kind="stable"), np.cumsum(np.bincount(own, minlength=k))[:-1])
+        heap = [(int(covered[c]), -len(group), c) for c, group in enumerate(groups) if len(group)]
+        heapq.heapify(heap)
+        queues: dict[int, list[tuple[float, int]]] = {}
+        picked: list[tuple[float, int]] = []
+        while heap and len(picked) < n:
+            times, size, cluster = heapq.heappop(heap)
+            if cluster not in queues:
+                queues[cluster] = self._queue(points, groups[cluster], rng)
+            picked.append(queues[cluster].pop())
+            if queues[cluster]:
+                heapq.heappush(heap, (times + 1, size, cluster))
+        return Selection(tuple(str(ids[order[-place]]) for _, place in picked), tuple(score for score, _ in picked))
+
+    def _queue(self, points: Floats, group: NDArray[np.intp], rng: np.random.Generator) -> list[tuple[float, int]]:
+        """The members of a cluster as (typicality, minus place), the most typical and of these the first id last."""
+        compared = np.sort(rng.choice(len(group), LARGEST, replace=False)) if len(group) > LARGEST else slice(None)
+        scores = np.zeros(len(group))
+        scores[compared] = typicality(points[group[compared]], self.neighbours)
+        return sorted(zip(scores.tolist(), (-group).tolist(), strict=True))

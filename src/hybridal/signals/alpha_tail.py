@@ -1,0 +1,75 @@
+"""How much the shape of the weights' spectra changed: the power law in their tail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hybridal.outputs import Floats
+from hybridal.signals import ModelView, Snapshot
+from hybridal.signals._spectrum import spectra
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A power law p(x) ~ x^-exponent fitted to what lies from `start` up, and its Kolmogorov-Smirnov distance."""
+
+    exponent: float
+    start: float
+    distance: float
+
+
+def fit_tail(eigenvalues: Floats) -> Tail:
+    """The power law of a spectrum's tail as Clauset, Shalizi and Newman fit it.
+
+    Each value in turn is tried as the tail's start; the exponent is then the likeliest one, and the
+    start whose tail is nearest to its power law is kept.
+
+    >>> tail = fit_tail((1 - np.arange(1000) / 1000) ** -0.5)  # the quantiles of x^-3 from 1 up
+    >>> round(tail.exponent, 1), tail.start, tail.distance < 0.01
+    (3.0, 1.0, True)
+    """
+    logs = np.sort(np.log(eigenvalues.astype(np.float64)))
+    above = np.cumsum(logs[::-1])[::-1]
+    best = Tail(float("nan"), float("nan"), float("inf"))
+    for i in range(logs.size - 1):
+        n = logs.size - i
+        excess = float(above[i] - n * logs[i])
+        if excess <= 0:  # equal values only: no spread to fit
+            continue
+        exponent = 1 + n / excess
+        fitted = -np.expm1((1 - exponent) * (logs[i:] - logs[i]))
+        distance = float(np.abs(fitted - np.arange(n) / n).max())
+        if distance < best.distance:
+            best = Tail(exponent, float(np.exp(logs[i])), distance)
+    return best
+
+
+@dataclass(frozen=True)
+class AlphaTail:
+    """The absolute change of the mean tail exponent of the linear layers' eigenvalue spectra.
+
+    This is the spectral α of the paper's text: the eigenvalues are those of each layer's Gram matrix, the fit is
+    WeightWatcher's. The snapshot keeps each fit's Kolmogorov-Smirnov distance beside its exponent.
+
+    >>> before = {"exponents": np.array([3.0, 4.0]), "distances": np.array([0.02, 0.03])}
+    >>> AlphaTail().change(before, {"exponents": np.array([3.5, 4.0]), "distances": np.array([0.02, 0.03])})
+    0.25
+    """
+
+    name: ClassVar[str] = "alpha-tail"
+    epsilon: ClassVar[float] = 1e-2
+    patience: ClassVar[int] = 3
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        tails = [fit_tail(values**2) for values in spectra(model.matrices(), self.name)]
+        return {
+            "exponents": np.array([tail.exponent for tail in tails]),
+            "distances": np.array([tail.distance for tail in tails]),
+        }
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        return abs(float(now["exponents"].mean()) - float(before["exponents"].mean()))

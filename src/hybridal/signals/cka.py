@@ -1,0 +1,56 @@
+"""How much the features of validation turned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hybridal.errors import UserError
+from hybridal.outputs import Floats
+from hybridal.signals import ModelView, Snapshot
+from hybridal.signals._features import hidden_states
+
+
+def linear_cka(x: Floats, y: Floats) -> float:
+    """Linear centred kernel alignment of two sets of features of the same texts, from 0 to 1.
+
+    Written with the products of features, (H, H), rather than of texts, (N, N). A rotation or a
+    common scale of the features leaves it as it is; features without any spread give NaN.
+
+    >>> x = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0]])
+    >>> round(linear_cka(x, 3 * x[:, ::-1]), 12)
+    1.0
+    """
+    x, y = (features.astype(np.float64) - features.mean(axis=0, dtype=np.float64) for features in (x, y))
+    own = np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)
+    return float(np.linalg.norm(y.T @ x) ** 2 / own) if own > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class Cka:
+    """1 - linear CKA between the position-0 features of validation in two rounds.
+
+    >>> x = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> round(Cka().change({"hidden": x}, {"hidden": x[:, :1]}), 6)  # 1 - 1 / sqrt(2)
+    0.292893
+    """
+
+    name: ClassVar[str] = "cka"
+    epsilon: ClassVar[float] = 0.5 * 0.0780247  # half the published normaliser, as in the signal ablation
+    patience: ClassVar[int] = 3
+    needs_features: ClassVar[bool] = True
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        return {"hidden": np.array(hidden_states(model.validation, self.name))}
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        if len(before["hidden"]) != len(now["hidden"]):
+            raise UserError("The signal 'cka' needs the same validation texts in both rounds; start the run anew.")
+        # Rounding can put CKA a hair above 1.
+        return _at_least_zero(1.0 - linear_cka(before["hidden"], now["hidden"]))
+
+
+def _at_least_zero(value: float) -> float:
+    return 0.0 if value < 0 else value  # unlike max(), keeps NaN

@@ -1,0 +1,32 @@
+"""How much validation F1 changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hybridal.metrics import macro_f1
+from hybridal.signals import ModelView, Snapshot
+
+
+@dataclass(frozen=True)
+class F1:
+    """The absolute change of macro F1 on validation.
+
+    >>> F1().change({"f1": np.array(0.75)}, {"f1": np.array(0.5)})
+    0.25
+    """
+
+    name: ClassVar[str] = "f1"
+    epsilon: ClassVar[float] = 0.5 * 0.0245349  # half the published normaliser, as in the signal ablation
+    patience: ClassVar[int] = 3
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        logits = model.validation.logits
+        return {"f1": np.array(macro_f1(model.validation_labels, logits.argmax(axis=1), logits.shape[1]))}
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        return abs(float(now["f1"]) - float(before["f1"]))

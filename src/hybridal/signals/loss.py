@@ -1,0 +1,31 @@
+"""How much validation loss changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hybridal.calibration import nll
+from hybridal.signals import ModelView, Snapshot
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The absolute change of the cross-entropy on validation, as the mean over examples.
+
+    >>> Loss().change({"loss": np.array(0.75)}, {"loss": np.array(1.0)})
+    0.25
+    """
+
+    name: ClassVar[str] = "loss"
+    epsilon: ClassVar[float] = 0.5 * 0.0159719  # half the published normaliser, as in the signal ablation
+    patience: ClassVar[int] = 3
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        return {"loss": np.array(nll(model.validation.logits, model.validation_labels))}
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        return abs(float(now["loss"]) - float(before["loss"]))

@@ -1,0 +1,67 @@
+"""How far the weights moved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.errors import UserError
+from hybridal.signals import ModelView, Snapshot
+
+if TYPE_CHECKING:
+    import torch
+
+BLOCK = 2**20
+
+
+@dataclass(frozen=True)
+class WeightDistance:
+    """The L2 distance of all trainable parameters between two rounds, θ_t and θ_{t-1}.
+
+    Its snapshot is as large as the model.
+
+    >>> before = {"weight": np.array([1.0, 2.0]), "bias": np.array(0.0)}
+    >>> WeightDistance().change(before, {"weight": np.array([1.0, 5.0]), "bias": np.array(4.0)})
+    5.0
+    """
+
+    name: ClassVar[str] = "weight-distance"
+    epsilon: ClassVar[float] = 0.5 * 1.5503607  # half the published normaliser, as in the signal ablation
+    patience: ClassVar[int] = 3
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        return {name: _copy(parameter) for name, parameter in model.weights().items()}
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        shapes = [{name: array.shape for name, array in snapshot.items()} for snapshot in (before, now)]
+        if shapes[0] != shapes[1]:
+            raise UserError("The signal 'weight-distance' needs the same parameters in both rounds; watch another.")
+        return math.sqrt(sum(squared_distance(before[name], now[name]) for name in now))
+
+
+def squared_distance(one: NDArray[Any], other: NDArray[Any]) -> float:
+    """The squared L2 distance of two arrays, summed in double precision, block by block to spare memory.
+
+    >>> squared_distance(np.array([1.0, 2.0]), np.array([4.0, 6.0]))
+    25.0
+    """
+    one, other = one.ravel(), other.ravel()
+    total = 0.0
+    for start in range(0, one.size, BLOCK):
+        moved = np.subtract(one[start : start + BLOCK], other[start : start + BLOCK], dtype=np.float64)
+        total += float(moved @ moved)
+    return total
+
+
+def _copy(parameter: torch.Tensor) -> NDArray[Any]:
+    """The parameter's values in memory of their own; numpy knows no bfloat16, and single precision holds it."""
+    import torch
+
+    kept = torch.float64 if parameter.dtype == torch.float64 else torch.float32
+    copied: NDArray[Any] = parameter.detach().to("cpu", kept, copy=True).numpy()
+    return copied
