@@ -41,7 +41,8 @@ class Registry(Generic[Role]):
         name = name.strip().lower().replace("_", "-")
         if name in self._own():
             module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
-            return _class_named(module, name)
+            own: Callable[..., Role] = _class_named(module, name)
+            return own
         if name in self._foreign():
             (point,) = entry_points(group=self.package, name=name)
             component: Callable[..., Role] = point.load()

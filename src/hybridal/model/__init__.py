@@ -1,0 +1,1 @@
+"""The classifier and how it is trained and asked."""

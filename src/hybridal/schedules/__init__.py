@@ -1,0 +1,58 @@
+"""Schedules: which update comes next, decided from the history so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+from hybridal.facts import Round
+from hybridal.registry import Registry
+from hybridal.signals import Signal
+from hybridal.updates import UPDATES, Update
+
+
+class Schedule(Protocol):
+    """Decides. `watches` are the signals whose changes it must find in the history."""
+
+    name: ClassVar[str]
+
+    @property
+    def spec(self) -> str:
+        """The text from which `make_schedule` makes this schedule again."""
+
+    @property
+    def watches(self) -> tuple[Signal, ...]: ...
+
+    def decide(self, history: Sequence[Round]) -> Update:
+        """The update of round `len(history) + 1`; the same history always gives the same answer."""
+
+
+SCHEDULES: Registry[Schedule] = Registry("schedules")
+
+
+def schedule_names() -> list[str]:
+    """Everything that `make_schedule` understands: schedules, and each update as its own constant schedule."""
+    return sorted({*SCHEDULES.names(), *UPDATES.names()} - {"constant"})
+
+
+def make_schedule(spec: str, epsilon: float | None = None, patience: int | None = None) -> Schedule:
+    """The schedule that a spec describes; ε and k may be given beside it.
+
+    >>> make_schedule("anchor:0.6").spec, make_schedule("hybrid:accuracy", patience=3).spec
+    ('anchor:0.6', 'hybrid:accuracy:0.005:3')
+    """
+    from hybridal.errors import UserError
+    from hybridal.schedules.constant import Constant
+    from hybridal.schedules.hybrid import HybridAL
+
+    name = spec.split(":")[0].strip().lower().replace("_", "-")
+    if name in UPDATES.names():
+        return Constant(UPDATES.make(spec))
+    if name not in SCHEDULES.names():
+        raise UserError(f"There is no schedule named '{name}'; there are {', '.join(schedule_names())}.")
+    schedule = SCHEDULES.make(spec)
+    if epsilon is None and patience is None:
+        return schedule
+    if not isinstance(schedule, HybridAL):
+        raise UserError(f"--epsilon and --patience belong to hybrid schedules, not to '{spec}'.")
+    return HybridAL(schedule.signal, epsilon or schedule.epsilon, patience or schedule.patience)

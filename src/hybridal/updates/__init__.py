@@ -1,0 +1,63 @@
+"""Updates: from which weights a round starts, and on which examples it trains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from hybridal.outputs import Ints
+from hybridal.pool import Pool
+from hybridal.protocol import Protocol as Rules
+from hybridal.registry import Registry
+
+# Named tensors. Opaque to everything but the model that made them, so that other models can take part.
+Weights = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What an update may look at: θ₀, θ_{t−1} and its optimiser's moments (None in the first round), and the pool."""
+
+    pretrained: Weights
+    last: Weights | None
+    moments: Weights | None
+    pool: Pool
+    rules: Rules
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a round trains: start from `weights`, on `rows` of the pool (none: no training at all).
+
+    `batch` None means the protocol's; `keeps_moments` asks for the optimiser's moments after training.
+    """
+
+    weights: Weights
+    rows: Ints
+    dropout: bool = True
+    batch: int | None = None
+    moments: Weights | None = None
+    keeps_moments: bool = False
+
+
+class Update(Protocol):
+    """One way to bring the model up to date."""
+
+    name: ClassVar[str]
+
+    @property
+    def letter(self) -> str:
+        """What it adds to a run's word: one letter, and its arguments where it has any."""
+
+    @property
+    def spec(self) -> str:
+        """The text from which the registry makes this update again."""
+
+    def plan(self, now: Situation) -> Plan: ...
+
+
+UPDATES: Registry[Update] = Registry("updates")

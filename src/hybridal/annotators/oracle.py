@@ -1,0 +1,36 @@
+"""The annotator of a simulation: it knows the labels already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hybridal.annotators import Annotator
+from hybridal.errors import UserError
+from hybridal.task.task import UNKNOWN, Task
+
+
+class Oracle:
+    """Answers with the labels that the task came with, and asks somebody else for those that it lacks.
+
+    >>> import numpy as np
+    >>> from hybridal.task import Split, Task
+    >>> train = Split(["a", "b"], ["good", "bad"], np.array([1, 0]))
+    >>> Oracle(Task("t", ("no", "yes"), train, Split.empty(), Split.empty())).label({"a": "good"})
+    {'a': 'yes'}
+    """
+
+    def __init__(self, task: Task, otherwise: Annotator | None = None) -> None:
+        self._task, self._otherwise = task, otherwise
+        self._labels = {
+            id: int(label) for _, split in task.splits() for id, label in zip(split.ids, split.labels, strict=True)
+        }
+
+    def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
+        unknown = {id: text for id, text in texts.items() if self._labels[id] == UNKNOWN}
+        if unknown and self._otherwise is None:
+            raise UserError(
+                f"The text with id '{next(iter(unknown))}' of task '{self._task.name}' has no label to simulate with; "
+                "give --labels FILE to label texts as they are chosen."
+            )
+        known = {id: self._task.classes[self._labels[id]] for id in texts if id not in unknown}
+        return {**known, **(self._otherwise.label(unknown) if unknown and self._otherwise else {})}

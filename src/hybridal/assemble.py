@@ -1,0 +1,104 @@
+"""From settings to a cell that can run."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from hybridal import __version__
+from hybridal.acquisition import ACQUISITIONS
+from hybridal.annotators import Annotator
+from hybridal.annotators.oracle import Oracle
+from hybridal.backbones import load_backbone
+from hybridal.loop import Cell
+from hybridal.model.role import Model
+from hybridal.schedules import Schedule
+from hybridal.settings import Settings
+from hybridal.signals import SIGNALS, Signal
+from hybridal.task import Task, load_task
+
+if TYPE_CHECKING:
+    from hybridal.model.transformer import TransformerModel
+
+Notify = Callable[[str], None]
+EpochDone = Callable[[int, int], None]
+
+
+def silent(_message: str) -> None:
+    """Says nothing."""
+
+
+def find_task(settings: Settings, notify: Notify = silent) -> Task:
+    """The task that was asked for."""
+    split_seed = settings.rules.split_seed
+    return load_task(
+        settings.task,
+        text=settings.text,
+        label=settings.label,
+        id=settings.id,
+        validation=settings.validation,
+        test=settings.test,
+        validation_size=_size(settings.validation_size),
+        test_size=_size(settings.test_size),
+        classes=settings.classes,
+        max_words=settings.max_words,
+        split_seed=settings.seed if split_seed is None else split_seed,
+        notify=notify,
+    )
+
+
+def _size(asked: float | None) -> int | float | None:
+    """A count where it is whole, else a share."""
+    return int(asked) if asked is not None and asked >= 1 else asked
+
+
+def watched(settings: Settings, *schedules: Schedule) -> tuple[Signal, ...]:
+    """Every signal that somebody asked for, once."""
+    asked = [SIGNALS.make(spec) for spec in settings.signals]
+    by_name = {signal.name: signal for signal in (*asked, *(s for each in schedules for s in each.watches))}
+    return tuple(by_name.values())
+
+
+def build_model(
+    settings: Settings,
+    task: Task,
+    signals: tuple[Signal, ...],
+    notify: Notify = silent,
+    epoch_done: EpochDone = lambda _epoch, _of: None,
+) -> TransformerModel:
+    """Loads the backbone and tokenises the texts."""
+    from hybridal.model.device import choose_device
+    from hybridal.model.transformer import TransformerModel
+
+    device = choose_device(settings.device, settings.rules.precision)
+    backbone = load_backbone(settings.backbone, task, notify)
+    features = any(signal.needs_features for signal in signals)
+    return TransformerModel(task, backbone, settings.rules, settings.seed, device, features, epoch_done)
+
+
+def build_cell(
+    settings: Settings, task: Task, model: Model, signals: tuple[Signal, ...], annotator: Annotator | None = None
+) -> Cell:
+    """Puts the parts together; the annotator is asked for what the task does not know."""
+    acquisition = ACQUISITIONS.make(settings.acquisition)
+    oracle = Oracle(task, annotator)
+    every = settings.test_every_round
+    return Cell(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)
+
+
+def surroundings(device: str) -> dict[str, Any]:
+    """Versions and hardware, for the record."""
+    from hybridal.model.device import choose_device
+
+    names = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn")
+    return {
+        "versions": {"hybridal": __version__, "python": platform.python_version()} | {n: version(n) for n in names},
+        "hardware": {
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "device": choose_device(device).description,
+        },
+    }

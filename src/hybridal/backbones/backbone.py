@@ -1,0 +1,78 @@
+"""A backbone: a folder with an encoder and its tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hybridal.errors import UserError
+
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """Everything that transformers needs to load the encoder lies in `folder`."""
+
+    name: str
+    folder: Path = field(compare=False)
+
+    def __post_init__(self) -> None:
+        if not (self.folder / "config.json").is_file():
+            raise UserError(f"Backbone folder {self.folder} has no config.json; save an encoder there first.")
+
+    @property
+    def max_positions(self) -> int | None:
+        limit: int | None = json.loads((self.folder / "config.json").read_text()).get("max_position_embeddings")
+        return limit
+
+    def encoder(self, max_length: int) -> TextEncoder:
+        """The tokenizer, cutting texts to `max_length` tokens."""
+        if self.max_positions is not None and max_length > self.max_positions:
+            raise UserError(
+                f"`max_length` is {max_length}, but backbone '{self.name}' reads {self.max_positions} tokens at most."
+            )
+        return TextEncoder(self.folder, max_length)
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """Turns texts into token ids with the special tokens."""
+
+    folder: Path
+    max_length: int
+
+    @cached_property
+    def key(self) -> str:
+        """Equal for equal tokenizers and lengths, wherever their folders lie."""
+        digest = hashlib.sha256(str(self.max_length).encode())
+        for name in _TOKENIZER_FILES:
+            if (self.folder / name).is_file():
+                digest.update(name.encode())
+                digest.update((self.folder / name).read_bytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(self.folder)
+
+    @property
+    def pad(self) -> int:
+        return int(self._tokenizer.pad_token_id or 0)
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        # Half of a surrogate pair is no character; the tokenizer refuses it, a replacement sign it takes.
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        encoded = self._tokenizer(clean, truncation=True, max_length=self.max_length)
+        rows: list[list[int]] = encoded["input_ids"]
+        return rows
+
+    def save(self, folder: Path) -> None:
+        self._tokenizer.save_pretrained(folder)

@@ -1,0 +1,28 @@
+"""Encoders from the Hugging Face hub, or from its local cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hybridal.errors import UserError
+
+_FILES = ["config.json", "*.safetensors", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "spiece*"]
+
+
+def folder(hub_id: str, notify: Callable[[str], None]) -> Path:
+    """Downloads what is needed of a repository once, and gives its folder."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(hub_id, allow_patterns=_FILES, local_files_only=True))
+    except Exception:  # not in the cache yet: the hub's client raises many kinds for that
+        notify(f"Downloading {hub_id} from the hub")
+    try:
+        return Path(snapshot_download(hub_id, allow_patterns=_FILES))
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise UserError(
+            f"Backbone '{hub_id}' is neither a folder here nor to be had from the hub ({reason}); "
+            "check the name and the connection, or use --backbone minilm."
+        ) from error

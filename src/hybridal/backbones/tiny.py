@@ -1,0 +1,65 @@
+"""A two-layer random encoder whose vocabulary is trained on the task's own texts: for tests and dry runs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from hybridal.cache import cache_dir
+from hybridal.files import folder_made_whole
+from hybridal.randomness import key
+from hybridal.task.task import Task
+
+VOCABULARY = 2000
+TEXTS = 20_000
+
+
+def folder(task: Task) -> Path:
+    """Made once per task; the same texts give the same encoder."""
+    texts = task.train.texts[:TEXTS]
+    digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    home = cache_dir() / "backbones" / f"tiny-{digest}"
+    if not home.is_dir():
+        with folder_made_whole(home) as scratch:
+            _save_tokenizer(texts, scratch)
+            _save_encoder(scratch)
+    return home
+
+
+def _save_tokenizer(texts: Sequence[str], target: Path) -> None:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    clean = (text.encode("utf-8", "replace").decode() for text in texts)
+    trainer = trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(clean, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(target)
+
+
+def _save_encoder(target: Path) -> None:
+    import torch
+    from transformers import BertConfig, BertModel
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+
+    config = BertConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=128,
+        max_position_embeddings=512,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key(0, "tiny"))
+        BertModel(config).save_pretrained(target)

@@ -1,0 +1,103 @@
+"""A run's state on disk: one safetensors file, written beside and renamed, that proves itself when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybridal.errors import RunError
+from hybridal.facts import Round
+from hybridal.files import strict_json, sync_folder
+from hybridal.loop import State
+from hybridal.pool import Pool
+
+_POOL = ("labels", "order", "pending")
+
+
+def save(folder: Path, state: State, fact: Round) -> Path:
+    """Keeps the state after `fact`'s round, and drops the one before it when this one is durable."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    tensors = _to_tensors(state)
+    about = {"round": state.round, "word": state.word, "newest": state.pool.newest, "fact": fact.to_json()}
+    metadata = {"about": strict_json(about), "sha256": _digest(tensors)}
+    target = folder / f"round-{state.round:05d}.safetensors"
+    scratch = folder / f".{target.name}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file(tensors, scratch, metadata)
+        with scratch.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(scratch, target)
+        sync_folder(folder)
+    except (OSError, SafetensorError) as error:
+        scratch.unlink(missing_ok=True)
+        raise RunError(
+            f"The checkpoint {target} could not be written ({error}); all recorded rounds are safe. "
+            "Make room, then run `hybridal resume`."
+        ) from error
+    for old in folder.glob("*round-*"):
+        if old != target:
+            old.unlink(missing_ok=True)
+    return target
+
+
+def load(folder: Path) -> tuple[State, Round] | None:
+    """The newest state, or None where there is none."""
+    found = sorted(folder.glob("round-*.safetensors"))
+    if not found:
+        return None
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(found[-1], framework="pt") as file:
+            metadata: Mapping[str, str] = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if metadata["sha256"] != _digest(tensors):
+            raise ValueError("its checksum differs")
+        about = json.loads(metadata["about"])
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise RunError(
+            f"The checkpoint {found[-1]} is damaged ({error}); all recorded rounds are safe. "
+            "Run `hybridal resume --recompute` to compute its state again from the beginning."
+        ) from error
+    return _to_state(tensors, about), Round.from_json(about["fact"])
+
+
+def _to_tensors(state: State) -> dict[str, Any]:
+    import torch
+
+    arrays = {f"pool/{name}": getattr(state.pool, name) for name in _POOL}
+    for signal, snapshot in state.snapshots.items():
+        arrays |= {f"signal/{signal}/{part}": values for part, values in snapshot.items()}
+    tensors = {name: torch.from_numpy(np.array(values)) for name, values in arrays.items()}
+    for kind, weights in (("weights", state.weights), ("moments", state.moments)):
+        tensors |= {f"{kind}/{name}": tensor.detach().cpu().contiguous() for name, tensor in (weights or {}).items()}
+    return tensors
+
+
+def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
+    def under(prefix: str) -> dict[str, Any]:
+        return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+    snapshots: dict[str, dict[str, Any]] = {}
+    for name, tensor in under("signal/").items():
+        signal, part = name.split("/", 1)
+        snapshots.setdefault(signal, {})[part] = tensor.numpy()
+    pool = Pool(newest=about["newest"], **{name: tensors[f"pool/{name}"].numpy() for name in _POOL})
+    return State(about["round"], about["word"], pool, under("weights/") or None, under("moments/") or None, snapshots)
+
+
+def _digest(tensors: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(memoryview(tensors[name].contiguous().reshape(-1).numpy()).cast("B"))
+    return digest.hexdigest()

@@ -1,0 +1,135 @@
+"""`hybridal compare`: several schedules of one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybridal.cli import options as o
+from hybridal.cli.run import default_folder, resolve
+
+if TYPE_CHECKING:
+    from hybridal.facts import Round
+    from hybridal.study.compare import Comparison
+
+
+def compare(
+    task: o.TaskName = None,
+    schedules: Annotated[
+        str, typer.Option(help="Schedules to compare, separated by commas.")
+    ] = "retrain,finetune,hybrid:accuracy",
+    resume: Annotated[Path | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
+    config: o.Config = None,
+    text: o.Text = None,
+    label: o.Label = None,
+    id: o.Id = None,
+    validation: o.Validation = None,
+    test: o.Test = None,
+    validation_size: o.ValidationSize = None,
+    test_size: o.TestSize = None,
+    classes: o.Classes = None,
+    max_words: o.MaxWords = None,
+    backbone: o.BackboneName = None,
+    protocol: o.ProtocolName = None,
+    rounds: o.Rounds = None,
+    initial: o.Initial = None,
+    batch: o.Batch = None,
+    set: o.Set = None,
+    acquisition: o.AcquisitionSpec = None,
+    signals: o.Signals = None,
+    calibrate: o.Calibrate = False,
+    seed: o.Seed = None,
+    device: o.DeviceName = None,
+    test_every_round: o.TestEveryRound = False,
+    out: o.Out = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Run several schedules on the same texts, the same labels and the same seed; rounds that they share run once."""
+    from hybridal.cli.screen import follow
+    from hybridal.evidence.run_report import write_comparison
+    from hybridal.study.compare import Comparison
+
+    asked = o.given(
+        task=task,
+        text=text,
+        label=label,
+        id=id,
+        validation=validation,
+        test=test,
+        validation_size=validation_size,
+        test_size=test_size,
+        classes=o.names(classes),
+        max_words=max_words,
+        backbone=backbone,
+        protocol=protocol,
+        acquisition=acquisition,
+        signals=o.names(signals),
+        seed=seed,
+        device=device,
+        test_every_round=test_every_round,
+    )
+    asked["overrides"] = o.overrides(set, rounds=rounds, initial=initial, batch=batch, calibrate=calibrate)
+    settings = resolve(config, asked | {"schedule": "retrain"}, None, None)
+    with follow(settings, quiet or json) as screen:
+        if resume is not None:
+            compared = Comparison.open(resume)
+        else:
+            target = out or default_folder(settings.with_changes({"schedule": "compare"}))
+            compared = Comparison.begin(settings, o.names(schedules) or (), target, screen)
+        screen.message(f"Comparison folder: {compared.folder.path}")
+        compared.carry_on(screen)
+    found, about = compared.histories(), compared.folder.about()
+    report = write_comparison(found, compared.schedules, about, compared.folder.report)
+    print_comparison(compared, json, quiet, report)
+
+
+def print_comparison(compared: Comparison, json: bool, quiet: bool, report: Path) -> None:
+    """One table: a row a schedule."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from hybridal.files import strict_json
+
+    rows = [summary(spec, history) for spec, history in compared.histories().items()]
+    if json:
+        typer.echo(strict_json({"folder": str(compared.folder.path), "schedules": rows}))
+        return
+    if quiet:
+        return
+    table = Table(*rows[0], box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(_shown(value) for value in row.values()))
+    console = Console()
+    console.print(table)
+    alone = sum(len(history) for history in compared.histories().values())
+    distinct = len(compared.facts())
+    console.print(
+        f"{alone} rounds, {distinct} computed: {alone / distinct:.2f} times less work by sharing.", highlight=False
+    )
+    console.print(f"Report: {report}", highlight=False, markup=False)
+
+
+def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:
+    """The end of one schedule's run and what it cost; measured on test where there is one."""
+    last = history[-1]
+    measured = last.test or last.validation
+    quality = ("accuracy", "f1", "nll", "nll_scaled", "ece", "ece_scaled")
+    first_finetune = next((fact.round for fact in history if fact.update == "finetune"), None)
+    return {
+        "schedule": spec,
+        **{name: None if measured is None else getattr(measured, name) for name in quality},
+        "steps": sum(fact.cost.steps for fact in history),
+        "seconds": sum(fact.training_time for fact in history),
+        "first_finetune": first_finetune,
+        "word": last.word,
+    }
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

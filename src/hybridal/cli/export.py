@@ -1,0 +1,31 @@
+"""`hybridal export`: what a run has made, to take away."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybridal.errors import UserError
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A finished run folder.")],
+    target: Annotated[Path, typer.Argument(help="A new folder for the model.")],
+) -> None:
+    """Copy a run's model folder, with its labels beside it, to a place of your own."""
+    from hybridal.files import folder_made_whole
+    from hybridal.labels import labels_csv
+    from hybridal.record import RunFolder
+
+    folder = RunFolder.open(run)
+    if not folder.model.is_dir():
+        raise UserError(f"{run} has no model yet; finish it with `hybridal resume {run}`.")
+    if target.exists():
+        raise UserError(f"{target} exists already; name a new folder.")
+    with folder_made_whole(target) as scratch:
+        shutil.copytree(folder.model, scratch, dirs_exist_ok=True)
+        (scratch / "labels.csv").write_text(labels_csv(folder), encoding="utf-8")
+    typer.echo(f"Model and labels written to {target}")

@@ -1,0 +1,80 @@
+"""`hybridal list`: runs, and what there is to choose from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybridal.cli import options as o
+from hybridal.errors import UserError
+
+
+def listing(
+    what: Annotated[
+        str, typer.Argument(help="runs, tasks, backbones, protocols, schedules, signals or acquisitions.")
+    ] = "runs",
+    folder: Annotated[Path, typer.Option(help="Where the runs lie.")] = Path("runs"),
+    json: o.Json = False,
+) -> None:
+    """List runs with their results, or the names that options take."""
+    from hybridal.files import strict_json
+
+    rows = _runs(folder) if what == "runs" else [{"name": name} for name in _names(what)]
+    if json:
+        typer.echo(strict_json(rows))
+        return
+    if not rows:
+        typer.echo(f"There are no runs in {folder}; start one with `hybridal run`.")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*rows[0], box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    Console().print(table)
+
+
+def _names(what: str) -> list[str]:
+    from hybridal.acquisition import ACQUISITIONS
+    from hybridal.backbones import BACKBONE_NAMES
+    from hybridal.protocol import PRESETS
+    from hybridal.schedules import schedule_names
+    from hybridal.signals import SIGNALS
+    from hybridal.task import task_names
+
+    kinds = {
+        "tasks": task_names,
+        "backbones": lambda: list(BACKBONE_NAMES),
+        "protocols": lambda: list(PRESETS),
+        "schedules": schedule_names,
+        "signals": SIGNALS.names,
+        "acquisitions": ACQUISITIONS.names,
+    }
+    if what not in kinds:
+        raise UserError(f"'{what}' cannot be listed; there are runs, {', '.join(kinds)}.")
+    return kinds[what]()
+
+
+def _runs(folder: Path) -> list[dict[str, str]]:
+    from hybridal.record import RunFolder
+
+    rows = []
+    for path in sorted(folder.glob("*/run.json")):
+        run = RunFolder(path.parent)
+        settings, history = run.settings(), run.history()
+        wanted = settings.rules.rounds
+        measured = history[-1].validation if history else None
+        rows.append(
+            {
+                "run": str(path.parent),
+                "task": settings.task,
+                "schedule": settings.schedule,
+                "rounds": f"{len(history)}/{wanted}",
+                "word": history[-1].word if history else "",
+                "F1": f"{measured.f1:.3f}" if measured else "",
+            }
+        )
+    return rows

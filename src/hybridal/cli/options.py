@@ -1,0 +1,128 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hybridal.errors import UserError
+
+_TASK = "Task"
+_METHOD = "Method"
+_OUTPUT = "Output"
+
+TaskName = Annotated[
+    str | None, typer.Argument(help="A task by name (see `hybridal list tasks`) or a CSV, TSV, JSONL or Parquet file.")
+]
+Config = Annotated[Path | None, typer.Option(help="A YAML file with settings; options given here come on top.")]
+Text = Annotated[str | None, typer.Option(help="Column with the texts.", rich_help_panel=_TASK)]
+Label = Annotated[str | None, typer.Option(help="Column with the labels.", rich_help_panel=_TASK)]
+Id = Annotated[str | None, typer.Option(help="Column with the ids (default: row numbers).", rich_help_panel=_TASK)]
+Validation = Annotated[str | None, typer.Option(help="File with the validation split.", rich_help_panel=_TASK)]
+Test = Annotated[str | None, typer.Option(help="File with the test split.", rich_help_panel=_TASK)]
+ValidationSize = Annotated[
+    float | None, typer.Option(help="Validation texts to draw: a count, or a share below 1.", rich_help_panel=_TASK)
+]
+TestSize = Annotated[
+    float | None, typer.Option(help="Test texts to draw: a count, or a share below 1.", rich_help_panel=_TASK)
+]
+Classes = Annotated[str | None, typer.Option(help="Only these classes: a,b,c.", rich_help_panel=_TASK)]
+MaxWords = Annotated[int | None, typer.Option(help="Leave longer texts out.", rich_help_panel=_TASK)]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        help="CSV file (id,label) in which you label what is asked for; it is watched.", rich_help_panel=_TASK
+    ),
+]
+BackboneName = Annotated[
+    str | None,
+    typer.Option(
+        "--backbone", help="minilm, tiny, distilbert, bert, roberta, a folder, or a hub id.", rich_help_panel=_METHOD
+    ),
+]
+ProtocolName = Annotated[
+    str | None, typer.Option("--protocol", help="paper, reference or quick.", rich_help_panel=_METHOD)
+]
+Rounds = Annotated[int | None, typer.Option(help="Rounds to run.", rich_help_panel=_METHOD)]
+Initial = Annotated[int | None, typer.Option(help="Labels to start from.", rich_help_panel=_METHOD)]
+Batch = Annotated[int | None, typer.Option(help="Labels to add a round.", rich_help_panel=_METHOD)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Replace any field of the protocol.", rich_help_panel=_METHOD),
+]
+ScheduleSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--schedule",
+        help="retrain, finetune, newonly, anchor:0.6, replay:96, fixed:K or hybrid:SIGNAL.",
+        rich_help_panel=_METHOD,
+    ),
+]
+Epsilon = Annotated[float | None, typer.Option(help="The hybrid schedule's ε.", rich_help_panel=_METHOD)]
+Patience = Annotated[int | None, typer.Option(help="The hybrid schedule's k.", rich_help_panel=_METHOD)]
+AcquisitionSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--acquisition",
+        help="entropy, random, margin, least-confidence, badge, coreset, bald, cal or typiclust.",
+        rich_help_panel=_METHOD,
+    ),
+]
+Signals = Annotated[str | None, typer.Option(help="More signals to record: alpha,cka,...", rich_help_panel=_METHOD)]
+Calibrate = Annotated[
+    bool,
+    typer.Option("--calibrate", help="Rank candidates by temperature-scaled probabilities.", rich_help_panel=_METHOD),
+]
+Seed = Annotated[int | None, typer.Option(help="Seed of all random choices.", rich_help_panel=_METHOD)]
+DeviceName = Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda or cuda:N.", rich_help_panel=_METHOD)]
+TestEveryRound = Annotated[
+    bool, typer.Option("--test-every-round", help="Measure on test in each round.", rich_help_panel=_METHOD)
+]
+Out = Annotated[Path | None, typer.Option(help="Folder of the run (default: runs/…).", rich_help_panel=_OUTPUT)]
+Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel=_OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=_OUTPUT)]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check everything, say what would run.", rich_help_panel=_OUTPUT)
+]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that the user gave."""
+    return {name: value for name, value in options.items() if value not in (None, False)}
+
+
+def names(text: str | None) -> tuple[str, ...] | None:
+    """The parts of a,b,c.
+
+    >>> names("a, b"), names(None)
+    (('a', 'b'), None)
+    """
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def overrides(pairs: Sequence[str] | None, **options: Any) -> Mapping[str, Any]:
+    """Fields of the protocol, from FIELD=VALUE pairs (values as in YAML) and from options of their own.
+
+    >>> overrides(["learning_rate=1e-4", "stop_after=null"], rounds=3)
+    {'learning_rate': 0.0001, 'stop_after': None, 'rounds': 3}
+    """
+    import yaml
+
+    found: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--set takes FIELD=VALUE, not '{pair}'.")
+        found[name.strip().replace("-", "_")] = _number(yaml.safe_load(value))
+    return found | given(**options)
+
+
+def _number(value: Any) -> Any:
+    """YAML 1.1 reads 1e-4 as text, since it has no dot; people mean a number."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

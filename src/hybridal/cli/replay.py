@@ -1,0 +1,25 @@
+"""`hybridal replay`: what a hybrid schedule would have decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def replay(
+    source: Annotated[Path, typer.Argument(help="A CSV or JSONL file with a value a round, or a run folder.")],
+    column: Annotated[str | None, typer.Option(help="The column (or key) with the signal's value per round.")] = None,
+    signal: Annotated[str, typer.Option(help="The signal that the values belong to.")] = "accuracy",
+    epsilon: Annotated[float | None, typer.Option(help="ε (default: the signal's own).")] = None,
+    patience: Annotated[int | None, typer.Option(help="k (default: the signal's own).")] = None,
+    count: Annotated[
+        int | None, typer.Option(help="Validation texts: accuracies are then compared as counts of right answers.")
+    ] = None,
+) -> None:
+    """Replay recorded values through the detector of a live run; prints JSON with t_star and first_finetune_round."""
+    from hybridal.files import strict_json
+    from hybridal.replay import decisions
+
+    typer.echo(strict_json(decisions(source, column, signal, epsilon, patience, count)))

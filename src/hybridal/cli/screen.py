@@ -1,0 +1,101 @@
+"""What a run looks like while it goes: a table that grows by a row a round, and a bar under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hybridal.facts import Round
+from hybridal.observer import Observer
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.schedules.hybrid import HybridAL
+from hybridal.settings import Settings
+
+COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
+
+
+class Screen(Observer):
+    """Draws the table and the bar on a terminal; elsewhere prints a line a round."""
+
+    def __init__(self, schedule: Schedule, console: Console) -> None:
+        self.schedule, self.console = schedule, console
+        self.table = new_table()
+        self.progress = Progress(
+            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=console
+        )
+        self.bar = self.progress.add_task("preparing", total=None)
+        self.live = Live(Group(self.table, self.progress), console=console, refresh_per_second=4)
+
+    def message(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False)
+
+    def round_started(self, round: int, of: int, update: str) -> None:
+        if round <= of:
+            self.progress.reset(self.bar, description=f"round {round} of {of}: {update}", total=None)
+
+    def epoch_done(self, epoch: int, of: int) -> None:
+        self.progress.update(self.bar, completed=epoch, total=of)
+
+    def round_done(self, history: Sequence[Round]) -> None:
+        row = table_row(history, self.schedule)
+        self.table.add_row(*row)
+        if not self.console.is_terminal:
+            self.console.print(
+                "  ".join(f"{name} {value}" for name, value in zip(COLUMNS, row, strict=True)), markup=False
+            )
+
+    def waiting(self, labelled: int, of: int, file: Path) -> None:
+        self.progress.update(self.bar, description=f"waiting for labels in {file}", completed=labelled, total=of)
+
+
+def new_table() -> Table:
+    table = Table(*COLUMNS, box=None, pad_edge=False, header_style="bold")
+    for column in table.columns:
+        column.justify = "left" if column.header == "update" else "right"
+    return table
+
+
+def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
+    """The newest round, as people read it."""
+    fact = history[-1]
+    measured = fact.validation
+    scores = ["–"] * 3 if measured is None else [f"{v:.3f}" for v in (measured.accuracy, measured.f1, measured.nll)]
+    change, stable = "–", "–"
+    if isinstance(schedule, HybridAL):
+        latest = schedule.changes(history)[-1]
+        change = "–" if latest is None else f"{latest:.2g}"
+        streak = schedule.detector.streaks(schedule.changes(history))[-1]
+        t_star = schedule.t_star(history)
+        stable = f"{streak}/{schedule.patience}" if t_star is None else f"t*={t_star}"
+    seconds = sum(fact.seconds.values())
+    return [
+        str(fact.round),
+        fact.update,
+        str(fact.labels),
+        str(fact.cost.epochs),
+        *scores,
+        change,
+        stable,
+        f"{seconds:.1f}",
+    ]
+
+
+@contextmanager
+def follow(settings: Settings, silent: bool) -> Iterator[Observer]:
+    """An observer for the length of a run: the screen, or nobody."""
+    if silent:
+        yield Observer()
+        return
+    screen = Screen(make_schedule(settings.schedule), Console())
+    if screen.console.is_terminal:
+        with screen.live:
+            yield screen
+            screen.progress.remove_task(screen.bar)
+    else:
+        yield screen

@@ -1,0 +1,65 @@
+"""The exported model: a folder that transformers loads by itself, with a card and the fitted temperature."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from hybridal import __version__
+from hybridal.facts import Metrics, Round
+from hybridal.files import folder_made_whole, strict_json
+from hybridal.settings import Settings
+from hybridal.task.task import Task
+
+ABOUT = "hybridal.json"
+
+
+def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, fact: Round, target: Path) -> None:
+    """Writes the weights that the classifier holds now, its tokenizer, the temperature and a model card."""
+    with folder_made_whole(target) as scratch:
+        classifier.save(scratch)
+        encoder.save(scratch)
+        about = {
+            "temperature": fact.temperature,
+            "max_length": settings.rules.max_length,
+            "classes": task.classes,
+            "hybridal": __version__,
+        }
+        (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
+        (scratch / "README.md").write_text(_card(task, settings, fact), encoding="utf-8")
+        if target.exists():
+            shutil.rmtree(target)
+
+
+def _card(task: Task, settings: Settings, fact: Round) -> str:
+    rows = [_row("validation", fact.validation), _row("test", fact.test)]
+    classes = "\n".join(f"- {name}" for name in task.classes)
+    scaling = "" if fact.temperature is None else f"\nDivide the logits by {fact.temperature:.3f} before the softmax.\n"
+    return f"""---
+library_name: transformers
+pipeline_tag: text-classification
+tags: [active-learning, hybridal]
+---
+# {task.name} classifier
+
+A text classifier trained by active learning with hybridal {__version__}: backbone `{settings.backbone}`, schedule
+`{settings.schedule}`, acquisition `{settings.acquisition}`, seed {settings.seed}. Its last round learnt from
+{fact.labels} labels; the updates of all rounds were `{fact.word}` (R retrained, F fine-tuned).
+{scaling}
+| split | texts | accuracy | macro-F1 | NLL | NLL scaled | ECE | ECE scaled |
+|---|---|---|---|---|---|---|---|
+{"".join(rows)}
+The classes, in the order of the logits:
+
+{classes}
+
+The model knows only what its labels showed it: check it on your own texts before you rely on it.
+"""
+
+
+def _row(split: str, m: Metrics | None) -> str:
+    if m is None:
+        return ""
+    values = (m.accuracy, m.f1, m.nll, m.nll_scaled, m.ece, m.ece_scaled)
+    return f"| {split} | {m.n} | " + " | ".join(f"{value:.3f}" for value in values) + " |\n"

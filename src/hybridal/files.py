@@ -1,0 +1,71 @@
+"""Writing files so that they are whole or not there, and reading JSON that is strict."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def strict_json(data: Any, indent: int | None = None) -> str:
+    """JSON without NaN and Infinity: a reader in any language can take it.
+
+    >>> strict_json({"a": [1, None]})
+    '{"a": [1, null]}'
+    """
+    return json.dumps(data, allow_nan=False, ensure_ascii=False, indent=indent)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes beside and renames, so that a reader sees the old file or the new one and never half of it."""
+    data = content.encode() if isinstance(content, str) else content
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            sync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+@contextmanager
+def folder_made_whole(target: Path) -> Iterator[Path]:
+    """Gives an empty folder to fill, and renames it to `target` when the block ends without an error.
+
+    Whoever comes second finds the first one's folder and throws its own away.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    try:
+        yield scratch
+        os.chmod(scratch, 0o755)
+        try:
+            os.rename(scratch, target)
+        except OSError:
+            if not target.is_dir():
+                raise
+        sync_folder(target.parent)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def sync(descriptor: int) -> None:
+    os.fsync(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """A rename is durable only when its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

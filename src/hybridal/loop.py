@@ -1,0 +1,165 @@
+"""The round, and the loop around it: Algorithm 1."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hybridal import calibration
+from hybridal.acquisition import Acquisition
+from hybridal.annotators import Annotator
+from hybridal.facts import Metrics, Round
+from hybridal.initial import draw_initial
+from hybridal.metrics import measure
+from hybridal.model.role import Model
+from hybridal.outputs import Outputs
+from hybridal.pool import Pool
+from hybridal.protocol import Protocol
+from hybridal.randomness import stream
+from hybridal.schedules import Schedule
+from hybridal.signals import Signal, Snapshot, measured_change
+from hybridal.stopwatch import Stopwatch
+from hybridal.task.task import Task
+from hybridal.updates import Situation, Update, Weights
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stands after `round` rounds: a value, and a function of the run's word."""
+
+    round: int
+    word: str
+    pool: Pool
+    weights: Weights | None = None
+    moments: Weights | None = None
+    snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All that the schedules of one comparison share. `advance` is a function of state and update alone."""
+
+    task: Task
+    model: Model
+    rules: Protocol
+    seed: int
+    acquisition: Acquisition
+    signals: tuple[Signal, ...]
+    annotator: Annotator
+    tests_every_round: bool = False
+
+    def start(self) -> State:
+        """Before the first round: the initial pool is chosen, and waits for its labels."""
+        initial = draw_initial(self.task, self.rules, self.seed)
+        return State(0, "", Pool.unlabelled(len(self.task.train)).choose(initial))
+
+    def advance(self, state: State, update: Update) -> tuple[State, Round]:
+        """One round: label what the last one chose, learn, and choose what to label next.
+
+        Labels are asked for when a round begins, not when the round before ends: so a round's facts are complete
+        before anybody starts to label, and nobody labels texts that no model will see.
+        """
+        labelled = replace(state, pool=self.label(state.pool))
+        learnt, fact = self.learn(labelled, update)
+        return self.acquire(learnt, fact, self.rules.batch)
+
+    def learn(self, state: State, update: Update) -> tuple[State, Round]:
+        """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
+        t = state.round + 1
+        fit = self.model.fit(update.plan(self._situation(state, t)), state.pool, t)
+        temperature = self._temperature(fit.validation)
+        watch = Stopwatch()
+        with watch("signal"):
+            snapshots, changes = self._signals(fit.validation, state)
+        with watch("test"):
+            test = self._test(t, temperature)
+        fact = Round(
+            round=t,
+            update=update.spec,
+            word=state.word + update.letter,
+            labels=len(state.pool),
+            cost=fit.cost,
+            kept_epoch=fit.kept_epoch,
+            temperature=temperature,
+            validation=self._validation(fit.validation, temperature),
+            test=test,
+            changes=changes,
+            acquired=(),
+            scores=(),
+            seconds={**fit.seconds, **watch.seconds},
+        )
+        return State(t, fact.word, state.pool, fit.weights, fit.moments, snapshots), fact
+
+    def acquire(self, state: State, fact: Round, n: int) -> tuple[State, Round]:
+        """Lines 8-9: choose n of a random subset of the candidates; they wait for their labels."""
+        rows = state.pool.candidates()
+        if self.rules.candidates is not None and len(rows) > self.rules.candidates:
+            draw = stream(self.seed, "candidates", state.round)
+            rows = np.sort(draw.choice(rows, self.rules.candidates, replace=False))
+        if not len(rows):
+            return state, fact
+        scale = fact.temperature if self.rules.calibrate and fact.temperature is not None else 1.0
+        candidates = self.model.candidates(rows, state.pool, state.round, scale)
+        start = time.perf_counter()
+        batch = self.acquisition.select(candidates, n, stream(self.seed, "acquisition", state.round))
+        row_of = dict(zip(candidates.ids, rows.tolist(), strict=True))
+        chosen = np.array([row_of[id] for id in batch.ids], dtype=np.int64)
+        scoring = candidates.seconds
+        seconds = {**fact.seconds, "score": scoring, "select": time.perf_counter() - start - scoring}
+        return (
+            replace(state, pool=state.pool.choose(chosen)),
+            replace(fact, acquired=batch.ids, scores=batch.scores, seconds=seconds),
+        )
+
+    def label(self, pool: Pool) -> Pool:
+        """The pool with the labels of its pending texts."""
+        train = self.task.train
+        texts = {train.ids[row]: train.texts[row] for row in pool.pending}
+        answers = self.annotator.label(texts)
+        rows = dict(zip(texts, pool.pending.tolist(), strict=True))
+        return pool.reveal({rows[id]: self.task.class_index(name) for id, name in answers.items()})
+
+    def _situation(self, state: State, t: int) -> Situation:
+        rng = stream(self.seed, "update", t)
+        return Situation(self.model.pretrained, state.weights, state.moments, state.pool, self.rules, rng)
+
+    def _signals(
+        self, validation: Outputs | None, before: State
+    ) -> tuple[dict[str, Snapshot], dict[str, float | None]]:
+        view = self.model.look(validation, before.pool)
+        now = {signal.name: signal.snapshot(view) for signal in self.signals}
+        changes: dict[str, float | None] = dict.fromkeys(now)
+        for signal in self.signals:
+            if signal.name in before.snapshots:
+                changes[signal.name] = measured_change(signal, before.snapshots[signal.name], now[signal.name])
+        return now, changes
+
+    def _temperature(self, validation: Outputs | None) -> float | None:
+        return None if validation is None else calibration.temperature(validation.logits, self.model.validation_labels)
+
+    def _validation(self, outputs: Outputs | None, temperature: float | None) -> Metrics | None:
+        if outputs is None or temperature is None:
+            return None
+        return measure(outputs.logits, self.model.validation_labels, temperature)
+
+    def _test(self, t: int, temperature: float | None) -> Metrics | None:
+        if not (self.tests_every_round or t == self.rules.rounds):
+            return None
+        tested = self.model.test()
+        return None if tested is None else measure(tested[0].logits, tested[1], temperature or 1.0)
+
+
+def active_learning(
+    cell: Cell, schedule: Schedule, state: State | None = None, history: Sequence[Round] = ()
+) -> Iterator[tuple[State, Round]]:
+    """Algorithm 1: decide, advance, until all rounds are done. Continues from a state and its history where given."""
+    state = state or cell.start()
+    history = list(history)
+    while len(history) < cell.rules.rounds:
+        update = schedule.decide(history)
+        state, fact = cell.advance(state, update)
+        history.append(fact)
+        yield state, fact

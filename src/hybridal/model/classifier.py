@@ -1,0 +1,148 @@
+"""A backbone with a head: weights θ that can be loaded, read and asked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hybridal.backbones import Backbone
+from hybridal.errors import UserError
+from hybridal.model.device import Device
+from hybridal.outputs import Ints
+from hybridal.randomness import key
+from hybridal.tokens import Tokens
+
+
+class Classifier:
+    """The workspace in which a round trains. `pretrained` is θ₀: the backbone's weights and a random head.
+
+    The head's numbers come from the seed alone, so that every RETRAIN starts from the same point on any machine.
+    """
+
+    def __init__(self, backbone: Backbone, classes: Sequence[str], seed: int, device: Device) -> None:
+        self.device = device
+        self.module = _load_module(backbone, classes, seed).to(device.torch)
+        self.module.eval()
+        self._head = _last_linear(self.module, len(classes))
+        self.pretrained = self.weights()
+
+    def weights(self) -> dict[str, Tensor]:
+        """A copy of the trainable parameters."""
+        return {name: parameter.detach().clone() for name, parameter in self.module.named_parameters()}
+
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        """Takes these weights over, in place."""
+        with torch.no_grad():
+            for name, parameter in self.module.named_parameters():
+                parameter.copy_(weights[name])
+
+    def save(self, folder: Path) -> None:
+        """Writes what `from_pretrained` reads."""
+        from transformers.utils import logging as transformers_logging
+
+        transformers_logging.disable_progress_bar()
+        self.module.save_pretrained(folder)
+
+    def matrices(self) -> dict[str, Tensor]:
+        """The weight matrices of all linear layers."""
+        layers = self.module.named_modules()
+        return {name: layer.weight.detach() for name, layer in layers if isinstance(layer, nn.Linear)}
+
+    def batch(self, tokens: Tokens, rows: Ints) -> tuple[Tensor, Tensor]:
+        ids, mask = tokens.batch(rows)
+        return torch.from_numpy(ids).to(self.device.torch), torch.from_numpy(mask).to(self.device.torch)
+
+    def logits(self, ids: Tensor, mask: Tensor) -> Tensor:
+        with self.device.autocast():
+            return self.module(input_ids=ids, attention_mask=mask).logits.float()
+
+    @contextmanager
+    def listening(self) -> Iterator[dict[str, Tensor]]:
+        """Inside, each call of `logits` leaves its `hidden` and `embedding` in the dictionary."""
+        heard: dict[str, Tensor] = {}
+
+        def hear_body(_module: Any, _inputs: Any, output: Any) -> None:
+            heard["hidden"] = output[0][:, 0].float()
+
+        def hear_head(_module: Any, inputs: Any) -> None:
+            heard["embedding"] = inputs[0].float()
+
+        hooks = [
+            self.module.base_model.register_forward_hook(hear_body),
+            self._head.register_forward_pre_hook(hear_head),
+        ]
+        try:
+            yield heard
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    @contextmanager
+    def training(self, dropout: bool) -> Iterator[None]:
+        """Dropout on or off inside, and always off outside."""
+        self.module.train(dropout)
+        try:
+            yield
+        finally:
+            self.module.eval()
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
+
+def _load_module(backbone: Backbone, classes: Sequence[str], seed: int) -> nn.Module:
+    from transformers import AutoModelForSequenceClassification
+    from transformers.utils import logging as transformers_logging
+
+    # The missing head is no news here, and a progress bar per load is noise.
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        module, loaded = AutoModelForSequenceClassification.from_pretrained(
+            Path(backbone.folder),
+            num_labels=len(classes),
+            id2label=dict(enumerate(classes)),
+            label2id={name: i for i, name in enumerate(classes)},
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+    _draw_head(module, loaded["missing_keys"], seed)
+    return module
+
+
+def _draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
+    """Fills what the backbone did not bring: matrices from a normal distribution, the rest with zeros."""
+    generator = torch.Generator().manual_seed(key(seed, "head"))
+    spread = float(getattr(module.config, "initializer_range", 0.02))
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if name not in missing:
+                continue
+            if not name.endswith(("weight", "bias")) or (parameter.ndim == 1 and name.endswith("weight")):
+                logging.getLogger(__name__).warning("The backbone has no weights for %s; they stay as drawn.", name)
+            elif parameter.ndim == 1:
+                parameter.zero_()
+            else:
+                parameter.copy_(torch.empty(parameter.shape).normal_(0.0, spread, generator=generator))
+
+
+def _last_linear(module: nn.Module, classes: int) -> nn.Module:
+    layers = [m for m in module.modules() if isinstance(m, nn.Linear) and m.out_features == classes]
+    return layers[-1]

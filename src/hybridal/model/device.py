@@ -1,0 +1,56 @@
+"""Where the arithmetic happens, and in which precision."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hybridal.errors import UserError
+
+
+@dataclass(frozen=True)
+class Device:
+    """A torch device and the precision that it computes in: `bf16` is autocast, with weights in fp32."""
+
+    kind: str
+    precision: str
+
+    @property
+    def torch(self) -> Any:
+        return torch.device(self.kind)
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        if self.precision == "fp32":
+            return nullcontext()
+        mixed: AbstractContextManager[Any] = torch.autocast(self.torch.type, dtype=torch.bfloat16)
+        return mixed
+
+    def synchronise(self) -> None:
+        """Waits for the work that was launched, so that a clock read here is true."""
+        if self.torch.type == "cuda":
+            torch.cuda.synchronize(self.torch)
+
+    @property
+    def description(self) -> str:
+        return str(torch.cuda.get_device_name(self.torch)) if self.torch.type == "cuda" else "cpu"
+
+
+def choose_device(wanted: str = "auto", precision: str = "auto") -> Device:
+    """The device that was asked for, or the best there is; mixed precision only where it is faster.
+
+    >>> choose_device("cpu")
+    Device(kind='cpu', precision='fp32')
+    """
+    if wanted == "auto":
+        wanted = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        kind = torch.device(wanted).type
+    except RuntimeError as error:
+        raise UserError(f"--device '{wanted}' is not a device; use cpu, cuda or cuda:N.") from error
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise UserError("--device cuda was asked for, but torch sees no GPU here; use --device cpu.")
+    mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
+    return Device(wanted, "bf16" if mixed else "fp32")

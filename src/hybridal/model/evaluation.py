@@ -1,0 +1,63 @@
+"""Asking a classifier: passes over texts, sorted by length so that little is padded."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+from hybridal.model.classifier import Classifier, seeded
+from hybridal.outputs import Floats, Ints, Outputs
+from hybridal.tokens import Tokens, length_sorted
+
+# Large batches feed a GPU; on a processor they only cost cache misses.
+BATCH = {"cuda": 256, "cpu": 32}
+
+
+def predict(classifier: Classifier, tokens: Tokens, rows: Ints, features: bool = False) -> Outputs:
+    """One pass over these rows, dropout off; with `features`, what the layers before the logits said too."""
+    found: dict[str, Floats] = {}
+
+    def keep(name: str, batch: Ints, values: torch.Tensor) -> None:
+        if name not in found:
+            found[name] = np.empty((len(rows), values.shape[1]), dtype=np.float32)
+        found[name][batch] = values.cpu().numpy()
+
+    with torch.inference_mode(), classifier.listening() as heard:
+        for batch in _batches(classifier, tokens, rows):
+            keep("logits", batch, classifier.logits(*classifier.batch(tokens, rows[batch])))
+            if features:
+                keep("hidden", batch, heard["hidden"])
+                keep("embedding", batch, heard["embedding"])
+    return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
+
+
+def sampled_logits(classifier: Classifier, tokens: Tokens, rows: Ints, passes: int, seed: int) -> Floats:
+    """(passes, N, C): each pass with dropout on and masks of its own."""
+    samples = np.empty((passes, len(rows), classifier.module.config.num_labels), dtype=np.float32)
+    with torch.inference_mode(), classifier.training(dropout=True), seeded(seed):
+        for number in range(passes):
+            for batch in _batches(classifier, tokens, rows):
+                logits = classifier.logits(*classifier.batch(tokens, rows[batch]))
+                samples[number, batch] = logits.cpu().numpy()
+    return samples
+
+
+def gradient_norm(classifier: Classifier, tokens: Tokens, rows: Ints, labels: Ints) -> float:
+    """The L2 norm of the gradient of the mean loss over these rows, dropout off."""
+    parameters = list(classifier.module.parameters())
+    for batch in _batches(classifier, tokens, rows):
+        logits = classifier.logits(*classifier.batch(tokens, rows[batch]))
+        target = torch.from_numpy(labels[batch]).to(logits.device)
+        loss = nn.functional.cross_entropy(logits, target, reduction="sum") / len(rows)
+        loss.backward()
+    squares = sum(float(p.grad.double().square().sum()) for p in parameters if p.grad is not None)
+    for parameter in parameters:
+        parameter.grad = None
+    return math.sqrt(squares)
+
+
+def _batches(classifier: Classifier, tokens: Tokens, rows: Ints) -> list[Ints]:
+    return list(length_sorted(tokens.lengths(rows), BATCH[classifier.device.torch.type]))

@@ -1,0 +1,192 @@
+"""The model of the loop's role: a transformer, the task's tokens, and the rules of training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hybridal.backbones import Backbone
+from hybridal.cache import cache_dir
+from hybridal.calibration import softmax
+from hybridal.errors import UserError
+from hybridal.model import evaluation, training
+from hybridal.model.classifier import Classifier
+from hybridal.model.device import Device
+from hybridal.model.role import Fit
+from hybridal.model.training import Examples
+from hybridal.outputs import Floats, Ints, Outputs
+from hybridal.pool import Pool
+from hybridal.protocol import Protocol
+from hybridal.randomness import key
+from hybridal.stopwatch import Stopwatch
+from hybridal.task.task import UNKNOWN, Split, Task
+from hybridal.tokens import tokenise
+from hybridal.updates import Plan, Weights
+
+Result = TypeVar("Result")
+
+
+class TransformerModel:
+    """A classifier over one task. `keeps_features` makes each pass over validation keep its features."""
+
+    def __init__(
+        self,
+        task: Task,
+        backbone: Backbone,
+        rules: Protocol,
+        seed: int,
+        device: Device,
+        keeps_features: bool = False,
+        epoch_done: training.EpochDone = lambda _epoch, _of: None,
+    ) -> None:
+        texts = [text for _, split in task.splits() for text in split.texts]
+        self.encoder = backbone.encoder(rules.max_length)
+        tokens = tokenise(texts, self.encoder, cache_dir() / "tokens")
+        ends = np.cumsum([len(split) for _, split in task.splits()])
+        self.train_tokens = tokens.slice(0, int(ends[0]))
+        self.train_ids: Sequence[str] = task.train.ids
+        self.validation = _labelled(tokens.slice(int(ends[0]), int(ends[1])), task.validation)
+        self.test_examples = _labelled(tokens.slice(int(ends[1]), int(ends[2])), task.test)
+        self.rules, self.seed = rules, seed
+        self.keeps_features, self.epoch_done = keeps_features, epoch_done
+        self.classifier = Classifier(backbone, task.classes, seed, device)
+
+    @property
+    def pretrained(self) -> Weights:
+        return self.classifier.pretrained
+
+    @property
+    def validation_labels(self) -> Ints:
+        return self.validation.labels
+
+    def load(self, weights: Weights) -> None:
+        self.classifier.load(weights)
+
+    def place(self, weights: Weights | None) -> Weights | None:
+        if weights is None:
+            return None
+        return {name: tensor.to(self.classifier.device.torch) for name, tensor in weights.items()}
+
+    def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:
+        examples = Examples(self.train_tokens, plan.rows, pool.labels[plan.rows])
+        validate = self._validate if len(self.validation.rows) else None
+        labels = self.validation.labels
+        return training.fit(
+            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, self.epoch_done
+        )
+
+    def look(self, validation: Outputs | None, pool: Pool) -> Look:
+        return Look(self, validation, pool)
+
+    def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> ScoredCandidates:
+        return ScoredCandidates(self, rows, pool, round, temperature)
+
+    def test(self) -> tuple[Outputs, Ints] | None:
+        known = self.test_examples
+        if not len(known.rows):
+            return None
+        return evaluation.predict(self.classifier, known.tokens, known.rows), known.labels
+
+    def _validate(self) -> Outputs:
+        return evaluation.predict(
+            self.classifier, self.validation.tokens, self.validation.rows, features=self.keeps_features
+        )
+
+
+class Look:
+    """What signals may look at: the model as it is now, each part computed when it is asked for."""
+
+    def __init__(self, model: TransformerModel, validation: Outputs | None, pool: Pool) -> None:
+        self._model, self._validation, self._pool = model, validation, pool
+        self.validation_labels = model.validation.labels
+
+    @property
+    def validation(self) -> Outputs:
+        if self._validation is None:
+            raise UserError("This signal looks at validation texts, and the task has none with labels; use alpha.")
+        return self._validation
+
+    def weights(self) -> Weights:
+        return {name: p.detach() for name, p in self._model.classifier.module.named_parameters()}
+
+    def matrices(self) -> Weights:
+        return self._model.classifier.matrices()
+
+    def gradient_norm(self) -> float:
+        known = self._model.validation
+        return evaluation.gradient_norm(self._model.classifier, known.tokens, known.rows, known.labels)
+
+    def labelled(self) -> tuple[Outputs, Ints]:
+        rows = self._pool.order
+        outputs = evaluation.predict(self._model.classifier, self._model.train_tokens, rows, features=True)
+        return outputs, self._pool.labels[rows]
+
+
+class ScoredCandidates:
+    """What acquisition may look at; every pass over the texts happens once, and its time is counted."""
+
+    def __init__(self, model: TransformerModel, rows: Ints, pool: Pool, round: int, temperature: float) -> None:
+        self._model, self._rows, self._pool = model, rows, pool
+        self._round, self._temperature = round, temperature
+        self._watch = Stopwatch(model.classifier.device.synchronise)
+        self.ids = [model.train_ids[row] for row in rows]
+
+    @property
+    def seconds(self) -> float:
+        return self._watch.seconds.get("score", 0.0)
+
+    def probabilities(self) -> Floats:
+        # A pass with features, once made, serves for the logits too.
+        outputs = self.__dict__.get("_featured") or self._plain
+        return softmax(outputs.logits, self._temperature)
+
+    def embeddings(self) -> Floats:
+        return _present(self._featured.embedding)
+
+    def sampled_probabilities(self, passes: int) -> Floats:
+        seed = key(self._model.seed, "sampled", self._round)
+        samples = self._timed(
+            lambda: evaluation.sampled_logits(
+                self._model.classifier, self._model.train_tokens, self._rows, passes, seed
+            )
+        )
+        return np.stack([softmax(logits, self._temperature) for logits in samples])
+
+    def labelled_probabilities(self) -> Floats:
+        return softmax(self._labelled.logits, self._temperature)
+
+    def labelled_embeddings(self) -> Floats:
+        return _present(self._labelled.embedding)
+
+    @cached_property
+    def _plain(self) -> Outputs:
+        return self._pass(self._rows, features=False)
+
+    @cached_property
+    def _featured(self) -> Outputs:
+        return self._pass(self._rows, features=True)
+
+    @cached_property
+    def _labelled(self) -> Outputs:
+        return self._pass(self._pool.order, features=True)
+
+    def _pass(self, rows: Ints, features: bool) -> Outputs:
+        model = self._model
+        return self._timed(lambda: evaluation.predict(model.classifier, model.train_tokens, rows, features))
+
+    def _timed(self, work: Callable[[], Result]) -> Result:
+        with self._watch("score"):
+            return work()
+
+
+def _labelled(tokens: Any, split: Split) -> Examples:
+    rows = np.flatnonzero(split.labels != UNKNOWN)
+    return Examples(tokens, rows, split.labels[rows])
+
+
+def _present(values: Floats | None) -> Floats:
+    assert values is not None
+    return values

@@ -1,0 +1,94 @@
+"""The run folder: what was asked, the facts of each round, and everything needed to go on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hybridal.errors import RunError, UserError
+from hybridal.facts import Round
+from hybridal.files import strict_json, write_whole
+from hybridal.journal import Journal
+from hybridal.settings import Settings
+from hybridal.task.store import load_saved, save_task
+from hybridal.task.task import Task
+
+
+class RunFolder:
+    """One run on disk.
+
+    `run.json` says what was asked and on what; `task/` holds the texts, so that the folder can be moved;
+    `rounds.jsonl` the facts, append-only; `checkpoint/` the state after the last round; `model/` and
+    `report.html` come at the end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rounds = Journal(path / "rounds.jsonl")
+        self.checkpoint = path / "checkpoint"
+        self.model = path / "model"
+        self.report = path / "report.html"
+
+    @classmethod
+    def create(cls, path: Path, settings: Settings, task: Task, about: Mapping[str, Any]) -> RunFolder:
+        """A new folder; one that holds a run already is left as it is."""
+        folder = cls(path)
+        if (path / "run.json").exists():
+            raise UserError(
+                f"{path} holds a run already; go on with `hybridal resume {path}`, or choose another --out."
+            )
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            save_task(task, path / "task")
+            asked = {
+                "settings": settings.to_json(),
+                "protocol": settings.rules.to_json(),
+                "task": {"name": task.name, "classes": task.classes, "fingerprint": task.fingerprint},
+                **about,
+            }
+            write_whole(path / "run.json", strict_json(asked, indent=2) + "\n")
+        except OSError as error:
+            raise UserError(f"The run folder {path} could not be written: {error.strerror}.") from error
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        if not (path / "run.json").is_file():
+            raise UserError(f"{path} is not a run folder: it has no run.json.")
+        return cls(path)
+
+    def about(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        return data
+
+    def settings(self) -> Settings:
+        return Settings.from_json(self.about()["settings"])
+
+    def task(self) -> Task:
+        return load_saved(self.path / "task")
+
+    def history(self) -> list[Round]:
+        return [Round.from_json(fact) for fact in self.rounds.read()]
+
+    def append(self, fact: Round) -> None:
+        self.rounds.append(fact.to_json())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Only one process may work on a run; the lock ends with its process, however that ends."""
+        with (self.path / "run.lock").open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                file.seek(0)
+                owner = file.read().strip() or "unknown"
+                raise RunError(f"{self.path} is in use by process {owner}; wait for it or stop it first.") from error
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield

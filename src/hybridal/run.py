@@ -1,0 +1,126 @@
+"""A run from its beginning, or from where it was left, to its exported model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from hybridal import checkpoint
+from hybridal.annotators.labels_file import LabelsFile
+from hybridal.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.errors import RunError, UserError
+from hybridal.export import export_model
+from hybridal.facts import Round
+from hybridal.loop import State, active_learning
+from hybridal.observer import Observer
+from hybridal.record import RunFolder
+from hybridal.schedules import make_schedule
+from hybridal.settings import Settings
+from hybridal.task.task import UNKNOWN, Task
+
+
+def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
+    """Checks what was asked and makes the run folder; nothing is trained yet."""
+    observer = observer or Observer()
+    task = find_task(settings, observer.message)
+    check(settings, task)
+    about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
+    return RunFolder.create(path, settings, task, about)
+
+
+def check(settings: Settings, task: Task) -> None:
+    """Refuses what cannot work, before any time is spent on it."""
+    from hybridal.acquisition import ACQUISITIONS
+    from hybridal.initial import draw_initial
+
+    make_schedule(settings.schedule)
+    ACQUISITIONS.make(settings.acquisition)
+    unknown = int((task.train.labels == UNKNOWN).sum())
+    if unknown and settings.labels is None:
+        raise UserError(
+            f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; give --labels FILE to "
+            "label them as they are chosen, or leave them out of the file to simulate with the others."
+        )
+    draw_initial(task, settings.rules, settings.seed)
+
+
+def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: bool = False) -> list[Round]:
+    """Runs the rounds that are missing, then exports the model. A finished run is left as it is.
+
+    With `recompute` the state is computed again from the beginning: each round must come out as it was recorded.
+    """
+    observer = observer or Observer()
+    with folder.locked():
+        settings, task = folder.settings(), folder.task()
+        schedule = make_schedule(settings.schedule)
+        state, history = restore(folder, recompute)
+        if len(history) == settings.rules.rounds and folder.model.is_dir() and not recompute:
+            return history
+        annotator = None
+        if settings.labels is not None:
+            annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", task.classes, observer)
+            task = with_validation(task, annotator)
+        signals = watched(settings, schedule)
+        model = build_model(settings, task, signals, observer.message, observer.epoch_done)
+        cell = build_cell(settings, task, model, signals, annotator)
+        if state is not None:
+            state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
+            model.load(state.weights or model.pretrained)
+        known, before = history[: state.round] if state else [], state
+        observer.round_started(len(known) + 1, cell.rules.rounds, schedule.decide(known).spec)
+        for state, fact in active_learning(cell, schedule, before, known):
+            checkpoint.save(folder.checkpoint, state, fact)
+            if fact.round > len(history):
+                folder.append(fact)
+                history.append(fact)
+            same_facts(history[fact.round - 1], fact)
+            done = history[: fact.round]
+            observer.round_done(done)
+            observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
+        export_model(model.classifier, model.encoder, task, settings, history[-1], folder.model)
+    return history
+
+
+def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, list[Round]]:
+    """The state to go on from, and all recorded rounds.
+
+    A checkpoint is written before its round is recorded: where the process ended between the two, the fact is in
+    the checkpoint and is recorded now.
+    """
+    history = folder.history()
+    saved = None if recompute else checkpoint.load(folder.checkpoint)
+    if saved is None:
+        return None, history
+    state, fact = saved
+    if state.round == len(history) + 1:
+        folder.append(fact)
+        history.append(fact)
+    if state.round > len(history):
+        raise RunError(
+            f"{folder.rounds.path} has {len(history)} rounds, but the checkpoint is of round {state.round}; "
+            "restore the file, or run `hybridal resume --recompute`."
+        )
+    return state, history
+
+
+def same_facts(recorded: Round, computed: Round) -> None:
+    """A round that is computed again must come out as recorded, its seconds apart."""
+    if replace(recorded, seconds={}) != replace(computed, seconds={}):
+        raise RunError(
+            f"Round {recorded.round} comes out differently from what is recorded: the versions, the machine or "
+            "the labels have changed since; the recorded rounds are kept as they are."
+        )
+
+
+def with_validation(task: Task, annotator: LabelsFile) -> Task:
+    """Asks for the labels of validation texts that have none: without them nothing can be measured."""
+    split = task.validation
+    rows = np.flatnonzero(split.labels == UNKNOWN).tolist()
+    answers = annotator.label({split.ids[row]: split.texts[row] for row in rows})
+    labels = split.labels.copy()
+    for row in rows:
+        labels[row] = task.class_index(answers[split.ids[row]])
+    return replace(task, validation=replace(split, labels=labels))

@@ -1,0 +1,36 @@
+"""The same update in every round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hybridal.facts import Round
+from hybridal.signals import Signal
+from hybridal.updates import UPDATES, Update
+
+
+@dataclass(frozen=True)
+class Constant:
+    """What every other tool does: never ask, always update the same way.
+
+    >>> Constant("retrain").decide([]).letter
+    'R'
+    """
+
+    update: Update | str
+    name: ClassVar[str] = "constant"
+    watches: ClassVar[tuple[Signal, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.update, str):
+            object.__setattr__(self, "update", UPDATES.make(self.update))
+
+    @property
+    def spec(self) -> str:
+        return self.decide(()).spec
+
+    def decide(self, history: Sequence[Round]) -> Update:  # noqa: ARG002
+        assert not isinstance(self.update, str)
+        return self.update

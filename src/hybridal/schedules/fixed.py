@@ -1,0 +1,37 @@
+"""Retrain until a round that was chosen beforehand, then fine-tune."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hybridal.facts import Round
+from hybridal.signals import Signal
+from hybridal.updates import Update
+from hybridal.updates.finetune import FineTune
+from hybridal.updates.retrain import Retrain
+
+
+@dataclass(frozen=True)
+class FixedSwitch:
+    """Fine-tunes from round `first` on, as FixedSwitch@k of the paper does.
+
+    >>> [FixedSwitch(3).decide([None] * t).letter for t in range(4)]
+    ['R', 'R', 'F', 'F']
+    """
+
+    first: int
+    name: ClassVar[str] = "fixed"
+    watches: ClassVar[tuple[Signal, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.first, int) or self.first < 1:
+            raise ValueError(f"the switch round must be a whole number from 1 on, not {self.first}")
+
+    @property
+    def spec(self) -> str:
+        return f"fixed:{self.first}"
+
+    def decide(self, history: Sequence[Round]) -> Update:
+        return FineTune() if len(history) + 1 >= self.first else Retrain()

@@ -1,0 +1,61 @@
+"""HybridAL: retrain while the model still moves, fine-tune once it has settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hybridal.facts import Round
+from hybridal.signals import SIGNALS, Signal
+from hybridal.stabilisation import Stabilisation
+from hybridal.updates import Update
+from hybridal.updates.finetune import FineTune
+from hybridal.updates.retrain import Retrain
+
+
+@dataclass(frozen=True, init=False)
+class HybridAL:
+    """Algorithm 1's decision: after k rounds in a row whose signal changed by less than ε, fine-tune for good.
+
+    ε and k default to the signal's own. The round that completes the streak is t*; fine-tuning begins in t* + 1.
+
+    >>> HybridAL("accuracy").spec
+    'hybrid:accuracy:0.005:2'
+    """
+
+    signal: Signal
+    epsilon: float
+    patience: int
+    name: ClassVar[str] = "hybrid"
+
+    def __init__(
+        self, signal: Signal | str = "accuracy", epsilon: float | None = None, patience: int | None = None
+    ) -> None:
+        chosen = SIGNALS.make(signal) if isinstance(signal, str) else signal
+        object.__setattr__(self, "signal", chosen)
+        object.__setattr__(self, "epsilon", chosen.epsilon if epsilon is None else float(epsilon))
+        object.__setattr__(self, "patience", chosen.patience if patience is None else int(patience))
+        Stabilisation(self.epsilon, self.patience)
+
+    @property
+    def spec(self) -> str:
+        return f"hybrid:{self.signal.name}:{self.epsilon!r}:{self.patience}"
+
+    @property
+    def watches(self) -> tuple[Signal, ...]:
+        return (self.signal,)
+
+    @property
+    def detector(self) -> Stabilisation:
+        return Stabilisation(self.epsilon, self.patience)
+
+    def changes(self, history: Sequence[Round]) -> list[float | None]:
+        return [fact.changes[self.signal.name] for fact in history]
+
+    def t_star(self, history: Sequence[Round]) -> int | None:
+        """The stabilisation round, or None while there is none."""
+        return self.detector.t_star(self.changes(history))
+
+    def decide(self, history: Sequence[Round]) -> Update:
+        return Retrain() if self.t_star(history) is None else FineTune()

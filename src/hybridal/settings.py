@@ -1,0 +1,97 @@
+"""What a user asks of a run: from the command line, a YAML file, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from hybridal.errors import UserError
+from hybridal.protocol import Protocol, protocol
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run, asked for.
+
+    `task` is a name or a file with its columns `text`, `label` and `id`; `overrides` replace fields of the
+    protocol; `signals` are watched and recorded beside the schedule's own; `labels` is a file to label in, by hand.
+
+    >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.protocol
+    (3, 'quick')
+    """
+
+    task: str
+    text: str | None = None
+    label: str | None = None
+    id: str | None = None
+    validation: str | None = None
+    test: str | None = None
+    validation_size: float | None = None
+    test_size: float | None = None
+    classes: tuple[str, ...] | None = None
+    max_words: int | None = None
+    backbone: str = "minilm"
+    protocol: str = "paper"
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    schedule: str = "hybrid:accuracy"
+    acquisition: str = "entropy"
+    signals: tuple[str, ...] = ()
+    seed: int = 42
+    device: str = "auto"
+    labels: str | None = None
+    test_every_round: bool = False
+
+    @property
+    def rules(self) -> Protocol:
+        return protocol(self.protocol, self.overrides)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Settings:
+        """Settings out of a mapping, refusing what it does not know."""
+        known = {item.name for item in fields(cls)}
+        for name in data:
+            if name not in known:
+                raise UserError(f"'{name}' is not a setting; there are {', '.join(sorted(known))}.")
+        values = dict(data)
+        for name in ("classes", "signals"):
+            if isinstance(values.get(name), list):
+                values[name] = tuple(str(item) for item in values[name])
+        return cls(**values)
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Settings:
+        """These settings with others laid over them; protocol overrides are merged."""
+        merged = {**self.overrides, **changes.get("overrides", {})}
+        return replace(self, **{**changes, "overrides": merged})
+
+
+# Runs on any machine, without a hub, and ends in about two minutes on two cores.
+DEMO = Settings(
+    task="newsgroups",
+    classes=("comp.graphics", "rec.sport.hockey", "sci.space", "talk.politics.guns"),
+    validation_size=120,
+    test_size=400,
+    protocol="quick",
+    schedule="hybrid:accuracy:0.02:2",
+)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The settings that a YAML file names."""
+    import yaml
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}; check --config.") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path} is not valid YAML: {reason}") from error
+    if not isinstance(data, dict):
+        raise UserError(f"{path} must hold settings as `name: value` lines.")
+    Settings.from_json({"task": DEMO.task, **data})
+    return data

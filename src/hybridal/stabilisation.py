@@ -1,0 +1,46 @@
+"""Stabilisation: k changes in a row strictly below ε."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hybridal.errors import UserError
+
+
+@dataclass(frozen=True)
+class Stabilisation:
+    """The detector of Definition 1; the same object serves a live run and `hybridal replay`.
+
+    Rounds count from 1. A round without a change (the first) is never stable.
+
+    >>> detector = Stabilisation(epsilon=0.005, patience=2)
+    >>> detector.t_star([None, 0.02, 0.004, 0.003, 0.001])
+    4
+    >>> detector.t_star([None, 0.004, 0.005, 0.004]) is None
+    True
+    """
+
+    epsilon: float
+    patience: int
+
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0:
+            raise UserError(f"--epsilon must be positive, not {self.epsilon}.")
+        if self.patience < 1:
+            raise UserError(f"--patience must be at least 1, not {self.patience}.")
+
+    def streaks(self, changes: Iterable[float | None]) -> list[int]:
+        """After each round, how many stable rounds in a row there were."""
+        streaks, streak = [], 0
+        for change in changes:
+            streak = streak + 1 if change is not None and change < self.epsilon else 0
+            streaks.append(streak)
+        return streaks
+
+    def t_star(self, changes: Iterable[float | None]) -> int | None:
+        """The round that completes the first streak of `patience` stable rounds, or None."""
+        for round, streak in enumerate(self.streaks(changes), start=1):
+            if streak >= self.patience:
+                return round
+        return None

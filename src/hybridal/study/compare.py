@@ -1,0 +1,78 @@
+"""Several schedules of one cell, side by side: shared rounds are computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hybridal.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.errors import UserError
+from hybridal.facts import Round
+from hybridal.observer import Observer
+from hybridal.record import RunFolder
+from hybridal.run import check
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.settings import Settings
+from hybridal.study.trie import Trie, histories
+
+
+class Comparison:
+    """A folder like a run's, whose `rounds.jsonl` holds every distinct round of all schedules, each with its word."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self.settings = folder.settings()
+        self.schedules: list[Schedule] = [make_schedule(spec) for spec in folder.about()["schedules"]]
+
+    @classmethod
+    def begin(
+        cls, settings: Settings, specs: Sequence[str], path: Path, observer: Observer | None = None
+    ) -> Comparison:
+        """Checks what was asked and makes the folder; nothing is trained yet."""
+        schedules = list(dict.fromkeys(make_schedule(spec).spec for spec in specs))
+        if not schedules:
+            raise UserError("--schedules names no schedule; give at least one, e.g. retrain,finetune.")
+        task = find_task(settings, (observer or Observer()).message)
+        for spec in schedules:
+            check(replace(settings, schedule=spec), task)
+        about = {
+            "schedules": schedules,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            **surroundings(settings.device),
+        }
+        return cls(RunFolder.create(path, settings, task, about))
+
+    @classmethod
+    def open(cls, path: Path) -> Comparison:
+        return cls(RunFolder.open(path))
+
+    @staticmethod
+    def is_one(path: Path) -> bool:
+        return (path / "run.json").is_file() and "schedules" in RunFolder(path).about()
+
+    def carry_on(self, observer: Observer | None = None) -> None:
+        """Computes the rounds that are missing."""
+        observer = observer or Observer()
+        with self.folder.locked():
+            task = self.folder.task()
+            signals = watched(self.settings, *self.schedules)
+            model = build_model(self.settings, task, signals, observer.message, observer.epoch_done)
+            cell = build_cell(self.settings, task, model, signals)
+
+            def record(fact: Round) -> None:
+                self.folder.append(fact)
+                observer.round_done([fact])
+
+            def begin(round: int, update: str) -> None:
+                observer.round_started(round, cell.rules.rounds, update)
+
+            Trie(cell, self.facts(), record, self.folder.checkpoint, begin).walk(self.schedules)
+
+    def facts(self) -> dict[str, Round]:
+        return {fact.word: fact for fact in self.folder.history()}
+
+    def histories(self) -> dict[str, tuple[Round, ...]]:
+        """The rounds of each schedule, by its spec."""
+        return histories(self.facts(), self.schedules, self.settings.rules.rounds)

@@ -1,0 +1,119 @@
+"""The trie of words: schedules that have decided alike so far share their rounds, and each round is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hybridal import checkpoint
+from hybridal.facts import Round
+from hybridal.loop import Cell, State
+from hybridal.schedules import Schedule
+from hybridal.updates import Update
+
+
+@dataclass
+class Node:
+    """A word that some schedule has come to; its state is computed only when a round must go on from it."""
+
+    history: tuple[Round, ...]
+    state: State | None = None
+    parent: Node | None = None
+    update: Update | None = None
+
+    @property
+    def word(self) -> str:
+        return self.history[-1].word if self.history else ""
+
+
+class Trie:
+    """Walks the words of one cell, depth first.
+
+    `known` are rounds that were recorded before: they are not computed again. `record` gets each new one, and
+    `begin` hears of it before it is computed. States that may be needed again lie under `folder`, so that a walk
+    that was cut off goes on where it was.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        known: Mapping[str, Round],
+        record: Callable[[Round], None],
+        folder: Path,
+        begin: Callable[[int, str], None] = lambda _round, _update: None,
+    ) -> None:
+        self.cell, self.folder, self._record, self._begin = cell, folder, record, begin
+        self.facts = dict(known)
+
+    def walk(self, schedules: Sequence[Schedule]) -> None:
+        """Computes every round that one of these schedules goes through."""
+        self._walk(Node((), self.cell.start()), schedules)
+
+    def _walk(self, node: Node, schedules: Sequence[Schedule]) -> None:
+        """The last branch is followed in the loop and the others by recursion: only states at forks stay in memory."""
+        while len(node.history) < self.cell.rules.rounds:
+            *branches, last = self._forks(node, schedules)
+            if branches and node.state is not None and node.history:
+                checkpoint.save(self._fork_folder(node), node.state, node.history[-1])
+            for update, members in branches:
+                self._walk(self._child(node, update), members)
+            update, schedules = last
+            node = self._child(node, update)
+
+    def _forks(self, node: Node, schedules: Sequence[Schedule]) -> list[tuple[Update, list[Schedule]]]:
+        """Who goes where; retraining last, because its path is the trunk that the others leave."""
+        groups: dict[str, tuple[Update, list[Schedule]]] = {}
+        for schedule in schedules:
+            update = schedule.decide(node.history)
+            groups.setdefault(update.spec, (update, []))[1].append(schedule)
+        return sorted(groups.values(), key=lambda group: group[0].name == "retrain")
+
+    def _child(self, node: Node, update: Update) -> Node:
+        fact = self.facts.get(node.word + update.letter)
+        if fact is not None:
+            return Node((*node.history, fact), None, node, update)
+        before = self._state(node)
+        self._begin(before.round + 1, update.spec)
+        state, fact = self.cell.advance(before, update)
+        checkpoint.save(self.folder / "tip", state, fact)
+        self._record(fact)
+        self.facts[fact.word] = fact
+        return Node((*node.history, fact), state)
+
+    def _state(self, node: Node) -> State:
+        """From memory, else from disk, else computed again from the node before it."""
+        if node.state is None:
+            node.state = self._saved(node)
+        if node.state is None:
+            assert node.parent is not None
+            assert node.update is not None
+            node.state, _ = self.cell.advance(self._state(node.parent), node.update)
+        node.parent = None
+        return node.state
+
+    def _saved(self, node: Node) -> State | None:
+        for folder in (self.folder / "tip", self._fork_folder(node)):
+            saved = checkpoint.load(folder)
+            if saved is not None and saved[0].word == node.word:
+                model = self.cell.model
+                state = saved[0]
+                return replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
+        return None
+
+    def _fork_folder(self, node: Node) -> Path:
+        return self.folder / f"fork-{len(node.history):05d}"
+
+
+def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds: int) -> dict[str, tuple[Round, ...]]:
+    """The rounds of each schedule, by its spec, as far as they are known."""
+    found: dict[str, tuple[Round, ...]] = {}
+    for schedule in schedules:
+        history: tuple[Round, ...] = ()
+        while len(history) < rounds:
+            word = (history[-1].word if history else "") + schedule.decide(history).letter
+            if word not in facts:
+                break
+            history = (*history, facts[word])
+        found[schedule.spec] = history
+    return found

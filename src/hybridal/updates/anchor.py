@@ -1,0 +1,38 @@
+"""ANCHOR: from a point between the pretrained and the last weights, on everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hybridal.updates import Plan, Situation
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Starts from θ₀ + λ(θ_{t−1} − θ₀): λ = 0 retrains, λ = 1 fine-tunes.
+
+    >>> Anchor(0.6).spec, Anchor(0.6).letter
+    ('anchor:0.6', 'A(0.6)')
+    """
+
+    share: float = 0.6
+    name: ClassVar[str] = "anchor"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"its share must lie between 0 and 1, not {self.share}")
+
+    @property
+    def spec(self) -> str:
+        return f"anchor:{self.share!r}"
+
+    @property
+    def letter(self) -> str:
+        return f"A({self.share!r})"
+
+    def plan(self, now: Situation) -> Plan:
+        start = now.pretrained
+        if now.last is not None:
+            start = {name: first + self.share * (now.last[name] - first) for name, first in now.pretrained.items()}
+        return Plan(start, now.pool.order, dropout=now.rules.dropout == "on")

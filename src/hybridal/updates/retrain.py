@@ -1,0 +1,24 @@
+"""RETRAIN: from the pretrained weights, on everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hybridal.updates import Plan, Situation
+
+
+@dataclass(frozen=True)
+class Retrain:
+    """Starts anew from the pretrained body and the same random head, and trains on all labels.
+
+    >>> Retrain().spec, Retrain().letter
+    ('retrain', 'R')
+    """
+
+    name: ClassVar[str] = "retrain"
+    letter: ClassVar[str] = "R"
+    spec: ClassVar[str] = name
+
+    def plan(self, now: Situation) -> Plan:
+        return Plan(now.pretrained, now.pool.order, dropout=now.rules.dropout == "on")
