@@ -20,13 +20,13 @@ from hybridal.pool import Pool
 _POOL = ("labels", "order", "pending")
 
 
-def save(folder: Path, state: State, fact: Round) -> Path:
-    """Keeps the state after `fact`'s round, and drops the one before it when this one is durable."""
+def save(folder: Path, state: State, fact: Round | None) -> Path:
+    """Keeps the state after `fact`'s round (None: before the first); drops the one before once this is durable."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     tensors = _to_tensors(state)
-    about = {"round": state.round, "word": state.word, "newest": state.pool.newest, "fact": fact.to_json()}
+    about = {"round": state.round, "word": state.word, "newest": state.pool.newest, "fact": fact and fact.to_json()}
     metadata = {"about": strict_json(about), "sha256": _digest(tensors)}
     target = folder / f"round-{state.round:05d}.safetensors"
     scratch = folder / f".{target.name}.{os.getpid()}"
@@ -49,7 +49,7 @@ def save(folder: Path, state: State, fact: Round) -> Path:
     return target
 
 
-def load(folder: Path) -> tuple[State, Round] | None:
+def load(folder: Path) -> tuple[State, Round | None] | None:
     """The newest state, or None where there is none."""
     found = sorted(folder.glob("round-*.safetensors"))
     if not found:
@@ -68,7 +68,7 @@ def load(folder: Path) -> tuple[State, Round] | None:
             f"The checkpoint {found[-1]} is damaged ({error}); all recorded rounds are safe. "
             "Run `hybridal resume --recompute` to compute its state again from the beginning."
         ) from error
-    return _to_state(tensors, about), Round.from_json(about["fact"])
+    return _to_state(tensors, about), about["fact"] and Round.from_json(about["fact"])
 
 
 def _to_tensors(state: State) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class Cell:
             scores=(),
             seconds={**fit.seconds, **watch.seconds},
         )
-        return State(t, fact.word, state.pool, fit.weights, fit.moments, snapshots), fact
+        return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots), fact
 
     def acquire(self, state: State, fact: Round, n: int) -> tuple[State, Round]:
         """Lines 8-9: choose n of a random subset of the candidates; they wait for their labels."""

@@ -19,8 +19,8 @@ def _none() -> Ints:
 class Pool:
     """A value: every change gives a new pool. Rows are positions in the task's train split.
 
-    `order` lists the labelled rows in the order they were acquired; the last `newest` of them came with the latest
-    labels. `pending` were chosen and wait for their labels.
+    `order` lists the labelled rows in the order they were acquired; the last `newest` of them no model has
+    learnt yet. `pending` were chosen and wait for their labels.
 
     >>> pool = Pool.unlabelled(5).choose(np.array([3, 1])).reveal({3: 0, 1: 1})
     >>> pool.order.tolist(), pool.newest_rows().tolist(), pool.candidates().tolist()
@@ -60,21 +60,29 @@ class Pool:
     def reveal(self, labels: Mapping[int, int]) -> Pool:
         """Adds labels; those of pending rows keep the order in which they were chosen.
 
-        A row that was labelled before is corrected in place: it counts as one of the newest, because the model
-        has yet to learn it. Pending rows that get no label become candidates again.
+        A row that was labelled before is corrected: it counts as new, because the model has yet to learn it. Pending
+        rows that get no label become candidates again.
         """
         updated = self.labels.copy()
-        for row, label in labels.items():
-            updated[row] = label
-        arrived = [row for row in self.pending.tolist() if row in labels]
-        arrived += [row for row in labels if row not in set(arrived)]
-        rows = np.asarray(arrived, dtype=np.int64)
-        older = self.order[~np.isin(self.order, rows)]
-        return Pool(updated, np.concatenate([older, rows]), len(rows))
+        updated[list(labels)] = list(labels.values())
+        chosen = [row for row in self.pending.tolist() if row in labels]
+        others = [row for row in labels if row not in set(chosen)]
+        rows = np.array([*chosen, *others], dtype=np.int64)
+        return replace(self._without(rows), labels=updated, pending=_none())._with_newest(rows)
+
+    def learnt(self) -> Pool:
+        """The model has seen all labels: none is new any more."""
+        return replace(self, newest=0)
 
     def withdraw(self, rows: Ints) -> Pool:
         """Takes labels back; the rows become candidates again."""
         updated = self.labels.copy()
         updated[rows] = UNKNOWN
+        return replace(self._without(rows), labels=updated)
+
+    def _without(self, rows: Ints) -> Pool:
         newest = int((~np.isin(self.newest_rows(), rows)).sum())
-        return Pool(updated, self.order[~np.isin(self.order, rows)], newest, self.pending)
+        return replace(self, order=self.order[~np.isin(self.order, rows)], newest=newest)
+
+    def _with_newest(self, rows: Ints) -> Pool:
+        return replace(self, order=np.concatenate([self.order, rows]), newest=self.newest + len(rows))

@@ -95,7 +95,7 @@ def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, l
     if saved is None:
         return None, history
     state, fact = saved
-    if state.round == len(history) + 1:
+    if fact is not None and state.round == len(history) + 1:
         folder.append(fact)
         history.append(fact)
     if state.round > len(history):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -52,5 +53,13 @@ def choose_device(wanted: str = "auto", precision: str = "auto") -> Device:
         raise UserError(f"--device '{wanted}' is not a device; use cpu, cuda or cuda:N.") from error
     if kind == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda was asked for, but torch sees no GPU here; use --device cpu.")
+    if kind == "cuda":
+        _repeatable()
     mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
     return Device(wanted, "bf16" if mixed else "fp32")
+
+
+def _repeatable() -> None:
+    """The same run twice gives the same bits: kernels that add up in random order are not used."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)

@@ -90,6 +90,11 @@ class TransformerModel:
             return None
         return evaluation.predict(self.classifier, known.tokens, known.rows), known.labels
 
+    def relabel_validation(self, labels: Ints) -> None:
+        """Measures by these labels of the validation split from now on; unknown ones are left out."""
+        rows = np.flatnonzero(labels != UNKNOWN)
+        self.validation = Examples(self.validation.tokens, rows, labels[rows])
+
     def _validate(self) -> Outputs:
         return evaluation.predict(
             self.classifier, self.validation.tokens, self.validation.rows, features=self.keeps_features

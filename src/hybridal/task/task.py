@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -67,6 +67,11 @@ class Task:
         except ValueError:
             known = ", ".join(self.classes)
             raise UserError(f"'{name}' is not a class of task '{self.name}'; its classes are {known}.") from None
+
+    def answers(self, ids: Iterable[str]) -> dict[str, str]:
+        """The known labels of these texts, by class name: what the annotator of a simulation says."""
+        labels = {id: label for _, split in self.splits() for id, label in zip(split.ids, split.labels, strict=True)}
+        return {id: self.classes[labels[id]] for id in ids if labels[id] != UNKNOWN}
 
     @cached_property
     def fingerprint(self) -> str:

@@ -1,0 +1,170 @@
+"""Any scikit-learn estimator in the loop: the schedules serve tables and bags of words as well."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from hybridal.acquisition import ACQUISITIONS
+from hybridal.annotators.oracle import Oracle
+from hybridal.errors import UserError
+from hybridal.facts import Cost
+from hybridal.learner import Learner
+from hybridal.loop import Cell
+from hybridal.model.role import Fit
+from hybridal.outputs import Floats, Ints, Outputs
+from hybridal.pool import Pool
+from hybridal.protocol import protocol
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.stopwatch import Stopwatch
+from hybridal.task import UNKNOWN, Split, Task
+from hybridal.updates import Plan, Weights
+
+
+class EstimatorLearner(Learner):
+    """Query and teach an estimator with `fit`, `partial_fit` and `predict_proba`.
+
+    RETRAIN is `fit` of a fresh clone, FINETUNE is `partial_fit` of the last one. Signals that look at probabilities
+    (accuracy, f1, loss) work; those that look into a network do not.
+
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> y = np.where(X[:, 0] > 0, "up", "down")
+    >>> estimator = SGDClassifier(loss="log_loss", random_state=0)
+    >>> learner = EstimatorLearner(estimator, X[:150], X[150:], y[150:], classes=["down", "up"])
+    >>> for _ in range(3):
+    ...     fact = learner.teach({id: str(y[int(id)]) for id in learner.query(10)})
+    >>> fact.word, fact.labels
+    ('RRR', 30)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        X_validation: Any,
+        y_validation: Sequence[str],
+        classes: Sequence[str],
+        ids: Sequence[str] | None = None,
+        schedule: Schedule | str = "hybrid:accuracy",
+        acquisition: str = "entropy",
+        seed: int = 42,
+        **overrides: Any,
+    ) -> None:
+        schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
+        rules = protocol("paper", overrides)
+        task = _task(X.shape[0], ids, y_validation, tuple(classes))
+        model = EstimatorModel(estimator, X, X_validation, task)
+        chosen = ACQUISITIONS.make(acquisition)
+        super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule)
+        self._model = model
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(N, C), a column a class in the order given."""
+        return self._model.probabilities(X)
+
+
+class EstimatorModel:
+    """The loop's model role, played by an estimator. Its weights are the estimator itself."""
+
+    def __init__(self, estimator: Any, X: Any, X_validation: Any, task: Task) -> None:
+        from sklearn.base import clone
+
+        self.pretrained: Weights = {"estimator": clone(estimator)}
+        self._estimator = self.pretrained["estimator"]
+        self.X, self._X_validation, self.task = X, X_validation, task
+        self.validation_labels: Ints = task.validation.labels
+
+    def load(self, weights: Weights) -> None:
+        self._estimator = weights["estimator"]
+
+    def place(self, weights: Weights | None) -> Weights | None:
+        return weights
+
+    def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:  # noqa: ARG002
+        watch = Stopwatch()
+        estimator = copy.deepcopy(plan.weights["estimator"])
+        y = pool.labels[plan.rows]
+        with watch("train"):
+            seen = getattr(estimator, "classes_", None)
+            # partial_fit cannot learn a class that the first fit did not see: then only a fresh fit can.
+            if seen is None or not set(np.unique(y)) <= set(seen):
+                estimator = _fresh(self.pretrained["estimator"]).fit(self.X[plan.rows], y)
+            else:
+                estimator.partial_fit(self.X[plan.rows], y)
+        self._estimator = estimator
+        with watch("validate"):
+            validation = Outputs(np.log(self.probabilities(self._X_validation).clip(1e-12)))
+        cost = Cost(steps=1, examples=len(plan.rows), epochs=1)
+        return Fit({"estimator": estimator}, cost, 1, validation, None, watch.seconds)
+
+    def probabilities(self, X: Any) -> Floats:
+        """Columns for all classes of the task; those that the estimator has never seen get nothing."""
+        found = np.zeros((X.shape[0], len(self.task.classes)))
+        found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
+        return found
+
+    def look(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
+        return _EstimatorLook(validation, self.validation_labels)
+
+    def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:  # noqa: ARG002
+        return _EstimatorCandidates(self, rows, pool)
+
+    def test(self) -> None:
+        return None
+
+
+class _EstimatorLook:
+    def __init__(self, validation: Outputs | None, labels: Ints) -> None:
+        self.validation, self.validation_labels = validation, labels
+
+    def _no(self) -> NoReturn:
+        raise UserError("This signal looks into a network, which an estimator is not; use accuracy, f1 or loss.")
+
+    weights = matrices = gradient_norm = labelled = _no
+
+
+class _EstimatorCandidates:
+    seconds = 0.0
+
+    def __init__(self, model: EstimatorModel, rows: Ints, pool: Pool) -> None:
+        self._model, self._rows, self._labelled = model, rows, pool.order
+        self.ids = [model.task.train.ids[row] for row in rows]
+
+    def probabilities(self) -> Floats:
+        return self._model.probabilities(self._model.X[self._rows])
+
+    def embeddings(self) -> Floats:
+        return _dense(self._model.X[self._rows])
+
+    def labelled_probabilities(self) -> Floats:
+        return self._model.probabilities(self._model.X[self._labelled])
+
+    def labelled_embeddings(self) -> Floats:
+        return _dense(self._model.X[self._labelled])
+
+    def sampled_probabilities(self, passes: int) -> NoReturn:  # noqa: ARG002
+        raise UserError("bald samples by dropout, which an estimator does not have; use entropy or margin.")
+
+
+def _fresh(estimator: Any) -> Any:
+    from sklearn.base import clone
+
+    return clone(estimator)
+
+
+def _dense(X: Any) -> Floats:
+    values: Floats = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    return values
+
+
+def _task(size: int, ids: Sequence[str] | None, y_validation: Sequence[str], classes: tuple[str, ...]) -> Task:
+    known = {name: label for label, name in enumerate(classes)}
+    labels = np.array([known[str(name)] for name in y_validation], dtype=np.int64)
+    names = list(ids) if ids is not None else [str(row) for row in range(size)]
+    train = Split(names, [""] * size, np.full(size, UNKNOWN, dtype=np.int64))
+    validation = Split([f"validation-{row}" for row in range(len(labels))], [""] * len(labels), labels)
+    return Task("table", classes, train, validation, Split.empty())
