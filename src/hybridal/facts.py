@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-PHASES = ("train", "validate", "score", "select", "signal")
+PHASES = ("train", "validate", "score", "select", "signal", "test")
 
 
 @dataclass(frozen=True)

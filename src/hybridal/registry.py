@@ -44,8 +44,11 @@ class Registry(Generic[Role]):
             own: Callable[..., Role] = _class_named(module, name)
             return own
         if name in self._foreign():
-            (point,) = entry_points(group=self.package, name=name)
-            component: Callable[..., Role] = point.load()
+            points = tuple(entry_points(group=self.package, name=name))
+            if len(points) > 1:
+                values = " and ".join(point.value for point in points)
+                raise UserError(f"The {self.role} component '{name}' is offered by {values}; uninstall one of the two.")
+            component: Callable[..., Role] = points[0].load()
             return component
         raise UserError(f"There is no {self.role} component named '{name}'{self._hint(name)}.")
 

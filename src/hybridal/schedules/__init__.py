@@ -55,4 +55,8 @@ def make_schedule(spec: str, epsilon: float | None = None, patience: int | None 
         return schedule
     if not isinstance(schedule, HybridAL):
         raise UserError(f"--epsilon and --patience belong to hybrid schedules, not to '{spec}'.")
-    return HybridAL(schedule.signal, epsilon or schedule.epsilon, patience or schedule.patience)
+    return HybridAL(
+        schedule.signal,
+        schedule.epsilon if epsilon is None else epsilon,
+        schedule.patience if patience is None else patience,
+    )

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hybridal.calibration import paired
 from hybridal.metrics import right_count
 from hybridal.signals import ModelView, Snapshot
 
@@ -31,8 +32,9 @@ class Accuracy:
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
-        labels = model.validation_labels
-        right = right_count(labels, model.validation.logits.argmax(axis=1))
+        logits, labels = model.validation.logits, model.validation_labels
+        paired(logits, labels)
+        right = right_count(labels, logits.argmax(axis=1))
         return {"right": np.array(right, dtype=np.int64), "n": np.array(len(labels), dtype=np.int64)}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hybridal.calibration import paired
 from hybridal.metrics import macro_f1
 from hybridal.signals import ModelView, Snapshot
 
@@ -25,8 +26,9 @@ class F1:
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
-        logits = model.validation.logits
-        return {"f1": np.array(macro_f1(model.validation_labels, logits.argmax(axis=1), logits.shape[1]))}
+        logits, labels = model.validation.logits, model.validation_labels
+        paired(logits, labels)
+        return {"f1": np.array(macro_f1(labels, logits.argmax(axis=1), logits.shape[1]))}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         return abs(float(now["f1"]) - float(before["f1"]))

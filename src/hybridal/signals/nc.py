@@ -12,8 +12,6 @@ from hybridal.outputs import Floats, Ints
 from hybridal.signals import ModelView, Snapshot
 from hybridal.signals._features import hidden_states
 
-POOLS = ("validation", "labelled")
-
 
 def within_class_spread(features: Floats, labels: Ints) -> float:
     """The mean squared distance of features to the mean of their class, averaged over classes of two or more.
@@ -36,11 +34,10 @@ def within_class_spread(features: Floats, labels: Ints) -> float:
 class Nc:
     """The absolute change of the within-class spread of position-0 features: neural collapse.
 
-    `pool` says of which texts: those of validation, as in the paper's text, or the labelled ones
-    (`nc:labelled`), as in the published code.
+    It is measured on validation, as the paper's text says; `nc-labelled` is that of the published code.
 
-    >>> Nc().change({"spread": np.array(9.0)}, {"spread": np.array(6.5)}), Nc("labelled").pool
-    (2.5, 'labelled')
+    >>> Nc().change({"spread": np.array(9.0)}, {"spread": np.array(6.5)})
+    2.5
     """
 
     name: ClassVar[str] = "nc"
@@ -48,15 +45,9 @@ class Nc:
     patience: ClassVar[int] = 3
     needs_features: ClassVar[bool] = True
 
-    pool: str = "validation"
-
-    def __post_init__(self) -> None:
-        if self.pool not in POOLS:
-            raise ValueError(f"its pool must be one of {', '.join(POOLS)}, not '{self.pool}'")
-
     def snapshot(self, model: ModelView) -> Snapshot:
-        outputs, labels = (model.validation, model.validation_labels) if self.pool == "validation" else model.labelled()
-        return {"spread": np.array(within_class_spread(hidden_states(outputs, self.name), labels))}
+        features = hidden_states(model.validation, self.name)
+        return {"spread": np.array(within_class_spread(features, model.validation_labels))}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         return abs(float(now["spread"]) - float(before["spread"]))

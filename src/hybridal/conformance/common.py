@@ -1,0 +1,61 @@
+"""What every component must keep to, whatever its role."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+
+def ensure(condition: bool, message: str) -> None:
+    """Like `assert`, but not to be switched off."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def check_configuration(make: Callable[[], Any]) -> None:
+    """It has a name, two with the same configuration are equal, and it can travel to another process."""
+    component = make()
+    name = getattr(type(component), "name", None)
+    ensure(isinstance(name, str) and bool(name) and name == name.lower(), "its class needs a lower-case `name`")
+    ensure(component == make(), f"{name}: two with the same configuration must be equal; make it a frozen dataclass")
+    ensure(pickle.loads(pickle.dumps(component)) == component, f"{name}: must survive pickling unchanged")
+
+
+@contextmanager
+def globals_untouched(name: str) -> Iterator[None]:
+    """Fails if the block drew from (or seeded) a generator that belongs to the whole process."""
+    import torch
+
+    def states() -> tuple[Any, bytes, bytes]:
+        legacy: Any = np.random.get_state(legacy=False)  # noqa: NPY002
+        return random.getstate(), pickle.dumps(legacy), torch.random.get_rng_state().numpy().tobytes()
+
+    before = states()
+    yield
+    for kind, was, now in zip(("random", "numpy.random", "torch"), before, states(), strict=True):
+        ensure(was == now, f"{name}: must not draw from the global generator of {kind}")
+
+
+def peak_bytes(action: Callable[[], object]) -> int:
+    """How much more Python and numpy held, at the worst moment of the action, than before it.
+
+    >>> peak_bytes(lambda: np.zeros(10**6)) // 10**6
+    8
+    """
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        action()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not tracing:
+            tracemalloc.stop()

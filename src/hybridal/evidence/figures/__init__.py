@@ -1,0 +1,1 @@
+"""Figures of rounds: each a pure function from histories (spec -> rounds) to a matplotlib Figure."""

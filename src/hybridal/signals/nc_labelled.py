@@ -1,0 +1,33 @@
+"""How much the features of each class drew together, on the labelled pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hybridal.signals import ModelView, Snapshot
+from hybridal.signals._features import hidden_states
+from hybridal.signals.nc import Nc, within_class_spread
+
+
+@dataclass(frozen=True)
+class NcLabelled:
+    """`nc` as the published code measures it: on the texts that were trained on, which costs a pass over them.
+
+    >>> NcLabelled().change({"spread": np.array(9.0)}, {"spread": np.array(6.5)})
+    2.5
+    """
+
+    name: ClassVar[str] = "nc-labelled"
+    epsilon: ClassVar[float] = Nc.epsilon
+    patience: ClassVar[int] = Nc.patience
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        outputs, labels = model.labelled()
+        return {"spread": np.array(within_class_spread(hidden_states(outputs, self.name), labels))}
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        return Nc().change(before, now)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from hybridal.acquisition import _chunks
+from hybridal.acquisition.cal import Cal, contrast
+from hybridal.conformance import FakeCandidates
+from hybridal.errors import UserError
+
+
+def written_out(candidates: FakeCandidates, k: int) -> dict[str, float]:
+    known, answers = candidates.labelled_embeddings(), candidates.labelled_probabilities().astype(np.float64)
+    scores = {}
+    for one, p, h in zip(candidates.ids, candidates.probabilities(), candidates.embeddings(), strict=True):
+        near = np.argsort(np.linalg.norm(known - h, axis=1))[:k]
+        scores[one] = float(np.mean([scipy.stats.entropy(answers[j], p.astype(np.float64)) for j in near]))
+    return scores
+
+
+@pytest.mark.parametrize("k", [1, 10, 99])
+def test_it_is_the_mean_divergence_from_the_nearest(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_chunks, "NUMBERS", 500)
+    candidates = FakeCandidates.random(1)
+    expected = written_out(candidates, k)
+    found = Cal(k).select(candidates, 15, np.random.default_rng(0))
+    assert list(found.ids) == sorted(expected, key=lambda one: -expected[one])[:15]
+    np.testing.assert_allclose(found.scores, [expected[one] for one in found.ids], rtol=1e-5)
+
+
+def test_an_impossible_answer_is_far_but_not_infinite() -> None:
+    (far,) = contrast(np.array([[1.0, 0.0]]), np.array([[[0.0, 1.0]]]))
+    assert 80 < far < 90
+
+
+def test_without_labels_it_says_so() -> None:
+    with pytest.raises(UserError, match="needs labelled texts"):
+        Cal().select(FakeCandidates(["a"], [[0.5, 0.5]]), 1, np.random.default_rng(0))
+
+
+def test_no_neighbours_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1 neighbour"):
+        Cal(0)

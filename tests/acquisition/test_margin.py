@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import numpy as np
+
+from hybridal.acquisition.margin import Margin
+from hybridal.conformance import FakeCandidates
+
+
+def test_the_smallest_are_chosen() -> None:
+    candidates = FakeCandidates.random(1)
+    margins = {}
+    for one, row in zip(candidates.ids, candidates.probabilities().tolist(), strict=True):
+        first, second = sorted(row, reverse=True)[:2]
+        margins[one] = first - second
+    expected = sorted(margins, key=lambda one: (margins[one], one))[:15]
+    found = Margin().select(candidates, 15, np.random.default_rng(0))
+    assert list(found.ids) == expected
+    assert list(found.scores) == [-margins[one] for one in expected]
+
+
+def test_two_classes_are_enough() -> None:
+    candidates = FakeCandidates(["a", "b"], [[0.75, 0.25], [0.5, 0.5]])
+    assert Margin().select(candidates, 2, np.random.default_rng(0)).ids == ("b", "a")

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hybridal.evidence.figures.calibration import calibration_curves
+from hybridal.evidence.figures.cost import step_curve
+from hybridal.evidence.figures.learning import learning_curve
+from hybridal.evidence.figures.seconds import phase_seconds
+from hybridal.evidence.figures.strategy import strategy_strip
+from hybridal.evidence.looks import look
+from hybridal.evidence.style import SURFACE
+from hybridal.evidence.summary import Histories
+from hybridal.evidence.svg import to_svg
+
+from ..made_up import SPECS, bare, histories_of, history_of
+from .drawn import bars, xs, ys
+
+FIGURES: list[Callable[[Histories], Figure]] = [
+    learning_curve,
+    calibration_curves,
+    step_curve,
+    phase_seconds,
+    strategy_strip,
+]
+
+
+def lines(axes: Axes, spec: str, style: str = "-") -> list[tuple[list[float], list[float]]]:
+    """What is drawn in a schedule's colour as lines of this style."""
+    colour = look(spec).light
+    drawn = [line for line in axes.get_lines() if line.get_color() == colour and line.get_linestyle() == style]
+    return [(xs(line), ys(line)) for line in drawn]
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figures_can_be_drawn_whatever_is_missing(figure: Callable[[Histories], Figure]) -> None:
+    empty: Histories = {"retrain": ()}
+    for histories in ({}, empty, {"retrain": bare(history_of("retrain", 1))}, {**histories_of("fixed:4"), **empty}):
+        assert to_svg(figure(histories)).startswith("<svg")
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figures_are_pure(figure: Callable[[Histories], Figure]) -> None:
+    first, second = (to_svg(figure(histories_of("fixed:4", "retrain", rounds=5))) for _ in range(2))
+    assert first == second
+
+
+def test_the_learning_curve_is_the_facts() -> None:
+    histories = histories_of(*SPECS)
+    figure = learning_curve(histories)
+    for axes, name in zip(figure.axes, ("accuracy", "f1"), strict=False):
+        for spec, history in histories.items():
+            assert ([float(fact.round) for fact in history], [getattr(f.validation, name) for f in history]) in lines(
+                axes, spec
+            )
+            assert lines(axes, spec, ":") == [([10.0], [getattr(history[-1].test, name)])]
+
+
+def test_labels_stand_above_the_rounds() -> None:
+    above = learning_curve(histories_of("retrain")).axes[0].child_axes[0]
+    assert [label.get_text() for label in above.get_xticklabels()] == [str(48 + 16 * t) for t in range(10)]
+
+
+def test_filled_marks_are_retrained_rounds() -> None:
+    axes = learning_curve(histories_of("fixed:4")).axes[0]
+    marks = [line for line in axes.get_lines() if line.get_linestyle() == "None" and line.get_markersize() == 4.5]
+    rounds = {str(line.get_markerfacecolor()): xs(line) for line in marks}
+    assert rounds == {look("fixed:4").light: [1, 2, 3], SURFACE: [4, 5, 6, 7, 8, 9, 10]}
+
+
+def test_calibration_has_raw_and_scaled() -> None:
+    history = history_of("finetune")
+    figure = calibration_curves({"finetune": history})
+    for axes, name in zip(figure.axes, ("nll", "ece"), strict=False):
+        drawn = [ys(line) for line in axes.get_lines() if len(xs(line)) == 10]
+        assert [getattr(fact.validation, name) for fact in history] in drawn
+        assert [getattr(fact.validation, f"{name}_scaled") for fact in history] in drawn
+
+
+def test_steps_add_up() -> None:
+    histories = histories_of("retrain", "finetune")
+    axes = step_curve(histories).axes[0]
+    for spec, history in histories.items():
+        assert lines(axes, spec)[0][1][-1] == sum(fact.cost.steps for fact in history)
+
+
+def test_phases_stack_to_the_whole_time() -> None:
+    history = history_of("fixed:4")
+    drawn = bars(phase_seconds({"fixed:4": history}).axes[0])
+    tops = [
+        max(bar.get_y() + bar.get_height() for bar in drawn if round(bar.get_x() + 0.36) == t) for t in range(1, 11)
+    ]
+    assert tops == pytest.approx([sum(fact.seconds.values()) for fact in history])
+    many = bars(phase_seconds(histories_of("fixed:4", "retrain")).axes[0])
+    assert max(bar.get_x() + bar.get_width() for bar in many) == pytest.approx(
+        sum(sum(fact.seconds.values()) for fact in history_of("retrain"))
+    )
+
+
+def test_the_strip_spells_the_words() -> None:
+    histories = histories_of("retrain", "fixed:4", "replay:96")
+    axes = strategy_strip(histories).axes[0]
+    rows: dict[float, list[tuple[float, str]]] = {}
+    for text in axes.texts:
+        x, y = text.get_position()
+        rows.setdefault(y, []).append((x, text.get_text()))
+    spelt = ["".join(letter for _, letter in sorted(rows[y])) for y in sorted(rows)]
+    assert spelt == ["R" * 10, "RRRFFFFFFF", "P" * 10]

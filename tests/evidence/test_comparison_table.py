@@ -1,0 +1,60 @@
+from hybridal.evidence.comparison_table import comparison_table
+from hybridal.evidence.table import Cell
+from hybridal.schedules import make_schedule
+
+from .made_up import SPECS, histories_of
+
+SCHEDULES = {make_schedule(spec).spec: make_schedule(spec) for spec in SPECS}
+
+
+def columns(histories: dict[str, tuple[object, ...]] | None = None) -> dict[str, list[Cell]]:
+    table = comparison_table(histories or histories_of(*SPECS), SCHEDULES)  # type: ignore[arg-type]
+    return {heading.title: [row[at] for row in table.rows] for at, heading in enumerate(table.headings)}
+
+
+def test_every_number_is_that_of_the_last_round_or_of_all_rounds() -> None:
+    histories, found = histories_of(*SPECS), columns()
+    last = [history[-1] for history in histories.values()]
+    fields = {"Macro-F1": "f1", "Accuracy": "accuracy", "NLL": "nll", "NLL scaled": "nll_scaled", "ECE": "ece"}
+    for heading, name in {**fields, "ECE scaled": "ece_scaled"}.items():
+        assert [cell.value for cell in found[heading]] == [getattr(fact.test, name) for fact in last]
+    for heading, name in {"Steps": "steps", "Tokens": "tokens"}.items():
+        sums = [sum(getattr(fact.cost, name) for fact in history) for history in histories.values()]
+        assert [cell.value for cell in found[heading]] == sums
+    times = [sum(fact.training_time for fact in history) for history in histories.values()]
+    assert [cell.value for cell in found["Training time"]] == times
+    assert [cell.value for cell in found["t*"]] == [None, None, None, 7, 6]
+    assert [cell.hint for cell in found["Word"]] == [fact.word for fact in last]
+
+
+def test_the_best_is_marked_and_only_that() -> None:
+    found = columns()
+    for heading, better in {"Macro-F1": max, "Accuracy": max, "NLL": min, "ECE scaled": min, "Steps": min}.items():
+        values = [cell.value for cell in found[heading]]
+        best = better(value for value in values if value is not None)
+        marked = [cell.text for cell in found[heading] if cell.mark == "best"]
+        assert marked
+        assert set(marked) == {cell.text for cell in found[heading] if cell.value == best}
+    assert not any(cell.mark for heading in ("Schedule", "t*", "Word") for cell in found[heading])
+
+
+def test_equals_share_the_star_and_where_all_are_equal_nobody_gets_it() -> None:
+    histories = histories_of("retrain", "fixed:4")
+    twin = {**histories, "fixed:99": histories["retrain"]}
+    marks = [cell.mark for cell in columns({**twin})["NLL"]]
+    assert marks == ["best", "", "best"]
+    same = {"retrain": histories["retrain"], "fixed:99": histories["retrain"]}
+    assert not any(cell.mark for column in columns({**same}).values() for cell in column)
+
+
+def test_a_schedule_that_is_not_as_far_gets_no_star() -> None:
+    histories = histories_of("retrain", "finetune", "fixed:4")
+    histories["finetune"] = histories["finetune"][:2]
+    steps = columns({**histories})["Steps"]
+    assert [cell.mark for cell in steps] == ["", "", "best"]
+
+
+def test_a_schedule_without_rounds_is_a_row_of_dashes() -> None:
+    found = columns({"retrain": (), "finetune": ()})
+    assert [cell.text for cell in found["NLL"]] == ["–", "–"]
+    assert [cell.text for cell in found["Word"]] == ["–", "–"]

@@ -1,0 +1,91 @@
+import itertools
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hybridal.evidence.looks import LOOKS, distinct_markers, distinct_names, letter, look, schedule_name
+from hybridal.evidence.style import INKS
+from hybridal.schedules import make_schedule
+from hybridal.signals import SIGNALS
+from hybridal.updates import UPDATES
+
+# How red- and green-blind readers see linear RGB: Machado, Oliveira and Fernandes 2009, severity 1.
+EYES = {
+    "most": np.eye(3),
+    "deutan": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
+    ),
+    "protan": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear(colour: str) -> NDArray[np.float64]:
+    parts = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2."""
+    dark, light = sorted(float(TO_XYZ[1] @ linear(colour)) for colour in (one, other))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def lab(colour: str, eyes: str) -> NDArray[np.float64]:
+    """A colour as CIELAB, in which distances are about as large as they look."""
+    ratio = TO_XYZ @ np.clip(EYES[eyes] @ linear(colour), 0, 1) / [0.9505, 1.0, 1.089]
+    x, y, z = np.where(ratio > 0.008856, np.cbrt(ratio), 7.787 * ratio + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("token", LOOKS)
+def test_every_colour_is_seen_on_both_pages(token: str) -> None:
+    light, dark = INKS["surface"]
+    assert contrast(LOOKS[token].light, light) >= 3
+    assert contrast(LOOKS[token].dark, dark) >= 3
+
+
+def test_every_installed_signal_and_update_has_a_look_of_its_own() -> None:
+    tokens = [look(f"hybrid:{name}").token for name in SIGNALS.names()] + [look(name).token for name in UPDATES.names()]
+    assert len(set(tokens)) == len(tokens)
+    assert not {"other", "hybrid"} & set(tokens)
+
+
+def test_no_two_kinds_share_a_colour() -> None:
+    for side in ("light", "dark"):
+        colours = [getattr(item, side) for item in LOOKS.values()]
+        assert len(set(colours)) == len(colours)
+
+
+@pytest.mark.parametrize("eyes", EYES)
+@pytest.mark.parametrize("side", ["light", "dark"])
+def test_the_papers_schedules_stay_apart_for_all_eyes(eyes: str, side: str) -> None:
+    shown = [LOOKS[name] for name in ("retrain", "finetune", "fixed", "hybrid-accuracy", "hybrid-alpha")]
+    for one, other in itertools.combinations(shown, 2):
+        apart = np.linalg.norm(lab(getattr(one, side), eyes) - lab(getattr(other, side), eyes))
+        assert apart > 20, (one.token, other.token)
+        assert one.marker != other.marker
+
+
+def test_names_do_not_depend_on_how_a_spec_is_written() -> None:
+    assert schedule_name("hybrid:accuracy") == schedule_name(make_schedule("hybrid:accuracy").spec) == "HybridAL ΔAcc"
+    assert schedule_name("hybrid") == "HybridAL ΔAcc"
+
+
+def test_names_and_markers_of_one_figure_are_all_different() -> None:
+    specs = [f"hybrid:alpha:{epsilon}:{k}" for epsilon in (1e-4, 1e-3) for k in (1, 2, 3)] + [
+        "fixed:5",
+        "fixed:9",
+        "x:y",
+    ]
+    assert len(set(distinct_names(specs).values())) == len(specs)
+    pairs = {(look(spec).token, marker) for spec, marker in distinct_markers(specs).items()}
+    assert len(pairs) == len(specs)
+
+
+def test_letters_are_those_of_the_words() -> None:
+    for name in UPDATES.names():
+        assert UPDATES.make(name).letter.startswith(letter(name))

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import pytest
+from sklearn.metrics import f1_score
+
+from hybridal.conformance import FakeModel
+from hybridal.signals.f1 import F1
+
+
+def test_change_is_that_of_sklearns_macro_f1() -> None:
+    models = [FakeModel.random(seed) for seed in (1, 2)]
+    one, two = (
+        f1_score(m.validation_labels, m.validation.logits.argmax(1), average="macro", labels=range(3)) for m in models
+    )
+    before, now = (F1().snapshot(model) for model in models)
+    assert F1().change(before, now) == pytest.approx(abs(one - two))
+
+
+def test_half_the_published_normaliser() -> None:
+    assert pytest.approx(0.01226745) == F1.epsilon

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import pytest
+
+from hybridal.conformance import FakeModel
+from hybridal.signals.nc import Nc, within_class_spread
+from hybridal.signals.nc_labelled import NcLabelled
+
+
+def test_it_measures_the_labelled_pool_and_not_validation() -> None:
+    model = FakeModel.random(1)
+    outputs, labels = model.labelled()
+    assert outputs.hidden is not None
+    spread = float(NcLabelled().snapshot(model)["spread"])
+    assert spread == pytest.approx(within_class_spread(outputs.hidden, labels))
+    assert spread != pytest.approx(float(Nc().snapshot(model)["spread"]))

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from hybridal.acquisition import ACQUISITIONS
+from hybridal.acquisition.bald import Bald
+from hybridal.errors import UserError
+from hybridal.registry import Registry
+from hybridal.signals import SIGNALS, Signal
+from hybridal.signals.nc import Nc
+from hybridal.signals.weight_distance import WeightDistance
+
+
+def test_every_file_is_a_component() -> None:
+    assert SIGNALS.names() == [
+        "accuracy", "alpha", "alpha-tail", "cka", "f1", "gradient-norm", "loss", "nc", "weight-distance",
+    ]  # fmt: skip
+    assert ACQUISITIONS.names() == [
+        "badge", "bald", "cal", "coreset", "entropy", "least-confidence", "margin", "random", "typiclust",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("registry", [SIGNALS, ACQUISITIONS])
+def test_every_component_is_found_under_its_own_name(registry: Registry[Signal]) -> None:
+    for name in registry.names():
+        assert registry.make(name).name == name
+
+
+def test_specs_carry_arguments() -> None:
+    assert ACQUISITIONS.make("bald:4") == Bald(passes=4)
+    assert SIGNALS.make("nc:labelled") == Nc("labelled")
+
+
+@pytest.mark.parametrize("spelling", ["weight-distance", "weight_distance", " Weight-Distance "])
+def test_spelling_is_forgiven(spelling: str) -> None:
+    assert SIGNALS.make(spelling) == WeightDistance()
+
+
+def test_a_near_miss_gets_a_hint() -> None:
+    with pytest.raises(UserError, match=r"no signals component named 'acuracy'; did you mean 'accuracy'\?"):
+        SIGNALS.make("acuracy")
+
+
+def test_a_far_miss_gets_the_list() -> None:
+    with pytest.raises(UserError, match="there are badge, bald, cal, "):
+        ACQUISITIONS.make("zzz")
+
+
+@pytest.mark.parametrize("spec", ["bald:none", "bald:1", "bald:2:3", "entropy:1"])
+def test_bad_arguments_name_the_spec(spec: str) -> None:
+    with pytest.raises(UserError, match=f"'{spec}' is not a valid spec"):
+        ACQUISITIONS.make(spec)
+
+
+def test_helpers_are_no_components() -> None:
+    assert not [name for name in (*SIGNALS.names(), *ACQUISITIONS.names()) if name.startswith(("_", "-"))]
+    with pytest.raises(UserError, match="no signals component"):
+        SIGNALS.find("_spectrum")
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another package, installed as far as Python can tell, that adds a signal."""
+    (tmp_path / "foreign_signals.py").write_text(
+        "class Heat:\n    name = 'heat'\n    def __init__(self, degrees=20):\n        self.degrees = degrees\n"
+    )
+    info = tmp_path / "foreign_signals-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-signals\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[hybridal.signals]\nheat = foreign_signals:Heat\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    monkeypatch.delitem(sys.modules, "foreign_signals", raising=False)
+
+
+@pytest.mark.usefixtures("foreign")
+def test_another_package_adds_its_own() -> None:
+    assert "heat" in SIGNALS.names()
+    assert vars(SIGNALS.make("heat:35")) == {"degrees": 35}
+    assert "heat" not in ACQUISITIONS.names()
+
+
+def test_what_is_gone_is_not_found() -> None:
+    assert "heat" not in SIGNALS.names()
