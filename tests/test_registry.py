@@ -11,13 +11,13 @@ from hybridal.acquisition.bald import Bald
 from hybridal.errors import UserError
 from hybridal.registry import Registry
 from hybridal.signals import SIGNALS, Signal
-from hybridal.signals.nc import Nc
 from hybridal.signals.weight_distance import WeightDistance
 
 
 def test_every_file_is_a_component() -> None:
     assert SIGNALS.names() == [
-        "accuracy", "alpha", "alpha-tail", "cka", "f1", "gradient-norm", "loss", "nc", "weight-distance",
+        "accuracy", "alpha", "alpha-tail", "cka", "f1", "gradient-norm", "loss", "nc", "nc-labelled",
+        "weight-distance",
     ]  # fmt: skip
     assert ACQUISITIONS.names() == [
         "badge", "bald", "cal", "coreset", "entropy", "least-confidence", "margin", "random", "typiclust",
@@ -32,7 +32,6 @@ def test_every_component_is_found_under_its_own_name(registry: Registry[Signal])
 
 def test_specs_carry_arguments() -> None:
     assert ACQUISITIONS.make("bald:4") == Bald(passes=4)
-    assert SIGNALS.make("nc:labelled") == Nc("labelled")
 
 
 @pytest.mark.parametrize("spelling", ["weight-distance", "weight_distance", " Weight-Distance "])

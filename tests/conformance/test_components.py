@@ -14,7 +14,7 @@ from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
 
 
-@pytest.mark.parametrize("spec", [*SIGNALS.names(), "nc:labelled"])
+@pytest.mark.parametrize("spec", SIGNALS.names())
 def test_signal(spec: str) -> None:
     check_signal(lambda: SIGNALS.make(spec))
 

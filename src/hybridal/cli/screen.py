@@ -18,6 +18,7 @@ from hybridal.schedules.hybrid import HybridAL
 from hybridal.settings import Settings
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
+WIDTHS = (5, 10, 6, 6, 8, 5, 5, 7, 6, 7)
 
 
 class Screen(Observer):
@@ -46,9 +47,14 @@ class Screen(Observer):
         row = table_row(history, self.schedule)
         self.table.add_row(*row)
         if not self.console.is_terminal:
-            self.console.print(
-                "  ".join(f"{name} {value}" for name, value in zip(COLUMNS, row, strict=True)), markup=False
-            )
+            self._line(COLUMNS if len(history) == 1 else None)
+            self._line(row)
+
+    def _line(self, row: Sequence[str] | None) -> None:
+        """A row of the table for a log file: aligned, and never wrapped."""
+        if row is not None:
+            text = "  ".join(value.rjust(width) for value, width in zip(row, WIDTHS, strict=True))
+            self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def waiting(self, labelled: int, of: int, file: Path) -> None:
         self.progress.update(self.bar, description=f"waiting for labels in {file}", completed=labelled, total=of)

@@ -37,6 +37,7 @@ _LOOKS = (
     Look("hybrid-loss", "HybridAL ΔLoss", "#7a7a00", "#c9c94c", ">"),
     Look("hybrid-cka", "HybridAL ΔCKA", "#117733", "#6cc487", "d"),
     Look("hybrid-nc", "HybridAL ΔNC", "#0e7c9b", "#5ccbe6", "H"),
+    Look("hybrid-nc-labelled", "HybridAL ΔNC labelled", "#3d6b7a", "#8fb9c7", "h"),
     Look("hybrid-gradient-norm", "HybridAL ‖∇L‖", "#b5483b", "#f09084", "8"),
     Look("hybrid-weight-distance", "HybridAL ‖Δθ‖", "#4b5fbf", "#98a8f5", "*"),
     Look("hybrid", "HybridAL", "#4a5a6a", "#c3d0dd", "^"),

@@ -20,6 +20,7 @@ _SUBJECTS = {
     "alpha-tail": "the tail exponent of the weights' spectra",
     "cka": "the features of the validation texts",
     "nc": "the spread of features within a class",
+    "nc-labelled": "the spread of the labelled texts' features within a class",
     "weight-distance": "the weights",
 }
 _POINTS = ("accuracy", "f1")

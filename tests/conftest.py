@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hybridal.cache import cache_dir
+from hybridal.task.newsgroups import FILES
+
+# Read once, when the hub's client is imported: it must stand before any test module imports it.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of this session's own (under xdist: of this worker's own), so that the user's is not touched.
+
+    Only texts that were fetched before, for tests that skip without them, are linked from there.
+    """
+    cache = tmp_path_factory.mktemp("cache")
+    texts = Path("texts") / FILES.requirement.replace("==", "-")
+    if FILES.complete(cache_dir() / texts):
+        (cache / "texts").mkdir()
+        (cache / texts).symlink_to((cache_dir() / texts).resolve())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HYBRIDAL_CACHE", str(cache))
+        yield cache
