@@ -5,9 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from hybridal.cache import cache_dir
 from hybridal.task.newsgroups import FILES
+
+# A busy machine is not a failing test.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 # Read once, when the hub's client is imported: it must stand before any test module imports it.
 os.environ["HF_HUB_OFFLINE"] = "1"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hybridal.errors import RunError, UserError
     from hybridal.estimator import EstimatorLearner
     from hybridal.facts import Round
-    from hybridal.protocol import Protocol, protocol
+    from hybridal.protocol import Protocol
     from hybridal.saved import SavedModel
     from hybridal.schedules import make_schedule
     from hybridal.schedules.constant import Constant
@@ -37,7 +37,6 @@ _HOMES = {
     "UserError": "hybridal.errors",
     "load_task": "hybridal.task",
     "make_schedule": "hybridal.schedules",
-    "protocol": "hybridal.protocol",
 }
 
 __all__ = [
@@ -57,7 +56,6 @@ __all__ = [
     "UserError",
     "load_task",
     "make_schedule",
-    "protocol",
 ]
 
 

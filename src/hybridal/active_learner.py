@@ -15,7 +15,7 @@ import numpy as np
 from hybridal import checkpoint
 from hybridal.assemble import build_cell, build_model, surroundings, watched
 from hybridal.calibration import softmax
-from hybridal.errors import UserError
+from hybridal.errors import RunError, UserError
 from hybridal.facts import Round
 from hybridal.files import write_whole
 from hybridal.learner import Learner
@@ -77,9 +77,9 @@ class ActiveLearner(Learner):
     def query(self, n: int | None = None) -> list[str]:
         """As `Learner.query`; validation texts without a label come first."""
         missing = np.flatnonzero(self._validation_labels == UNKNOWN).tolist()
-        if not self.history and missing:
-            return [self.cell.task.validation.ids[row] for row in missing[: n or self.cell.rules.batch]]
-        return super().query(n)
+        if self.history or not missing:
+            return super().query(n)
+        return [self.cell.task.validation.ids[row] for row in missing[: self._count(n)]]
 
     def teach(self, labels: Mapping[str, str], update: bool = True) -> Round | None:
         measured = {id: name for id, name in labels.items() if id in self._validation_rows}
@@ -100,6 +100,8 @@ class ActiveLearner(Learner):
 
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
+        if not texts:
+            return np.empty((0, len(self.cell.task.classes)))
         tokens = Tokens.of(self._model.encoder.encode(texts), self._model.encoder.pad)
         outputs = predict(self._model.classifier, tokens, np.arange(len(texts)))
         return softmax(outputs.logits, self.history[-1].temperature or 1.0)
@@ -122,9 +124,12 @@ class ActiveLearner(Learner):
         elif folder.about().get("key") != self._key:
             raise UserError(f"{path} holds another run; save this learner to a folder of its own.")
         with folder.locked():
+            recorded = folder.history()
+            if [*map(_bare, recorded)] != [*map(_bare, self.history[: len(recorded)])]:
+                raise UserError(f"{path} has gone on without this learner; save it to a folder of its own.")
             write_whole(path / "labels.csv", self._labels_csv())
             checkpoint.save(folder.checkpoint, self._state, self.history[-1] if self.history else None)
-            for fact in self.history[len(folder.history()) :]:
+            for fact in self.history[len(recorded) :]:
                 folder.append(fact)
         return path
 
@@ -149,10 +154,18 @@ class ActiveLearner(Learner):
 
     def _restore(self, folder: RunFolder) -> None:
         self._key = folder.about().get("key", self._key)
-        self.history = folder.history()
         saved = checkpoint.load(folder.checkpoint)
+        self.history = folder.history()
         if saved is not None:
-            state, place = saved[0], self._model.place
+            (state, fact), place = saved, self._model.place
+            if fact is not None:
+                # It knows what was asked for after its round was recorded.
+                self.history[fact.round - 1 :] = [fact]
+            if len(self.history) != state.round:
+                raise RunError(
+                    f"{folder.rounds.path} has {len(self.history)} rounds, but the checkpoint is of round "
+                    f"{state.round}; restore the file, or teach a new learner the labels of labels.csv."
+                )
             self._state = replace(state, weights=place(state.weights), moments=place(state.moments))
             self._model.load(self._state.weights or self._model.pretrained)
         written = csv.DictReader(io.StringIO((folder.path / "labels.csv").read_text(encoding="utf-8")))
@@ -166,3 +179,8 @@ class ActiveLearner(Learner):
         table = io.StringIO()
         csv.writer(table, lineterminator="\n").writerows([("id", "label"), *self.labels.items(), *measured.items()])
         return table.getvalue()
+
+
+def _bare(fact: Round) -> Round:
+    """A round's facts without what a later query and the clock add to them."""
+    return replace(fact, acquired=(), scores=(), seconds={})

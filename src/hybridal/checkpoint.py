@@ -27,7 +27,8 @@ def save(folder: Path, state: State, fact: Round | None) -> Path:
 
     tensors = _to_tensors(state)
     about = {"round": state.round, "word": state.word, "newest": state.pool.newest, "fact": fact and fact.to_json()}
-    metadata = {"about": strict_json(about), "sha256": _digest(tensors)}
+    said = strict_json(about)
+    metadata = {"about": said, "sha256": _digest(tensors, said)}
     target = folder / f"round-{state.round:05d}.safetensors"
     scratch = folder / f".{target.name}.{os.getpid()}"
     try:
@@ -60,7 +61,7 @@ def load(folder: Path) -> tuple[State, Round | None] | None:
         with safe_open(found[-1], framework="pt") as file:
             metadata: Mapping[str, str] = file.metadata()
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if metadata["sha256"] != _digest(tensors):
+        if metadata["sha256"] != _digest(tensors, metadata["about"]):
             raise ValueError("its checksum differs")
         about = json.loads(metadata["about"])
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
@@ -95,9 +96,10 @@ def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
     return State(about["round"], about["word"], pool, under("weights/") or None, under("moments/") or None, snapshots)
 
 
-def _digest(tensors: Mapping[str, Any]) -> str:
-    digest = hashlib.sha256()
+def _digest(tensors: Mapping[str, Any], about: str) -> str:
+    digest = hashlib.sha256(about.encode())
     for name in sorted(tensors):
-        digest.update(name.encode())
-        digest.update(memoryview(tensors[name].contiguous().reshape(-1).numpy()).cast("B"))
+        values = tensors[name].contiguous().numpy()
+        digest.update(f"{name} {values.dtype} {values.shape}".encode())
+        digest.update(memoryview(values.reshape(-1)).cast("B"))
     return digest.hexdigest()

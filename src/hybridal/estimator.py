@@ -10,6 +10,7 @@ import numpy as np
 
 from hybridal.acquisition import ACQUISITIONS
 from hybridal.annotators.oracle import Oracle
+from hybridal.calibration import softmax
 from hybridal.errors import UserError
 from hybridal.facts import Cost
 from hybridal.learner import Learner
@@ -22,6 +23,7 @@ from hybridal.schedules import Schedule, make_schedule
 from hybridal.stopwatch import Stopwatch
 from hybridal.task import UNKNOWN, Split, Task
 from hybridal.updates import Plan, Weights
+from hybridal.updates.anchor import Anchor
 
 
 class EstimatorLearner(Learner):
@@ -55,6 +57,8 @@ class EstimatorLearner(Learner):
         **overrides: Any,
     ) -> None:
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
+        if isinstance(schedule.decide(()), Anchor):
+            raise UserError("anchor mixes the weights of a network, which an estimator is not; use another schedule.")
         rules = protocol("paper", overrides)
         task = _task(X.shape[0], ids, y_validation, tuple(classes))
         model = EstimatorModel(estimator, X, X_validation, task)
@@ -64,6 +68,8 @@ class EstimatorLearner(Learner):
 
     def predict_proba(self, X: Any) -> Floats:
         """(N, C), a column a class in the order given."""
+        if not self.history:
+            raise UserError("The model has not learnt anything yet; teach it first.")
         return self._model.probabilities(X)
 
 
@@ -86,20 +92,28 @@ class EstimatorModel:
 
     def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:  # noqa: ARG002
         watch = Stopwatch()
-        estimator = copy.deepcopy(plan.weights["estimator"])
-        y = pool.labels[plan.rows]
         with watch("train"):
-            seen = getattr(estimator, "classes_", None)
-            # partial_fit cannot learn a class that the first fit did not see: then only a fresh fit can.
-            if seen is None or not set(np.unique(y)) <= set(seen):
-                estimator = _fresh(self.pretrained["estimator"]).fit(self.X[plan.rows], y)
-            else:
-                estimator.partial_fit(self.X[plan.rows], y)
-        self._estimator = estimator
+            try:
+                self._estimator, examples = self._trained(plan, pool)
+            except ValueError as error:
+                raise UserError(f"The estimator cannot learn from the labels so far ({error}); teach more.") from error
         with watch("validate"):
             validation = Outputs(np.log(self.probabilities(self._X_validation).clip(1e-12)))
-        cost = Cost(steps=1, examples=len(plan.rows), epochs=1)
-        return Fit({"estimator": estimator}, cost, 1, validation, None, watch.seconds)
+        runs = int(examples > 0)
+        cost = Cost(steps=runs, examples=examples, epochs=runs)
+        return Fit({"estimator": self._estimator}, cost, runs, validation, None, watch.seconds)
+
+    def _trained(self, plan: Plan, pool: Pool) -> tuple[Any, int]:
+        """The estimator after its update, and how many examples it took."""
+        estimator = copy.deepcopy(plan.weights["estimator"])
+        seen = getattr(estimator, "classes_", None)
+        # partial_fit cannot learn a class that the first fit did not see: then only a fresh fit of everything can.
+        if seen is None or not set(np.unique(pool.labels[plan.rows])) <= set(seen):
+            fitted = _fresh(self.pretrained["estimator"]).fit(self.X[pool.order], pool.labels[pool.order])
+            return fitted, len(pool.order)
+        if len(plan.rows):
+            estimator.partial_fit(self.X[plan.rows], pool.labels[plan.rows])
+        return estimator, len(plan.rows)
 
     def probabilities(self, X: Any) -> Floats:
         """Columns for all classes of the task; those that the estimator has never seen get nothing."""
@@ -111,7 +125,7 @@ class EstimatorModel:
         return _EstimatorLook(validation, self.validation_labels)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:  # noqa: ARG002
-        return _EstimatorCandidates(self, rows, pool)
+        return _EstimatorCandidates(self, rows, pool, temperature)
 
     def test(self) -> None:
         return None
@@ -130,21 +144,26 @@ class _EstimatorLook:
 class _EstimatorCandidates:
     seconds = 0.0
 
-    def __init__(self, model: EstimatorModel, rows: Ints, pool: Pool) -> None:
-        self._model, self._rows, self._labelled = model, rows, pool.order
+    def __init__(self, model: EstimatorModel, rows: Ints, pool: Pool, temperature: float) -> None:
+        self._model, self._rows, self._labelled, self._temperature = model, rows, pool.order, temperature
         self.ids = [model.task.train.ids[row] for row in rows]
 
     def probabilities(self) -> Floats:
-        return self._model.probabilities(self._model.X[self._rows])
+        return self._scaled(self._model.probabilities(self._model.X[self._rows]))
 
     def embeddings(self) -> Floats:
         return _dense(self._model.X[self._rows])
 
     def labelled_probabilities(self) -> Floats:
-        return self._model.probabilities(self._model.X[self._labelled])
+        return self._scaled(self._model.probabilities(self._model.X[self._labelled]))
 
     def labelled_embeddings(self) -> Floats:
         return _dense(self._model.X[self._labelled])
+
+    def _scaled(self, probabilities: Floats) -> Floats:
+        if self._temperature == 1.0:
+            return probabilities
+        return softmax(np.log(probabilities.clip(1e-12)), self._temperature)
 
     def sampled_probabilities(self, passes: int) -> NoReturn:  # noqa: ARG002
         raise UserError("bald samples by dropout, which an estimator does not have; use entropy or margin.")
@@ -163,8 +182,13 @@ def _dense(X: Any) -> Floats:
 
 def _task(size: int, ids: Sequence[str] | None, y_validation: Sequence[str], classes: tuple[str, ...]) -> Task:
     known = {name: label for label, name in enumerate(classes)}
+    for name in y_validation:
+        if str(name) not in known:
+            raise UserError(f"y_validation: '{name}' is not a class; the classes are {', '.join(classes)}.")
     labels = np.array([known[str(name)] for name in y_validation], dtype=np.int64)
     names = list(ids) if ids is not None else [str(row) for row in range(size)]
+    if len(set(names)) != size:
+        raise UserError(f"ids: there are {len(set(names))} different ids for the {size} rows of X; give each its own.")
     train = Split(names, [""] * size, np.full(size, UNKNOWN, dtype=np.int64))
     validation = Split([f"validation-{row}" for row in range(len(labels))], [""] * len(labels), labels)
     return Task("table", classes, train, validation, Split.empty())

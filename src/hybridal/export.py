@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,10 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(_card(task, settings, fact), encoding="utf-8")
         if target.exists():
-            shutil.rmtree(target)
+            # Renamed first: a folder that is half deleted must never look like a model.
+            old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+            os.rename(target, old)
+            shutil.rmtree(old)
 
 
 def _card(task: Task, settings: Settings, fact: Round) -> str:

@@ -28,6 +28,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            file.flush()
             sync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
@@ -47,6 +48,7 @@ def folder_made_whole(target: Path) -> Iterator[Path]:
     scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
         yield scratch
+        _sync_contents(scratch)
         os.chmod(scratch, 0o755)
         try:
             os.rename(scratch, target)
@@ -60,6 +62,15 @@ def folder_made_whole(target: Path) -> Iterator[Path]:
 
 def sync(descriptor: int) -> None:
     os.fsync(descriptor)
+
+
+def _sync_contents(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            sync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def sync_folder(folder: Path) -> None:

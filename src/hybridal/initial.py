@@ -37,12 +37,10 @@ def draw_initial(task: Task, protocol: Protocol, seed: int) -> Ints:
 def _per_class(task: Task, protocol: Protocol) -> Ints:
     """How many of each class; remainders go to the first classes (equal) or the largest fractions (proportional)."""
     available = np.bincount(task.train.labels, minlength=len(task.classes))
-    if protocol.initial_draw == "equal":
-        share = np.full(len(task.classes), protocol.initial / len(task.classes))
-    else:
-        share = protocol.initial * available / available.sum()
-    counts: Ints = np.floor(share).astype(np.int64)
-    by_fraction = np.argsort(-(share - counts), kind="stable")
+    share = np.ones_like(available) if protocol.initial_draw == "equal" else available
+    # Whole numbers throughout: float rounding would decide ties.
+    counts, rest = np.divmod(protocol.initial * share, share.sum())
+    by_fraction = np.argsort(-rest, kind="stable")
     counts[by_fraction[: protocol.initial - counts.sum()]] += 1
     for name, wanted, there in zip(task.classes, counts, available, strict=True):
         if wanted > there:

@@ -33,12 +33,15 @@ class Journal:
         facts = []
         for number, line in enumerate(lines, start=1):
             try:
-                facts.append(json.loads(line))
+                fact = json.loads(line)
+                if not isinstance(fact, dict):
+                    raise ValueError("not an object")
             except ValueError as error:
                 raise RunError(
                     f"Line {number} of {self.path} is not JSON: something else has written there; "
                     "restore the file from a backup, or delete that line and all after it."
                 ) from error
+            facts.append(fact)
         return facts
 
     def append(self, fact: Mapping[str, Any]) -> None:

@@ -14,7 +14,8 @@ def labels_csv(folder: RunFolder) -> str:
     saved = checkpoint.load(folder.checkpoint)
     task = folder.task()
     table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
+    # The usual \r\n: with another line end the writer does not quote a lone \r, and readers see two rows.
+    writer = csv.writer(table)
     writer.writerow(["id", "label", "text"])
     pool = saved[0].pool if saved else None
     for row in pool.order.tolist() if pool is not None else []:

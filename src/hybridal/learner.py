@@ -40,9 +40,7 @@ class Learner:
         Before the first update there is no model to ask, and the texts are drawn at random. Asked twice without
         teaching in between, it answers the same.
         """
-        n = self.cell.rules.batch if n is None else n
-        if n < 1:
-            raise UserError(f"query({n}): ask for at least one text.")
+        n = self._count(n)
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
         if not self.history:
             rows = waiting.pool.candidates()
@@ -75,6 +73,12 @@ class Learner:
         self._state, fact = self.cell.learn(self._state, self.schedule.decide(self.history))
         self.history.append(fact)
         return fact
+
+    def _count(self, n: int | None) -> int:
+        n = self.cell.rules.batch if n is None else n
+        if n < 1:
+            raise UserError(f"query({n}): ask for at least one text.")
+        return n
 
     def _row(self, id: str) -> int:
         try:

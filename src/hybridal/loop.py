@@ -11,6 +11,7 @@ import numpy as np
 from hybridal import calibration
 from hybridal.acquisition import Acquisition
 from hybridal.annotators import Annotator
+from hybridal.errors import UserError
 from hybridal.facts import Metrics, Round
 from hybridal.initial import draw_initial
 from hybridal.metrics import measure
@@ -120,6 +121,9 @@ class Cell:
         texts = {train.ids[row]: train.texts[row] for row in pool.pending}
         answers = self.annotator.label(texts)
         rows = dict(zip(texts, pool.pending.tolist(), strict=True))
+        for id in answers:
+            if id not in rows:
+                raise UserError(f"The annotator gave a label for '{id}', which it was not asked about.")
         return pool.reveal({rows[id]: self.task.class_index(name) for id, name in answers.items()})
 
     def _situation(self, state: State, t: int) -> Situation:

@@ -55,7 +55,7 @@ class Pool:
 
     def choose(self, rows: Ints) -> Pool:
         """Marks rows as waiting for their labels, in this order."""
-        return replace(self, pending=np.asarray(rows, dtype=np.int64))
+        return replace(self, pending=np.array(rows, dtype=np.int64))
 
     def reveal(self, labels: Mapping[int, int]) -> Pool:
         """Adds labels; those of pending rows keep the order in which they were chosen.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
+from numbers import Integral, Real
 from typing import Any, Literal
 
 from hybridal.errors import UserError
@@ -12,6 +15,25 @@ from hybridal.errors import UserError
 def _require(holds: bool, name: str, rule: str) -> None:
     if not holds:
         raise UserError(f"Protocol: `{name}` {rule}.")
+
+
+def _fits(value: Any, kind: str) -> tuple[bool, str]:
+    """Whether a value has the type that a field's annotation names, and that type in words.
+
+    >>> _fits(2.5, "int"), _fits(None, "int | None")
+    ((False, 'a whole number'), (True, 'a whole number or null'))
+    """
+    name, _, optional = kind.partition(" | ")
+    or_null = " or null" if optional else ""
+    kinds: dict[str, type] = {"bool": bool, "int": Integral, "float": Real}
+    if name not in kinds:
+        return True, ""  # a choice, which has a sentence of its own
+    fits = bool(optional) if value is None else isinstance(value, kinds[name])
+    if isinstance(value, bool):  # which Python counts among the numbers
+        fits = name == "bool"
+    if isinstance(value, float):
+        fits = fits and math.isfinite(value)
+    return fits, {"bool": "true or false", "int": "a whole number", "float": "a number"}[name] + or_null
 
 
 @dataclass(frozen=True)
@@ -25,6 +47,7 @@ class Protocol:
     round or carries its moments over. `validation_loss` is the mean over examples, or over batches as published.
     `newonly_round_1` trains on the initial pool, or "skip"s as published. `calibrate` ranks candidates by
     temperature-scaled probabilities. `split_seed` None draws the splits by the run's seed, as published.
+    `validation_size` keeps only so many of the validation texts, stratified, drawn by the run's seed.
 
     >>> protocol("paper").initial, protocol("reference").dropout, protocol("paper", {"rounds": 3}).rounds
     (200, 'finetune', 3)
@@ -50,13 +73,21 @@ class Protocol:
     precision: Literal["auto", "fp32"] = "auto"
     calibrate: bool = False
     split_seed: int | None = 42
+    validation_size: int | None = None
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            fits, kind = _fits(value, str(field.type))
+            _require(fits, field.name, f"must be {kind}, not {value!r}")
         for name in ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs"):
             _require(getattr(self, name) >= 1, name, "must be at least 1")
         _require(self.candidates is None or self.candidates >= self.batch, "candidates", "must be at least `batch`")
         _require(self.stop_after is None or self.stop_after >= 1, "stop_after", "must be at least 1, or null for never")
+        _require(self.validation_size is None or self.validation_size >= 1, "validation_size", "must be at least 1")
         _require(self.learning_rate > 0, "learning_rate", "must be positive")
+        for name in ("weight_decay", "min_delta"):
+            _require(getattr(self, name) >= 0, name, "must not be negative")
         for name, choices in _CHOICES.items():
             _require(getattr(self, name) in choices, name, f"must be one of {', '.join(choices)}")
 
@@ -102,7 +133,12 @@ def protocol(name: str = "paper", overrides: Mapping[str, Any] | None = None) ->
     """A preset with some of its fields replaced."""
     if name not in PRESETS:
         raise UserError(f"There is no protocol named '{name}'; there are {', '.join(PRESETS)}.")
-    known = {field.name for field in fields(Protocol)} - {"name"}
-    for field in overrides or {}:
-        _require(field in known, field, f"is not a field of a protocol; there are {', '.join(sorted(known))}")
-    return replace(PRESETS[name], **(overrides or {}))
+    kinds = {field.name: field.type for field in fields(Protocol) if field.name != "name"}
+    given = dict(overrides or {})
+    for field, value in given.items():
+        _require(field in kinds, field, f"is not a field of a protocol; there are {', '.join(sorted(kinds))}")
+        # YAML 1.1 reads 2e-5 as text, since it has no dot; people mean a number.
+        if kinds[field] == "float" and isinstance(value, str):
+            with suppress(ValueError):
+                given[field] = float(value)
+    return replace(PRESETS[name], **given)

@@ -42,6 +42,8 @@ class RunFolder:
             raise UserError(
                 f"{path} holds a run already; go on with `hybridal resume {path}`, or choose another --out."
             )
+        if (path / "task").exists():
+            raise UserError(f"{path} has a folder 'task' that belongs to no run; delete it, or choose another --out.")
         try:
             path.mkdir(parents=True, exist_ok=True)
             save_task(task, path / "task")
@@ -63,7 +65,15 @@ class RunFolder:
         return cls(path)
 
     def about(self) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        file = self.path / "run.json"
+        try:
+            data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(data["settings"], dict):
+                raise ValueError("its settings are no object")
+        except (ValueError, TypeError, KeyError) as error:
+            raise RunError(
+                f"{file} is damaged ({error}); restore it from a backup, what lies beside it is safe."
+            ) from error
         return data
 
     def settings(self) -> Settings:

@@ -33,12 +33,16 @@ def decisions(
     each round; for signals that are levels it holds the change, and the first row is not looked at.
     """
     schedule = HybridAL(signal, epsilon, patience)
+    if count is not None and schedule.signal.name != "accuracy":
+        raise UserError(f"--count is of texts that accuracies were measured on; leave it out for '{signal}'.")
+    if count is not None and count < 1:
+        raise UserError(f"--count must be at least 1, not {count}.")
     if source.is_dir():
         changes = _recorded(source, schedule.signal.name)
     else:
         if column is None:
             raise UserError(f"--column is missing: name the column of {source} that holds the values.")
-        values = read_column(source, column)
+        values = read_column(source, column, skip_first=schedule.signal.name in LEVELS)
         changes = changes_of(values, schedule.signal.name, count)
     t_star = schedule.detector.t_star(changes)
     return {
@@ -67,8 +71,11 @@ def changes_of(values: Sequence[float], signal: str, count: int | None = None) -
     return [None, *(float(abs(Fraction(b - a, count))) for a, b in pairwise(right))]
 
 
-def read_column(path: Path, column: str) -> list[float]:
-    """The numbers of one column of a CSV or JSONL file, in the order of the rounds."""
+def read_column(path: Path, column: str, skip_first: bool = False) -> list[float]:
+    """The numbers of one column of a CSV or JSONL file, in the order of the rounds.
+
+    With `skip_first` the first is 0, whatever stands there: no round came before it to have moved from.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             if path.suffix.lower() in (".jsonl", ".ndjson"):
@@ -81,16 +88,17 @@ def read_column(path: Path, column: str) -> list[float]:
         raise UserError(f"{path} cannot be read as CSV or JSONL: {error}.") from error
     if not rows:
         raise UserError(f"{path} has no rounds.")
-    return [_number(path, number, row, column) for number, row in enumerate(rows, start=1)]
+    numbers = [_number(path, number, row, column) for number, row in enumerate(rows, start=1) if number > skip_first]
+    return [0.0, *numbers] if skip_first else numbers
 
 
 def _number(path: Path, round: int, row: Any, column: str) -> float:
     if not isinstance(row, dict) or column not in row:
-        there = ", ".join(row) if isinstance(row, dict) else "no columns"
+        there = ", ".join(filter(None, row)) if isinstance(row, dict) else "no columns"
         raise UserError(f"{path} has no column '{column}' in round {round}; it has {there}.")
     try:
         value = float(row[column])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
         raise UserError(f"{path}: '{row[column]}' in column '{column}', round {round}, is not a number.")
@@ -98,7 +106,10 @@ def _number(path: Path, round: int, row: Any, column: str) -> float:
 
 
 def _recorded(source: Path, signal: str) -> list[float | None]:
-    history = RunFolder.open(source).history()
+    folder = RunFolder.open(source)
+    if "schedules" in folder.about():
+        raise UserError(f"{source} compares several schedules; replay a run, or a file with one value a round.")
+    history = folder.history()
     if not history:
         raise UserError(f"{source} has no recorded rounds yet.")
     if signal not in history[0].changes:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hybridal import checkpoint
 from hybridal.annotators.labels_file import LabelsFile
 from hybridal.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.backbones import load_backbone
 from hybridal.errors import RunError, UserError
 from hybridal.export import export_model
 from hybridal.facts import Round
@@ -21,12 +24,17 @@ from hybridal.schedules import make_schedule
 from hybridal.settings import Settings
 from hybridal.task.task import UNKNOWN, Task
 
+if TYPE_CHECKING:
+    from hybridal.model.transformer import TransformerModel
+
 
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
     """Checks what was asked and makes the run folder; nothing is trained yet."""
     observer = observer or Observer()
     task = find_task(settings, observer.message)
     check(settings, task)
+    # Before there is a folder: a name that leads nowhere would leave one behind that cannot go on.
+    load_backbone(settings.backbone, task, observer.message).encoder(settings.rules.max_length)
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
     return RunFolder.create(path, settings, task, about)
 
@@ -35,9 +43,11 @@ def check(settings: Settings, task: Task) -> None:
     """Refuses what cannot work, before any time is spent on it."""
     from hybridal.acquisition import ACQUISITIONS
     from hybridal.initial import draw_initial
+    from hybridal.model.device import choose_device
 
-    make_schedule(settings.schedule)
+    watched(settings, make_schedule(settings.schedule))
     ACQUISITIONS.make(settings.acquisition)
+    choose_device(settings.device)
     unknown = int((task.train.labels == UNKNOWN).sum())
     if unknown and settings.labels is None:
         raise UserError(
@@ -57,7 +67,7 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
         settings, task = folder.settings(), folder.task()
         schedule = make_schedule(settings.schedule)
         state, history = restore(folder, recompute)
-        if len(history) == settings.rules.rounds and folder.model.is_dir() and not recompute:
+        if not recompute and folder.model.is_dir() and finished(settings, state, history):
             return history
         annotator = None
         if settings.labels is not None:
@@ -72,16 +82,37 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
         known, before = history[: state.round] if state else [], state
         observer.round_started(len(known) + 1, cell.rules.rounds, schedule.decide(known).spec)
         for state, fact in active_learning(cell, schedule, before, known):
+            if fact.round <= len(history):
+                same_facts(history[fact.round - 1], fact)
             checkpoint.save(folder.checkpoint, state, fact)
             if fact.round > len(history):
                 folder.append(fact)
                 history.append(fact)
-            same_facts(history[fact.round - 1], fact)
             done = history[: fact.round]
             observer.round_done(done)
             observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
-        export_model(model.classifier, model.encoder, task, settings, history[-1], folder.model)
+        export(folder, model, task, settings, history[-1])
     return history
+
+
+def finished(settings: Settings, state: State | None, history: list[Round]) -> bool:
+    """All rounds are recorded, and the checkpoint, unless somebody deleted it, is that of the last."""
+    return len(history) == settings.rules.rounds and (state is None or state.round == len(history))
+
+
+def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Settings, last: Round) -> None:
+    """Writes the model, and clears away what exports that were killed left behind."""
+    from safetensors import SafetensorError
+
+    for left in folder.path.glob(f".{folder.model.name}.*"):
+        shutil.rmtree(left, ignore_errors=True)
+    try:
+        export_model(model.classifier, model.encoder, task, settings, last, folder.model)
+    except (OSError, SafetensorError) as error:
+        raise RunError(
+            f"The model {folder.model} could not be written ({error}); all recorded rounds are safe. "
+            "Make room, then run `hybridal resume`."
+        ) from error
 
 
 def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, list[Round]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from hybridal.errors import UserError
@@ -57,6 +58,7 @@ class Settings:
         for name in data:
             if name not in known:
                 raise UserError(f"'{name}' is not a setting; there are {', '.join(sorted(known))}.")
+            _check_kind(name, data[name])
         values = dict(data)
         for name in ("classes", "signals"):
             if isinstance(values.get(name), list):
@@ -67,6 +69,25 @@ class Settings:
         """These settings with others laid over them; protocol overrides are merged."""
         merged = {**self.overrides, **changes.get("overrides", {})}
         return replace(self, **{**changes, "overrides": merged})
+
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("task", "backbone", "protocol", "schedule", "acquisition", "device"), ((str,), "a text")),
+    "seed": ((int,), "a whole number"),
+    "max_words": ((int, NoneType), "a whole number"),
+    "validation_size": ((int, float, NoneType), "a number"),
+    "test_size": ((int, float, NoneType), "a number"),
+    "classes": ((list, tuple, NoneType), "a list"),
+    "signals": ((list, tuple), "a list"),
+    "overrides": ((dict,), "fields of the protocol with their values"),
+    "test_every_round": ((bool,), "true or false"),
+}
+
+
+def _check_kind(name: str, value: Any) -> None:
+    kinds, words = _KINDS.get(name, ((str, NoneType), "a text"))
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise UserError(f"The setting '{name}' must be {words}, not {value!r}.")
 
 
 # Runs on any machine, without a hub, and ends in about two minutes on two cores.
@@ -82,16 +103,22 @@ DEMO = Settings(
 
 def read_settings(path: Path) -> dict[str, Any]:
     """The settings that a YAML file names."""
+    data = read_yaml(path)
+    Settings.from_json({"task": DEMO.task, **data})
+    return data
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The `name: value` pairs of a YAML file."""
     import yaml
 
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise UserError(f"There is no file {path}; check --config.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"There is no file {path}.") from error
+    except (yaml.YAMLError, ValueError, OSError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{path} is not valid YAML: {reason}") from error
     if not isinstance(data, dict):
-        raise UserError(f"{path} must hold settings as `name: value` lines.")
-    Settings.from_json({"task": DEMO.task, **data})
+        raise UserError(f"{path} must hold `name: value` lines.")
     return data

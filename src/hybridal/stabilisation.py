@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -25,8 +26,10 @@ class Stabilisation:
     patience: int
 
     def __post_init__(self) -> None:
-        if not self.epsilon > 0:
-            raise UserError(f"--epsilon must be positive, not {self.epsilon}.")
+        if not 0 < self.epsilon < math.inf:
+            raise UserError(f"--epsilon must be a positive number, not {self.epsilon}.")
+        if not isinstance(self.patience, int):
+            raise UserError(f"--patience must be a whole number, not {self.patience}.")
         if self.patience < 1:
             raise UserError(f"--patience must be at least 1, not {self.patience}.")
 

@@ -34,7 +34,7 @@ class Tokens:
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], pad: int) -> Tokens:
         """Tokens that are only needed now, in memory."""
-        flat = np.concatenate([np.asarray(row, dtype=np.int32) for row in rows])
+        flat = np.concatenate([np.empty(0, np.int32), *(np.asarray(row, dtype=np.int32) for row in rows)])
         return cls(flat, np.cumsum([0, *(len(row) for row in rows)]), pad)
 
     def __len__(self) -> int:

@@ -16,8 +16,9 @@ from hybridal.observer import Observer
 class LabelsFile:
     """Reads labels from a CSV file with the columns `id` and `label`, and waits for those that it still lacks.
 
-    What waits for a label is written to `to_label` (id, text, label), to be filled in there or copied from there. Both
-    files are read again whenever they change; a half-saved file or a misspelt class is mentioned and waited out.
+    What waits for a label is written to `to_label` (id, text, label), to be filled in there or copied from there; what
+    was filled in there before stays, below, so that a run that is resumed does not ask for it again. Both files are
+    read again whenever they change; a half-saved file or a misspelt class is mentioned and waited out.
     """
 
     def __init__(
@@ -33,10 +34,9 @@ class LabelsFile:
         self._mentioned: set[str] = set()
 
     def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
-        labels = self._labels(texts)
-        if len(labels) < len(texts):
-            self._ask({id: text for id, text in texts.items() if id not in labels})
+        labels, asked = self._labels(texts), False
         while len(labels) < len(texts):
+            asked = asked or self._ask(texts)
             self._observer.waiting(len(labels), len(texts), self._to_label)
             self._pause()
             labels = self._labels(texts)
@@ -56,24 +56,37 @@ class LabelsFile:
         return found
 
     def _read(self, path: Path) -> dict[str, str]:
+        return {row["id"]: (row["label"] or "").strip() for row in self._rows(path) or ()}
+
+    def _rows(self, path: Path) -> list[dict[str, str]] | None:
+        """None where there is something that cannot be read."""
         try:
-            rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                rows = list(csv.DictReader(file))
         except FileNotFoundError:
-            return {}
+            return []
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             self._mention(f"{path} cannot be read at the moment ({error}); waiting for it to be saved again.")
-            return {}
+            return None
         if rows and not {"id", "label"} <= rows[0].keys():
             raise UserError(f"{path} needs the columns 'id' and 'label'; it has {', '.join(filter(None, rows[0]))}.")
-        return {row["id"]: (row["label"] or "").strip() for row in rows}
+        return rows
 
-    def _ask(self, texts: Mapping[str, str]) -> None:
-        kept = self._read(self._to_label)
+    def _ask(self, texts: Mapping[str, str]) -> bool:
+        """Lists what is to be labelled; not over a file that cannot be read, for it may hold labels."""
+        rows = self._rows(self._to_label)
+        if rows is None:
+            return False
+        there = {row["id"]: row for row in rows}
+        kept = {id: (row["label"] or "").strip() for id, row in there.items()}
+        elsewhere = {id for id, label in self._read(self._path).items() if label in self._classes}
         table = io.StringIO()
         writer = csv.writer(table)
         writer.writerow(["id", "text", "label"])
-        writer.writerows([id, text, kept.get(id, "")] for id, text in texts.items())
+        writer.writerows([id, text, kept.get(id, "")] for id, text in texts.items() if id not in elsewhere)
+        writer.writerows([id, there[id].get("text"), label] for id, label in kept.items() if label and id not in texts)
         write_whole(self._to_label, table.getvalue())
+        return True
 
     def _mention(self, text: str) -> None:
         if text not in self._mentioned:

@@ -14,6 +14,9 @@ from hybridal.errors import UserError
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
 
+# These number their positions from the padding token's id + 1 on, so that many embeddings are never used.
+_COUNT_FROM_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet")
+
 
 @dataclass(frozen=True)
 class Backbone:
@@ -28,7 +31,10 @@ class Backbone:
 
     @property
     def max_positions(self) -> int | None:
-        limit: int | None = json.loads((self.folder / "config.json").read_text()).get("max_position_embeddings")
+        config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        limit: int | None = config.get("max_position_embeddings")
+        if limit is not None and config.get("model_type") in _COUNT_FROM_PADDING:
+            return limit - 1 - int(config.get("pad_token_id") or 0)
         return limit
 
     def encoder(self, max_length: int) -> TextEncoder:

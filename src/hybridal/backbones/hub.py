@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,10 +15,12 @@ def folder(hub_id: str, notify: Callable[[str], None]) -> Path:
     """Downloads what is needed of a repository once, and gives its folder."""
     from huggingface_hub import snapshot_download
 
-    try:
-        return Path(snapshot_download(hub_id, allow_patterns=_FILES, local_files_only=True))
-    except Exception:  # not in the cache yet: the hub's client raises many kinds for that
-        notify(f"Downloading {hub_id} from the hub")
+    with contextlib.suppress(Exception):  # not in the cache yet: the hub's client raises many kinds for that
+        cached = Path(snapshot_download(hub_id, allow_patterns=_FILES, local_files_only=True))
+        # Other tools may have fetched a part alone, such as the tokenizer.
+        if (cached / "config.json").is_file() and any(cached.glob("*.safetensors")):
+            return cached
+    notify(f"Downloading {hub_id} from the hub")
     try:
         return Path(snapshot_download(hub_id, allow_patterns=_FILES))
     except Exception as error:

@@ -1,9 +1,10 @@
-"""A two-layer random encoder whose vocabulary is trained on the task's own texts: for tests and dry runs."""
+"""A two-layer random encoder whose vocabulary is counted in the task's own texts: for tests and dry runs."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hybridal.cache import cache_dir
@@ -28,21 +29,38 @@ def folder(task: Task) -> Path:
 
 
 def _save_tokenizer(texts: Sequence[str], target: Path) -> None:
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    clean = (text.encode("utf-8", "replace").decode() for text in texts)
-    trainer = trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(clean, trainer)
+    normalizer, splitter = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    clean = (normalizer.normalize_str(text.encode("utf-8", "replace").decode()) for text in texts)
+    words = Counter(word for text in clean for word, _ in splitter.pre_tokenize_str(text))
+    vocabulary = {piece: number for number, piece in enumerate([*special, *_pieces(words)][:VOCABULARY])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(target)
+
+
+def _pieces(words: Counter[str]) -> Iterable[str]:
+    """Frequent characters, inside a word and at its start, then frequent words; ties go by spelling.
+
+    Counted here because the library's own trainer breaks ties at random: no two machines would agree.
+    """
+    characters: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            characters[character] += count
+    common = _by_frequency(characters)[: VOCABULARY // 4]
+    return dict.fromkeys([*common, *(f"##{character}" for character in common), *_by_frequency(words)])
+
+
+def _by_frequency(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda piece: (-counts[piece], piece))
 
 
 def _save_encoder(target: Path) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hybridal.facts import Round
     from hybridal.study.compare import Comparison
 
+SHOWN = ("schedule", "accuracy", "f1", "nll", "ece", "steps", "seconds", "word")
+
 
 def compare(
     task: o.TaskName = None,
@@ -50,7 +52,6 @@ def compare(
 ) -> None:
     """Run several schedules on the same texts, the same labels and the same seed; rounds that they share run once."""
     from hybridal.cli.screen import follow
-    from hybridal.evidence.run_report import write_comparison
     from hybridal.study.compare import Comparison
 
     asked = o.given(
@@ -82,35 +83,39 @@ def compare(
             compared = Comparison.begin(settings, o.names(schedules) or (), target, screen)
         screen.message(f"Comparison folder: {compared.folder.path}")
         compared.carry_on(screen)
-    found, about = compared.histories(), compared.folder.about()
-    report = write_comparison(found, compared.schedules, about, compared.folder.report)
-    print_comparison(compared, json, quiet, report)
+    print_comparison(compared, json, quiet)
 
 
-def print_comparison(compared: Comparison, json: bool, quiet: bool, report: Path) -> None:
-    """One table: a row a schedule."""
-    from rich.console import Console
+def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
+    """Writes the report and one table: a row a schedule."""
     from rich.table import Table
 
+    from hybridal.cli.screen import wide_console
+    from hybridal.evidence.run_report import write_comparison
     from hybridal.files import strict_json
 
-    rows = [summary(spec, history) for spec, history in compared.histories().items()]
+    found = compared.histories()
+    report = write_comparison(found, compared.schedules, compared.folder.about(), compared.folder.report)
+    rows = [summary(spec, history) for spec, history in found.items()]
     if json:
         typer.echo(strict_json({"folder": str(compared.folder.path), "schedules": rows}))
         return
     if quiet:
         return
-    table = Table(*rows[0], box=None, pad_edge=False, header_style="bold")
+    table = Table(*SHOWN, box=None, pad_edge=False, header_style="bold")
+    table.columns[0].overflow = "fold"
     for row in rows:
-        table.add_row(*(_shown(value) for value in row.values()))
-    console = Console()
+        table.add_row(*(_shown(row[name]) for name in SHOWN))
+    console = wide_console()
     console.print(table)
-    alone = sum(len(history) for history in compared.histories().values())
+    alone = sum(len(history) for history in found.values())
     distinct = len(compared.facts())
     console.print(
-        f"{alone} rounds, {distinct} computed: {alone / distinct:.2f} times less work by sharing.", highlight=False
+        f"{alone} rounds, {distinct} computed: {alone / distinct:.2f} times less work by sharing.",
+        highlight=False,
+        soft_wrap=True,
     )
-    console.print(f"Report: {report}", highlight=False, markup=False)
+    console.print(f"Report: {report}", highlight=False, markup=False, soft_wrap=True)
 
 
 def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:

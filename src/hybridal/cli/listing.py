@@ -28,13 +28,15 @@ def listing(
     if not rows:
         typer.echo(f"There are no runs in {folder}; start one with `hybridal run`.")
         return
-    from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
+
+    from hybridal.cli.screen import wide_console
 
     table = Table(*rows[0], box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
-    Console().print(table)
+        table.add_row(*(escape(str(value)) for value in row.values()))
+    wide_console().print(table)
 
 
 def _names(what: str) -> list[str]:
@@ -60,21 +62,23 @@ def _names(what: str) -> list[str]:
 
 def _runs(folder: Path) -> list[dict[str, str]]:
     from hybridal.record import RunFolder
+    from hybridal.schedules import make_schedule
+    from hybridal.study.trie import histories
 
     rows = []
     for path in sorted(folder.glob("*/run.json")):
         run = RunFolder(path.parent)
-        settings, history = run.settings(), run.history()
-        wanted = settings.rules.rounds
-        measured = history[-1].validation if history else None
-        rows.append(
-            {
-                "run": str(path.parent),
-                "task": settings.task,
-                "schedule": settings.schedule,
-                "rounds": f"{len(history)}/{wanted}",
-                "word": history[-1].word if history else "",
-                "F1": f"{measured.f1:.3f}" if measured else "",
-            }
-        )
+        about, settings, history = run.about(), run.settings(), run.history()
+        row = {"run": str(path.parent), "task": settings.task, "schedule": settings.schedule}
+        rounds, last = len(history), history[-1] if history else None
+        if "schedules" in about:
+            schedules = [make_schedule(spec) for spec in about["schedules"]]
+            known = histories({fact.word: fact for fact in history}, schedules, settings.rules.rounds)
+            row["schedule"] = ",".join(known)
+            rounds, last = min(len(found) for found in known.values()), None
+        measured = last.validation if last else None
+        row["rounds"] = f"{rounds}/{settings.rules.rounds}"
+        row["word"] = last.word if last else ""
+        row["F1"] = f"{measured.f1:.3f}" if measured else ""
+        rows.append(row)
     return rows

@@ -91,7 +91,8 @@ DryRun = Annotated[
 
 def given(**options: Any) -> dict[str, Any]:
     """The options that the user gave."""
-    return {name: value for name, value in options.items() if value not in (None, False)}
+    # Not `in (None, False)`: 0 equals False, and a seed of 0 is a seed.
+    return {name: value for name, value in options.items() if value is not None and value is not False}
 
 
 def names(text: str | None) -> tuple[str, ...] | None:
@@ -116,7 +117,10 @@ def overrides(pairs: Sequence[str] | None, **options: Any) -> Mapping[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise UserError(f"--set takes FIELD=VALUE, not '{pair}'.")
-        found[name.strip().replace("-", "_")] = _number(yaml.safe_load(value))
+        try:
+            found[name.strip().replace("-", "_")] = _number(yaml.safe_load(value))
+        except yaml.YAMLError as error:
+            raise UserError(f"--set {pair}: the value is not valid YAML; write a number, a word or null.") from error
     return found | given(**options)
 
 

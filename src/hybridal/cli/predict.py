@@ -34,6 +34,8 @@ def predict(
         raise UserError(f"--out {target} must end in {', '.join(WRITERS)}.")
     if not target.parent.is_dir():
         raise UserError(f"--out {target}: there is no folder {target.parent}.")
+    if target.exists() and file.exists() and target.samefile(file):
+        raise UserError(f"--out {target} would write over the texts; name another file.")
     rows = read_rows(file, text, None, id)
     model = SavedModel(run / "model" if (run / "run.json").exists() else run, device or "auto")
     chunks = [rows.texts[start : start + 512] for start in range(0, len(rows.texts), 512)]

@@ -38,9 +38,12 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     if not isinstance(schedule, HybridAL):
         return f"Schedule {schedule.spec}: every round as planned, {history[-1].word}."
     t_star = schedule.t_star(history)
-    rule = f"{schedule.signal.name} changed by less than {schedule.epsilon:g} in {schedule.patience} rounds in a row"
+    length = "1 round" if schedule.patience == 1 else f"{schedule.patience} rounds in a row"
+    rule = f"{schedule.signal.name} changed by less than {schedule.epsilon:g} in {length}"
     if t_star is None:
         return f"No switch: there was no stretch in which {rule}; each round retrained."
+    if t_star == len(history):
+        return f"No switch yet: {rule}, complete in round {t_star}, the last; each round retrained."
     return f"Switch: {rule}, first complete in round {t_star}; fine-tuning from round {t_star + 1} on."
 
 

@@ -8,22 +8,33 @@ from typing import Annotated
 import typer
 
 from hybridal.cli import options as o
+from hybridal.errors import UserError
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(help="The run folder.")],
+    folder: Annotated[Path, typer.Argument(help="The folder of the run or the comparison.")],
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Compute the state again from the beginning, and check each round.")
     ] = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Go on with a run that was stopped or killed; its facts come out as if it never had been."""
+    """Go on with a run or a comparison that was stopped or killed; its facts come out as if it never had been."""
+    from hybridal.cli.compare import print_comparison
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
     from hybridal.record import RunFolder
     from hybridal.run import carry_on
+    from hybridal.study.compare import Comparison
 
+    if Comparison.is_one(folder):
+        if recompute:
+            raise UserError("--recompute is for runs: a comparison computes what is damaged again by itself.")
+        compared = Comparison.open(folder)
+        with follow(compared.settings, quiet or json) as screen:
+            compared.carry_on(screen)
+        print_comparison(compared, json, quiet)
+        return
     run = RunFolder.open(folder)
     with follow(run.settings(), quiet or json) as screen:
         carry_on(run, screen, recompute)

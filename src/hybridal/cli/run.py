@@ -73,7 +73,7 @@ def run(
     asked["overrides"] = o.overrides(set, rounds=rounds, initial=initial, batch=batch, calibrate=calibrate)
     settings = resolve(config, asked, epsilon, patience)
     if dry_run:
-        print_plan(settings, json)
+        print_plan(settings, json, quiet)
         return
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
@@ -94,7 +94,7 @@ def resolve(config: Path | None, asked: dict[str, Any], epsilon: float | None, p
     if "task" in asked or "task" in written:
         base = Settings.from_json({"task": asked.get("task"), **written})
     else:
-        base = DEMO.with_changes(Settings.from_json({"task": DEMO.task, **written}).to_json()) if written else DEMO
+        base = Settings.from_json({**DEMO.to_json(), **written})
     settings = base.with_changes(asked)
     return settings.with_changes({"schedule": make_schedule(settings.schedule, epsilon, patience).spec})
 
@@ -106,7 +106,7 @@ def default_folder(settings: Settings) -> Path:
     return Path("runs") / f"{Path(settings.task).stem}-{schedule}-{stamp}"
 
 
-def print_plan(settings: Settings, json: bool) -> None:
+def print_plan(settings: Settings, json: bool, quiet: bool = False) -> None:
     """What a run would do, after all checks that need no training."""
     from hybridal.assemble import find_task
     from hybridal.files import strict_json
@@ -124,4 +124,5 @@ def print_plan(settings: Settings, json: bool) -> None:
         "labels": rules.initial + (rules.rounds - 1) * rules.batch,
         "protocol": rules.to_json(),
     }
-    typer.echo(strict_json(plan, indent=None if json else 2))
+    if json or not quiet:
+        typer.echo(strict_json(plan, indent=None if json else 2))

@@ -34,7 +34,7 @@ class Screen(Observer):
         self.live = Live(Group(self.table, self.progress), console=console, refresh_per_second=4)
 
     def message(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False)
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def round_started(self, round: int, of: int, update: str) -> None:
         if round <= of:
@@ -47,17 +47,23 @@ class Screen(Observer):
         row = table_row(history, self.schedule)
         self.table.add_row(*row)
         if not self.console.is_terminal:
-            self._line(COLUMNS if len(history) == 1 else None)
+            if self.table.row_count == 1:
+                self._line(COLUMNS)
             self._line(row)
 
-    def _line(self, row: Sequence[str] | None) -> None:
+    def _line(self, row: Sequence[str]) -> None:
         """A row of the table for a log file: aligned, and never wrapped."""
-        if row is not None:
-            text = "  ".join(value.rjust(width) for value, width in zip(row, WIDTHS, strict=True))
-            self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        text = "  ".join(value.rjust(width) for value, width in zip(row, WIDTHS, strict=True))
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def waiting(self, labelled: int, of: int, file: Path) -> None:
         self.progress.update(self.bar, description=f"waiting for labels in {file}", completed=labelled, total=of)
+
+
+def wide_console() -> Console:
+    """For tables: a file or a pipe has no width into which they would have to be squeezed."""
+    console = Console()
+    return console if console.is_terminal else Console(width=1000)
 
 
 def new_table() -> Table:

@@ -110,19 +110,28 @@ def _load_module(backbone: Backbone, classes: Sequence[str], seed: int) -> nn.Mo
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     try:
-        module, loaded = AutoModelForSequenceClassification.from_pretrained(
-            Path(backbone.folder),
-            num_labels=len(classes),
-            id2label=dict(enumerate(classes)),
-            label2id={name: i for i, name in enumerate(classes)},
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
+        # The library draws what is missing from the global generator, before we draw it anew.
+        with seeded(key(seed, "head")):
+            module, loaded = AutoModelForSequenceClassification.from_pretrained(
+                Path(backbone.folder),
+                num_labels=len(classes),
+                id2label=dict(enumerate(classes)),
+                label2id={name: i for i, name in enumerate(classes)},
+                dtype=torch.float32,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,
+            )
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error
     finally:
         transformers_logging.set_verbosity(verbosity)
+    if loaded["mismatched_keys"]:
+        name = sorted(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])[0]
+        raise UserError(
+            f"Backbone '{backbone.name}' cannot be loaded as a text classifier of {len(classes)} classes: its "
+            f"`{name}` has another shape; use an encoder without a head, or one with a head of as many classes."
+        )
     _draw_head(module, loaded["missing_keys"], seed)
     return module
 

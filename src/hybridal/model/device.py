@@ -49,8 +49,10 @@ def choose_device(wanted: str = "auto", precision: str = "auto") -> Device:
         wanted = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         kind = torch.device(wanted).type
-    except RuntimeError as error:
-        raise UserError(f"--device '{wanted}' is not a device; use cpu, cuda or cuda:N.") from error
+    except RuntimeError:
+        kind = "unknown"
+    if kind not in ("cpu", "cuda"):
+        raise UserError(f"--device '{wanted}' is not a device to train on; use cpu, cuda or cuda:N.")
     if kind == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda was asked for, but torch sees no GPU here; use --device cpu.")
     if kind == "cuda":

@@ -48,14 +48,14 @@ def sampled_logits(classifier: Classifier, tokens: Tokens, rows: Ints, passes: i
 def gradient_norm(classifier: Classifier, tokens: Tokens, rows: Ints, labels: Ints) -> float:
     """The L2 norm of the gradient of the mean loss over these rows, dropout off."""
     parameters = list(classifier.module.parameters())
+    classifier.module.zero_grad(set_to_none=True)  # training leaves the gradients of its last batch
     for batch in _batches(classifier, tokens, rows):
         logits = classifier.logits(*classifier.batch(tokens, rows[batch]))
         target = torch.from_numpy(labels[batch]).to(logits.device)
         loss = nn.functional.cross_entropy(logits, target, reduction="sum") / len(rows)
         loss.backward()
     squares = sum(float(p.grad.double().square().sum()) for p in parameters if p.grad is not None)
-    for parameter in parameters:
-        parameter.grad = None
+    classifier.module.zero_grad(set_to_none=True)
     return math.sqrt(squares)
 
 

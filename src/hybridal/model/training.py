@@ -130,8 +130,10 @@ def _optimizer(classifier: Classifier, rules: Protocol, moments: Weights | None)
     optimizer = torch.optim.AdamW(named.values(), lr=rules.learning_rate, weight_decay=rules.weight_decay, fused=True)
     if moments is not None:
         for name, parameter in named.items():
-            state = {part: moments[f"{part}/{name}"].clone() for part in ("step", "exp_avg", "exp_avg_sq")}
-            optimizer.state[parameter] = state
+            # A parameter that takes no part in the logits has never been stepped, and has no moments.
+            parts = [part for part in ("step", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in moments]
+            if parts:
+                optimizer.state[parameter] = {part: moments[f"{part}/{name}"].clone() for part in parts}
     return optimizer
 
 

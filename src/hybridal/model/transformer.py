@@ -22,6 +22,7 @@ from hybridal.pool import Pool
 from hybridal.protocol import Protocol
 from hybridal.randomness import key
 from hybridal.stopwatch import Stopwatch
+from hybridal.task.splits import draw
 from hybridal.task.task import UNKNOWN, Split, Task
 from hybridal.tokens import tokenise
 from hybridal.updates import Plan, Weights
@@ -48,7 +49,8 @@ class TransformerModel:
         ends = np.cumsum([len(split) for _, split in task.splits()])
         self.train_tokens = tokens.slice(0, int(ends[0]))
         self.train_ids: Sequence[str] = task.train.ids
-        self.validation = _labelled(tokens.slice(int(ends[0]), int(ends[1])), task.validation)
+        validation = _labelled(tokens.slice(int(ends[0]), int(ends[1])), task.validation)
+        self.validation = _subset(validation, rules.validation_size, seed)
         self.test_examples = _labelled(tokens.slice(int(ends[1]), int(ends[2])), task.test)
         self.rules, self.seed = rules, seed
         self.keeps_features, self.epoch_done = keeps_features, epoch_done
@@ -93,7 +95,8 @@ class TransformerModel:
     def relabel_validation(self, labels: Ints) -> None:
         """Measures by these labels of the validation split from now on; unknown ones are left out."""
         rows = np.flatnonzero(labels != UNKNOWN)
-        self.validation = Examples(self.validation.tokens, rows, labels[rows])
+        known = Examples(self.validation.tokens, rows, labels[rows])
+        self.validation = _subset(known, self.rules.validation_size, self.seed)
 
     def _validate(self) -> Outputs:
         return evaluation.predict(
@@ -121,6 +124,7 @@ class Look:
         return self._model.classifier.matrices()
 
     def gradient_norm(self) -> float:
+        _ = self.validation  # without any, the norm would be 0 and look stable
         known = self._model.validation
         return evaluation.gradient_norm(self._model.classifier, known.tokens, known.rows, known.labels)
 
@@ -190,6 +194,14 @@ class ScoredCandidates:
 def _labelled(tokens: Any, split: Split) -> Examples:
     rows = np.flatnonzero(split.labels != UNKNOWN)
     return Examples(tokens, rows, split.labels[rows])
+
+
+def _subset(examples: Examples, size: int | None, seed: int) -> Examples:
+    """So many of the examples, stratified by class; all where fewer are there or none is said."""
+    if size is None or size >= len(examples.rows):
+        return examples
+    kept = draw(examples.labels, [size], seed, "validation-size")[0]
+    return Examples(examples.tokens, examples.rows[kept], examples.labels[kept])
 
 
 def _present(values: Floats | None) -> Floats:

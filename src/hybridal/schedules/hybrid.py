@@ -32,10 +32,11 @@ class HybridAL:
     def __init__(
         self, signal: Signal | str = "accuracy", epsilon: float | None = None, patience: int | None = None
     ) -> None:
-        chosen = SIGNALS.make(signal) if isinstance(signal, str) else signal
+        # What looks like a number in a spec comes as one, and is no signal's name.
+        chosen = SIGNALS.make(str(signal)) if isinstance(signal, str | int | float) else signal
         object.__setattr__(self, "signal", chosen)
         object.__setattr__(self, "epsilon", chosen.epsilon if epsilon is None else float(epsilon))
-        object.__setattr__(self, "patience", chosen.patience if patience is None else int(patience))
+        object.__setattr__(self, "patience", chosen.patience if patience is None else patience)
         Stabilisation(self.epsilon, self.patience)
 
     @property

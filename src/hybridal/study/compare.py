@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hybridal.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.backbones import load_backbone
 from hybridal.errors import UserError
 from hybridal.facts import Round
 from hybridal.observer import Observer
@@ -16,6 +17,7 @@ from hybridal.run import check
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.settings import Settings
 from hybridal.study.trie import Trie, histories
+from hybridal.task.task import UNKNOWN
 
 
 class Comparison:
@@ -34,9 +36,19 @@ class Comparison:
         schedules = list(dict.fromkeys(make_schedule(spec).spec for spec in specs))
         if not schedules:
             raise UserError("--schedules names no schedule; give at least one, e.g. retrain,finetune.")
-        task = find_task(settings, (observer or Observer()).message)
+        if settings.labels is not None:
+            raise UserError("A comparison simulates its labels; leave `labels` out of its settings.")
+        observer = observer or Observer()
+        task = find_task(settings, observer.message)
+        unknown = int((task.train.labels == UNKNOWN).sum())
+        if unknown:
+            raise UserError(
+                f"A comparison simulates its labels, and {unknown} of the {len(task.train)} texts of task "
+                f"'{task.name}' have none; leave those out of the file."
+            )
         for spec in schedules:
             check(replace(settings, schedule=spec), task)
+        load_backbone(settings.backbone, task, observer.message).encoder(settings.rules.max_length)
         about = {
             "schedules": schedules,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -46,7 +58,10 @@ class Comparison:
 
     @classmethod
     def open(cls, path: Path) -> Comparison:
-        return cls(RunFolder.open(path))
+        folder = RunFolder.open(path)
+        if not cls.is_one(path):
+            raise UserError(f"{path} is a run, not a comparison; go on with `hybridal resume {path}`.")
+        return cls(folder)
 
     @staticmethod
     def is_one(path: Path) -> bool:
@@ -56,6 +71,8 @@ class Comparison:
         """Computes the rounds that are missing."""
         observer = observer or Observer()
         with self.folder.locked():
+            if all(len(history) == self.settings.rules.rounds for history in self.histories().values()):
+                return
             task = self.folder.task()
             signals = watched(self.settings, *self.schedules)
             model = build_model(self.settings, task, signals, observer.message, observer.epoch_done)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridal import checkpoint
+from hybridal.errors import RunError
 from hybridal.facts import Round
 from hybridal.loop import Cell, State
 from hybridal.schedules import Schedule
@@ -48,14 +49,20 @@ class Trie:
 
     def walk(self, schedules: Sequence[Schedule]) -> None:
         """Computes every round that one of these schedules goes through."""
+        left = self._load(self.folder / "tip")
+        if left is not None and left[1] is not None and left[1].word not in self.facts:
+            # The walk was cut off between keeping this state and recording its fact.
+            self._record(left[1])
+            self.facts[left[1].word] = left[1]
         self._walk(Node((), self.cell.start()), schedules)
 
     def _walk(self, node: Node, schedules: Sequence[Schedule]) -> None:
         """The last branch is followed in the loop and the others by recursion: only states at forks stay in memory."""
         while len(node.history) < self.cell.rules.rounds:
-            *branches, last = self._forks(node, schedules)
-            if branches and node.state is not None and node.history:
-                checkpoint.save(self._fork_folder(node), node.state, node.history[-1])
+            *branches, last = forks = self._forks(node, schedules)
+            missing = any(node.word + update.letter not in self.facts for update, _ in forks)
+            if branches and missing and node.history:
+                checkpoint.save(self._fork_folder(node), self._state(node), node.history[-1])
             for update, members in branches:
                 self._walk(self._child(node, update), members)
             update, schedules = last
@@ -94,12 +101,20 @@ class Trie:
 
     def _saved(self, node: Node) -> State | None:
         for folder in (self.folder / "tip", self._fork_folder(node)):
-            saved = checkpoint.load(folder)
+            saved = self._load(folder)
             if saved is not None and saved[0].word == node.word:
                 model = self.cell.model
                 state = saved[0]
                 return replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
         return None
+
+    @staticmethod
+    def _load(folder: Path) -> tuple[State, Round | None] | None:
+        """A damaged state is as good as none: it can be computed again."""
+        try:
+            return checkpoint.load(folder)
+        except RunError:
+            return None
 
     def _fork_folder(self, node: Node) -> Path:
         return self.folder / f"fork-{len(node.history):05d}"

@@ -22,6 +22,8 @@ class Anchor:
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
             raise ValueError(f"its share must lie between 0 and 1, not {self.share}")
+        # 1 and 1.0 are one share and must leave one word.
+        object.__setattr__(self, "share", float(self.share))
 
     @property
     def spec(self) -> str:

@@ -22,8 +22,8 @@ class Replay:
     name: ClassVar[str] = "replay"
 
     def __post_init__(self) -> None:
-        if self.older < 0:
-            raise ValueError(f"the number of older labels cannot be negative, as {self.older} is")
+        if not isinstance(self.older, int) or self.older < 0:
+            raise ValueError(f"the number of older labels must be a whole number from 0 on, not {self.older}")
 
     @property
     def spec(self) -> str:

@@ -1,0 +1,203 @@
+"""`hybridal study`: whole studies from one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybridal.cli import options as o
+from hybridal.errors import UserError
+
+if TYPE_CHECKING:
+    from hybridal.study.engines import Engine
+    from hybridal.study.folder import StudyFolder
+    from hybridal.study.study import Study
+
+study = typer.Typer(
+    help="Whole studies: plan, run, resume, status, tune, report. Every experiment of the paper is a preset.",
+    no_args_is_help=True,
+)
+
+What = Annotated[str, typer.Argument(help="A preset (main, signals, tuning, ...) or a YAML file.")]
+Where = Annotated[Path, typer.Argument(help="The study folder.")]
+Tasks = Annotated[str | None, typer.Option(help="Only these tasks: a,b,c.")]
+Backbones = Annotated[str | None, typer.Option(help="These backbones instead.")]
+Schedules = Annotated[str | None, typer.Option(help="These schedules instead.")]
+Seeds = Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")]
+Rounds = Annotated[int | None, typer.Option(help="Fewer rounds.")]
+ProtocolName = Annotated[str | None, typer.Option("--protocol", help="paper, reference or quick.")]
+Workers = Annotated[int | None, typer.Option(help="Processes (default: one per core; with GPUs, four each).")]
+Ray = Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")]
+
+
+@study.command()
+def plan(
+    what: What,
+    tasks: Tasks = None,
+    backbones: Backbones = None,
+    schedules: Schedules = None,
+    seeds: Seeds = None,
+    rounds: Rounds = None,
+    protocol: ProtocolName = None,
+    set: o.Set = None,
+    json: o.Json = False,
+) -> None:
+    """Say what a study would take: runs, cells, rounds alone and shared."""
+    from hybridal.study.folder import StudyFolder
+
+    chosen = find_study(what, tasks, backbones, schedules, seeds, rounds, protocol, set)
+    print_plan(StudyFolder(Path("nowhere"), chosen), json)
+
+
+@study.command()
+def run(
+    what: What,
+    tasks: Tasks = None,
+    backbones: Backbones = None,
+    schedules: Schedules = None,
+    seeds: Seeds = None,
+    rounds: Rounds = None,
+    protocol: ProtocolName = None,
+    set: o.Set = None,
+    device: o.DeviceName = None,
+    workers: Workers = None,
+    ray: Ray = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the study (default: studies/NAME).")] = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Run a study: the plan is shown first, then its cells are computed, and at the end the report is written."""
+    from hybridal.study.run import begin_study
+
+    chosen = find_study(what, tasks, backbones, schedules, seeds, rounds, protocol, set, device)
+    folder = begin_study(chosen, out or Path("studies") / chosen.name)
+    carry_on(folder, workers, ray, quiet)
+
+
+@study.command()
+def resume(folder: Where, workers: Workers = None, ray: Ray = None, quiet: o.Quiet = False) -> None:
+    """Go on with a study that was stopped, and try failed cells again."""
+    from hybridal.study.folder import StudyFolder
+
+    carry_on(StudyFolder.open(folder), workers, ray, quiet)
+
+
+@study.command()
+def status(folder: Where, json: o.Json = False) -> None:
+    """Say how far a study is, and which cells failed."""
+    from hybridal.files import strict_json
+    from hybridal.study.folder import StudyFolder
+
+    opened = StudyFolder.open(folder)
+    rows = [
+        {
+            "cell": cell.key,
+            "rounds": len(opened.facts(cell)),
+            "state": "complete" if opened.complete(cell) else "failed" if opened.error(cell) else "open",
+        }
+        for cell in opened.cells
+    ]
+    if json:
+        typer.echo(strict_json(rows))
+        return
+    for row in rows:
+        typer.echo(f"{row['state']:<9} {row['rounds']:>4} rounds  {row['cell']}")
+    for cell in opened.cells:
+        if error := opened.error(cell):
+            typer.echo(f"\n{cell.key}:\n{error}")
+
+
+def find_study(
+    what: str,
+    tasks: str | None,
+    backbones: str | None,
+    schedules: str | None,
+    seeds: str | None,
+    rounds: int | None,
+    protocol: str | None,
+    pairs: list[str] | None,
+    device: str | None = None,
+) -> Study:
+    """A preset or a file, shrunk as asked."""
+    from hybridal.study.presets import PRESET_NAMES, preset
+    from hybridal.study.study import read_study
+
+    chosen = preset(what, rounds) if what in PRESET_NAMES or not Path(what).suffix else read_study(Path(what))
+    return chosen.shrunk(
+        tasks=o.names(tasks),
+        backbones=o.names(backbones),
+        schedules=o.names(schedules),
+        seeds=_numbers(seeds),
+        rounds=rounds,
+        protocol=protocol,
+        device=device,
+        overrides=o.overrides(pairs),
+    )
+
+
+def carry_on(folder: StudyFolder, workers: int | None, ray: str | None, quiet: bool) -> None:
+    """Shows the plan, computes, writes the report; exits with 1 if a cell failed."""
+    from hybridal.cli.study_progress import progress
+    from hybridal.study.run import run_study
+
+    if not quiet:
+        print_plan(folder, False)
+    with progress(folder, quiet) as done:
+        outcomes = run_study(folder, choose_engine(workers, ray, folder.study.device), done)
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        typer.secho(f"{outcome.key} failed: {(outcome.error or '').strip().splitlines()[-1]}", fg="red", err=True)
+    if failed:
+        typer.echo(f"`hybridal study status {folder.path}` shows the tracebacks; `study resume` tries again.", err=True)
+        raise typer.Exit(1)
+
+
+def choose_engine(workers: int | None, ray: str | None, device: str) -> Engine:
+    """Ray where it is asked for; one process where one is enough; else a pool, dealt out over the GPUs."""
+    import os
+
+    from hybridal.study.engines.here import Here
+    from hybridal.study.engines.processes import Processes
+
+    if ray is not None:
+        from hybridal.study.engines.ray import RayEngine
+
+        return RayEngine(ray)
+    import torch
+
+    gpus = [f"cuda:{n}" for n in range(torch.cuda.device_count())] if device in ("auto", "cuda") else []
+    count = workers if workers is not None else 4 * len(gpus) or os.cpu_count() or 1
+    if count < 1:
+        raise UserError(f"--workers must be at least 1, not {count}.")
+    return Here() if count == 1 else Processes(count, gpus)
+
+
+def print_plan(folder: StudyFolder, json: bool) -> None:
+    from dataclasses import asdict
+
+    from hybridal.files import strict_json
+    from hybridal.study.plan import plan as count
+
+    found = count(folder)
+    if json:
+        typer.echo(strict_json({**asdict(found), "saving": found.saving, "seconds_left": found.seconds_left}))
+        return
+    low, high = found.saving
+    distinct = str(found.most) if found.least == found.most else f"{found.least} to {found.most}"
+    factor = f"{low:.1f}" if found.least == found.most else f"{low:.1f} to {high:.1f}"
+    typer.echo(f"Study '{folder.study.name}': {found.runs} runs in {found.cells} cells, {found.rounds} rounds.")
+    typer.echo(f"Schedules share rounds: {distinct} are distinct ({factor} times less work); {found.done} are done.")
+    if found.seconds_left is None:
+        typer.echo("How long it takes will be known after the first rounds.")
+    else:
+        typer.echo(
+            f"At most {found.seconds_left / 60:.0f} minutes left in one process, from {found.done} measured rounds."
+        )
+
+
+def _numbers(text: str | None) -> tuple[int, ...] | None:
+    try:
+        return None if text is None else tuple(int(part) for part in o.names(text) or ())
+    except ValueError as error:
+        raise UserError(f"--seeds takes whole numbers, as 42,43; not '{text}'.") from error

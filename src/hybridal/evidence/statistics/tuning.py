@@ -1,0 +1,123 @@
+"""Which (ε, k)? The paper's two-stage rule, and for which weights λ its answer holds."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from hybridal.errors import UserError
+from hybridal.evidence.statistics._numbers import exact, inside, not_negative, number, positive
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Setting(Generic[Name]):
+    """One point of a tuning grid, named (ε, k) say: mean validation F1 and NLL, and cost in seconds or in steps."""
+
+    name: Name
+    f1: float
+    nll: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Selection(Generic[Name]):
+    """What the rule chose. `scores` are of the `candidates`, `ties` all whose score is the lowest (the cheapest of them
+    is chosen). The choice holds for every λ from `lam_low` to `lam_high`, both included; None is without end."""
+
+    chosen: Name
+    score: float
+    ties: tuple[Name, ...]
+    candidates: tuple[Name, ...]
+    scores: tuple[float, ...]
+    lam: float
+    lam_low: float
+    lam_high: float | None
+
+
+@dataclass(frozen=True)
+class _Point(Generic[Name]):
+    """A candidate with both terms relative to the lowest of the candidates, as exact numbers."""
+
+    name: Name
+    cost: Fraction
+    nll: Fraction
+
+    def score(self, lam: Fraction) -> Fraction:
+        return self.cost + lam * self.nll
+
+
+def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995) -> Selection[Name]:
+    """First keeps the settings with F1 ≥ share · the highest; then minimises cost / lowest cost + λ · NLL / lowest NLL.
+
+    Numbers are taken as they print, so that rounding decides no tie.
+
+    >>> grid = [Setting((1e-4, 2), 0.854, 0.492, 246.3), Setting((1e-4, 3), 0.865, 0.455, 284.8),
+    ...         Setting((2e-4, 7), 0.861, 0.416, 302.3)]
+    >>> found = select(grid)
+    >>> found.chosen, [round(score, 3) for score in found.scores], (found.lam_low, round(found.lam_high, 3))
+    ((0.0001, 3), [1.547, 1.561], (0.0, 0.655))
+    """
+    weight = exact(not_negative(lam, "λ"))
+    points = _candidates(grid, share)
+    least = min(point.score(weight) for point in points)
+    ties = [point for point in points if point.score(weight) == least]
+    chosen = min(ties, key=lambda point: (point.cost, point.nll))
+    low, high = _range(chosen, points)
+    return Selection(
+        chosen=chosen.name,
+        score=float(least),
+        ties=tuple(point.name for point in ties),
+        candidates=tuple(point.name for point in points),
+        scores=tuple(float(point.score(weight)) for point in points),
+        lam=lam,
+        lam_low=float(low),
+        lam_high=None if high is None else float(high),
+    )
+
+
+def selections(grid: Sequence[Setting[Name]], share: float = 0.995) -> tuple[tuple[float, Name], ...]:
+    """Every choice that some λ makes: (the λ from which on it is made, its name), from λ = 0 on.
+
+    >>> selections([Setting("fast", 0.9, 0.5, 100), Setting("between", 0.9, 0.46, 115), Setting("calm", 0.9, 0.4, 120)])
+    ((0.0, 'fast'), (0.8, 'calm'))
+    """
+    points = _candidates(grid, share)
+    now = min(points, key=lambda point: (point.cost, point.nll))
+    steps = [(0.0, now.name)]
+    while (lam := _range(now, points)[1]) is not None:
+        least = min(point.score(lam) for point in points)
+        now = min((point for point in points if point.score(lam) == least), key=lambda point: point.nll)
+        steps.append((float(lam), now.name))
+    return tuple(steps)
+
+
+def _candidates(grid: Sequence[Setting[Name]], share: float) -> list[_Point[Name]]:
+    if not grid:
+        raise UserError("There are no settings to choose from.")
+    if share != 1:
+        inside(share, "the share of the highest F1")
+    for one in grid:
+        positive(one.cost, f"the cost of {one.name}")
+        positive(one.nll, f"the NLL of {one.name}")
+        not_negative(number(one.f1, f"the F1 of {one.name}"), f"the F1 of {one.name}")
+    least_f1 = exact(share) * max(exact(one.f1) for one in grid)
+    kept = [one for one in grid if exact(one.f1) >= least_f1]
+    cost, nll = min(exact(one.cost) for one in kept), min(exact(one.nll) for one in kept)
+    return [_Point(one.name, exact(one.cost) / cost, exact(one.nll) / nll) for one in kept]
+
+
+def _range(chosen: _Point[Name], points: Sequence[_Point[Name]]) -> tuple[Fraction, Fraction | None]:
+    """The λ at which a better calibrated point takes over, and the one at which a cheaper one gives way."""
+    low = max(
+        ((chosen.cost - other.cost) / (other.nll - chosen.nll) for other in points if other.nll > chosen.nll),
+        default=Fraction(0),
+    )
+    high = min(
+        ((other.cost - chosen.cost) / (chosen.nll - other.nll) for other in points if other.nll < chosen.nll),
+        default=None,
+    )
+    return max(low, Fraction(0)), high

@@ -1,0 +1,48 @@
+"""Engines: where the cells of a study are computed. The same study gives the same facts on each."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from hybridal.facts import Round
+from hybridal.observer import Observer
+from hybridal.study.cell import run_cell
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import CellPlan
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell; `error` is a traceback."""
+
+    key: str
+    error: str | None = None
+
+
+class Engine(Protocol):
+    """Computes cells, in any order, and reports each when it is done."""
+
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]: ...
+
+
+def work(folder: StudyFolder, cell: CellPlan, device: str | None = None, observer: Observer | None = None) -> Outcome:
+    """Computes one cell into the study folder; a failure is kept there and does not spread."""
+    settings = cell.settings if device is None else replace(cell.settings, device=device)
+    try:
+        with folder.working_on(cell) as home:
+            task, known, journal = folder.task(cell), folder.facts(cell), folder.journal(cell)
+            watcher = observer or Observer()
+
+            def record(fact: Round) -> None:
+                journal.append(fact.to_json())
+                watcher.round_done([fact])
+
+            run_cell(settings, cell.schedules, task, known, record, home / "states", observer)
+    except Exception:
+        error = traceback.format_exc()
+        folder.write_error(cell, error)
+        return Outcome(cell.key, error)
+    return Outcome(cell.key)

@@ -1,0 +1,123 @@
+"""The study folder: what was asked, and the facts of every cell."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hybridal.errors import UserError
+from hybridal.facts import Round
+from hybridal.files import strict_json, write_whole
+from hybridal.journal import Journal
+from hybridal.lock import locked
+from hybridal.schedules import make_schedule
+from hybridal.settings import Settings
+from hybridal.study.study import CellPlan, Study
+from hybridal.study.trie import histories
+from hybridal.task.store import load_saved
+from hybridal.task.task import Task
+
+
+class StudyFolder:
+    """A study on disk.
+
+    `study.json` says what was asked; `tasks/` holds each task once; `cells/KEY/rounds.jsonl` the facts of a cell,
+    append-only, each distinct round once; `cells/KEY/error.txt` why a cell failed. Every cell is written by one process
+    at a time, so that nothing else needs to be agreed upon.
+    """
+
+    def __init__(self, path: Path, study: Study) -> None:
+        self.path, self.study = path, study
+        self.cells = study.cells()
+
+    @classmethod
+    def create(cls, path: Path, study: Study, about: dict[str, Any]) -> StudyFolder:
+        if (path / "study.json").exists():
+            raise UserError(
+                f"{path} holds a study already; go on with `hybridal study resume {path}`, or choose another --out."
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        write_whole(path / "study.json", strict_json({"study": study.to_json(), **about}, indent=2) + "\n")
+        return cls(path, study)
+
+    @classmethod
+    def open(cls, path: Path) -> StudyFolder:
+        if not (path / "study.json").is_file():
+            raise UserError(f"{path} is not a study folder: it has no study.json.")
+        return cls(path, Study.from_json(cls._read(path)["study"]))
+
+    @staticmethod
+    def _read(path: Path) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads((path / "study.json").read_text(encoding="utf-8"))
+        return data
+
+    def about(self) -> dict[str, Any]:
+        return self._read(self.path)
+
+    def home(self, cell: CellPlan) -> Path:
+        return self.path / "cells" / cell.key
+
+    @contextmanager
+    def working_on(self, cell: CellPlan) -> Iterator[Path]:
+        """The cell's folder, for this process alone; its states are dropped when it is complete."""
+        home = self.home(cell)
+        home.mkdir(parents=True, exist_ok=True)
+        with locked(home / "cell.lock", home):
+            yield home
+            if self.complete(cell):
+                shutil.rmtree(home / "states", ignore_errors=True)
+
+    def journal(self, cell: CellPlan) -> Journal:
+        return Journal(self.home(cell) / "rounds.jsonl")
+
+    def facts(self, cell: CellPlan) -> dict[str, Round]:
+        """The recorded rounds of a cell by their word."""
+        return {fact.word: fact for fact in map(Round.from_json, self.journal(cell).read())}
+
+    def histories(self, cell: CellPlan) -> dict[str, tuple[Round, ...]]:
+        """The rounds of each of a cell's schedules, as far as they are recorded."""
+        schedules = [make_schedule(spec) for spec in cell.schedules]
+        return histories(self.facts(cell), schedules, cell.settings.rules.rounds)
+
+    def complete(self, cell: CellPlan) -> bool:
+        return all(len(history) == cell.settings.rules.rounds for history in self.histories(cell).values())
+
+    def error(self, cell: CellPlan) -> str | None:
+        """The traceback of a cell that failed and was not completed since."""
+        file = self.home(cell) / "error.txt"
+        return file.read_text(encoding="utf-8") if file.exists() and not self.complete(cell) else None
+
+    def write_error(self, cell: CellPlan, text: str) -> None:
+        self.home(cell).mkdir(parents=True, exist_ok=True)
+        write_whole(self.home(cell) / "error.txt", text)
+
+    def task(self, cell: CellPlan) -> Task:
+        return load_saved(self.task_home(task_key(cell.settings)))
+
+    def task_home(self, key: str) -> Path:
+        return self.path / "tasks" / key
+
+
+def task_key(settings: Settings) -> str:
+    """The same for cells that have the same texts in the same splits."""
+    fields = (
+        "task",
+        "text",
+        "label",
+        "id",
+        "validation",
+        "test",
+        "validation_size",
+        "test_size",
+        "classes",
+        "max_words",
+    )
+    rules = settings.rules
+    seed = settings.seed if rules.split_seed is None else rules.split_seed
+    asked = strict_json([*(getattr(settings, name) for name in fields), seed])
+    return f"{Path(settings.task).stem}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"

@@ -1,0 +1,106 @@
+"""What a study would take, said before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from hybridal.facts import Round
+from hybridal.schedules import make_schedule
+from hybridal.schedules.fixed import FixedSwitch
+from hybridal.schedules.hybrid import HybridAL
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import CellPlan
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much work a study is. Hybrid schedules decide on the way, so distinct rounds have a least and a most.
+
+    `seconds_per_round` is measured on rounds that are recorded already, None before there are any.
+    """
+
+    cells: int
+    runs: int
+    rounds: int
+    least: int
+    most: int
+    done: int
+    seconds_per_round: float | None
+
+    @property
+    def saving(self) -> tuple[float, float]:
+        """How many times less work sharing makes it: at least, at most."""
+        return self.rounds / self.most, self.rounds / self.least
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At most, in one process."""
+        return None if self.seconds_per_round is None else self.seconds_per_round * (self.most - self.done)
+
+
+def plan(folder: StudyFolder) -> Plan:
+    """Counts the rounds of a study: alone, and shared."""
+    recorded = [fact for cell in folder.cells for fact in folder.facts(cell).values()]
+    bounds = [distinct_rounds(cell.schedules, cell.settings.rules.rounds) for cell in folder.cells]
+    return Plan(
+        cells=len(folder.cells),
+        runs=folder.study.runs,
+        rounds=sum(cell.runs * cell.settings.rules.rounds for cell in folder.cells),
+        least=sum(least for least, _ in bounds),
+        most=sum(most for _, most in bounds),
+        done=len(recorded),
+        seconds_per_round=mean(map(_seconds, recorded)) if recorded else None,
+    )
+
+
+def distinct_rounds(specs: Sequence[str], rounds: int) -> tuple[int, int]:
+    """The least and the most rounds that one cell needs when shared ones are computed once.
+
+    A hybrid schedule never fires at the least; at the most it fires as soon as it can, in a round of its own.
+
+    >>> distinct_rounds(["retrain", "finetune", "fixed:3"], 5)
+    (13, 13)
+    >>> distinct_rounds(["retrain", "hybrid:accuracy"], 5)  # fires after round 3 at the earliest: rounds 4 and 5
+    (5, 7)
+    """
+    words: set[str] = set()
+    extra = 0
+    taken: set[int] = set()
+    for schedule in map(make_schedule, specs):
+        if isinstance(schedule, HybridAL):
+            words |= _prefixes("R" * rounds)
+            first = schedule.patience + 2
+            while first in taken and first <= rounds:
+                first += 1
+            taken.add(first)
+            extra += max(0, rounds - first + 1)
+        elif isinstance(schedule, FixedSwitch):
+            switch = min(schedule.first - 1, rounds)
+            words |= _prefixes("R" * switch + "F" * (rounds - switch))
+        else:
+            words |= {
+                f"{schedule.spec}/{t}" if schedule.spec not in _LETTERS else _LETTERS[schedule.spec] * t
+                for t in range(1, rounds + 1)
+            }
+    return len(words), len(words) + extra
+
+
+_LETTERS = {"retrain": "R", "finetune": "F"}
+
+
+def _prefixes(word: str) -> set[str]:
+    return {word[:end] for end in range(1, len(word) + 1)}
+
+
+def _seconds(fact: Round) -> float:
+    return sum(fact.seconds.values())
+
+
+def sharing(folder: StudyFolder, cells: Iterable[CellPlan] | None = None) -> float | None:
+    """Rounds of all runs over rounds computed, on what is recorded; None where nothing is."""
+    chosen = list(cells if cells is not None else folder.cells)
+    alone = sum(len(history) for cell in chosen for history in folder.histories(cell).values())
+    computed = sum(len(folder.facts(cell)) for cell in chosen)
+    return alone / computed if computed else None

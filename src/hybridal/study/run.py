@@ -1,0 +1,40 @@
+"""Runs a study: the cells that are not complete, on an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hybridal.assemble import find_task, surroundings
+from hybridal.observer import Observer
+from hybridal.run import check
+from hybridal.study.engines import Engine, Outcome
+from hybridal.study.folder import StudyFolder, task_key
+from hybridal.study.study import Study
+from hybridal.task.store import save_task
+
+
+def begin_study(study: Study, path: Path, observer: Observer | None = None) -> StudyFolder:
+    """The study's folder, with all its tasks found and checked; nothing is computed yet."""
+    observer = observer or Observer()
+    tasks = {task_key(cell.settings): find_task(cell.settings, observer.message) for cell in study.cells()}
+    for cell in study.cells():
+        for spec in cell.schedules:
+            check(replace(cell.settings, schedule=spec), tasks[task_key(cell.settings)])
+    about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(study.device)}
+    folder = StudyFolder.create(path, study, about)
+    for key, task in tasks.items():
+        save_task(task, folder.task_home(key))
+    return folder
+
+
+def run_study(folder: StudyFolder, engine: Engine, done: Callable[[Outcome], None] = lambda _: None) -> list[Outcome]:
+    """Computes what is missing. A cell that fails is reported and does not stop the others."""
+    left = [cell for cell in folder.cells if not folder.complete(cell)]
+    outcomes = []
+    for outcome in engine.run(folder, left):
+        done(outcome)
+        outcomes.append(outcome)
+    return outcomes

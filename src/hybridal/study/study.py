@@ -1,0 +1,135 @@
+"""A study: factors that expand into cells, and schedules that run in each of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from hybridal.errors import UserError
+from hybridal.files import strict_json
+from hybridal.protocol import protocol
+from hybridal.schedules import make_schedule
+from hybridal.settings import Settings, read_yaml
+
+Choice = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CellPlan:
+    """One cell: all that its schedules share. `variant` are the protocol fields in which cells of the study differ."""
+
+    settings: Settings
+    variant: Choice
+    schedules: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """A folder name: readable, and different for different cells."""
+        asked = self.settings
+        digest = hashlib.sha256(strict_json(asked.to_json()).encode()).hexdigest()[:8]
+        parts = [Path(asked.task).stem, Path(asked.backbone).name, asked.acquisition, *_spelt(self.variant)]
+        name = "-".join([*parts, f"s{asked.seed}", digest])
+        return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+
+    @property
+    def runs(self) -> int:
+        return len(self.schedules)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Many runs that answer one question together.
+
+    A task is a name, or a mapping with `task` and its columns. `vary` lists protocol overrides, one variant of every
+    cell each; `overrides` hold for all. `signals` are recorded beside those that the schedules watch.
+
+    >>> study = Study("tiny", tasks=("trec",), schedules=("retrain", "finetune"), seeds=(1, 2))
+    >>> len(study.cells()), study.runs
+    (2, 4)
+    """
+
+    name: str
+    tasks: tuple[str | Choice, ...]
+    schedules: tuple[str, ...]
+    backbones: tuple[str, ...] = ("minilm",)
+    acquisitions: tuple[str, ...] = ("entropy",)
+    seeds: tuple[int, ...] = (42, 43, 44, 45, 46)
+    protocol: str = "paper"
+    overrides: Choice = field(default_factory=dict)
+    vary: tuple[Choice, ...] = ({},)
+    signals: tuple[str, ...] = ()
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("tasks", "schedules", "backbones", "acquisitions", "seeds", "vary"):
+            if not getattr(self, name):
+                raise UserError(f"Study '{self.name}': `{name}` is empty; name at least one.")
+        for variant in self.vary:
+            protocol(self.protocol, {**self.overrides, **variant})
+
+    def cells(self) -> list[CellPlan]:
+        """Every combination of the factors."""
+        schedules = tuple(dict.fromkeys(make_schedule(spec).spec for spec in self.schedules))
+        return [CellPlan(settings, variant, schedules) for settings, variant in self._settings()]
+
+    def _settings(self) -> Iterator[tuple[Settings, Choice]]:
+        factors = product(self.tasks, self.backbones, self.acquisitions, self.vary, self.seeds)
+        for task, backbone, acquisition, variant, seed in factors:
+            asked = {"task": task} if isinstance(task, str) else dict(task)
+            yield (
+                Settings.from_json(
+                    {
+                        **asked,
+                        "backbone": backbone,
+                        "acquisition": acquisition,
+                        "protocol": self.protocol,
+                        "overrides": {**self.overrides, **variant},
+                        "schedule": "retrain",
+                        "signals": list(self.signals),
+                        "seed": seed,
+                        "device": self.device,
+                    }
+                ),
+                variant,
+            )
+
+    @property
+    def runs(self) -> int:
+        return sum(cell.runs for cell in self.cells())
+
+    def shrunk(self, **choices: Any) -> Study:
+        """The study with some of its factors replaced; None keeps one. Overrides and `rounds` come on top."""
+        given = {name: value for name, value in choices.items() if value is not None}
+        rounds = {"rounds": given.pop("rounds")} if "rounds" in given else {}
+        return replace(self, **{**given, "overrides": {**self.overrides, **rounds, **given.get("overrides", {})}})
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Study:
+        """A study out of a mapping, refusing what it does not know."""
+        known = {item.name for item in fields(cls)}
+        for name in data:
+            if name not in known:
+                raise UserError(f"'{name}' is not a field of a study; there are {', '.join(sorted(known))}.")
+        for name in ("tasks", "schedules"):
+            if name not in data:
+                raise UserError(f"The study names no `{name}`; add them.")
+        values: dict[str, Any] = {"name": "study", **data}
+        for name, value in data.items():
+            values[name] = tuple(value) if isinstance(value, list) else value
+        return cls(**values)
+
+
+def read_study(path: Path) -> Study:
+    """The study that a YAML file describes."""
+    return Study.from_json({"name": path.stem, **read_yaml(path)})
+
+
+def _spelt(variant: Choice) -> list[str]:
+    return [f"{name}_{value}" for name, value in variant.items()]

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hybridal.annotators.labels_file import LabelsFile
+from hybridal.errors import UserError
+from hybridal.observer import Observer
+
+CLASSES = ("sport", "food")
+TEXTS = {"1": "a goal", "2": "bread, warm"}
+
+
+class Ear(Observer):
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.waits: list[tuple[int, int, str]] = []
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def waiting(self, labelled: int, of: int, file: Path) -> None:
+        self.waits.append((labelled, of, file.name))
+
+
+class Person:
+    """Does one thing each time that the annotator waits, and is missed when it waits for longer."""
+
+    def __init__(self, folder: Path, *acts: Callable[[Person], object]) -> None:
+        self.own, self.to_label = folder / "labels.csv", folder / "to_label.csv"
+        self.ear = Ear()
+        self._acts = list(acts)
+        self.annotator = LabelsFile(self.own, self.to_label, CLASSES, self.ear, self._next)
+
+    def _next(self) -> None:
+        assert self._acts, f"waits for something that nobody will do: {self.ear.messages}"
+        self._acts.pop(0)(self)
+
+    def asked(self) -> list[dict[str, str]]:
+        """The rows that wait for a label."""
+        with self.to_label.open(encoding="utf-8", newline="") as file:
+            return [row for row in csv.DictReader(file) if not row["label"]]
+
+    def done(self) -> bool:
+        return not self._acts
+
+
+def saves(content: str | bytes) -> Callable[[Person], object]:
+    """Saves the own file."""
+    data = content.encode() if isinstance(content, str) else content
+    return lambda person: person.own.write_bytes(data)
+
+
+def fills(labels: dict[str, str]) -> Callable[[Person], object]:
+    """Fills labels into the file that was written for it, as a spreadsheet would."""
+
+    def act(person: Person) -> None:
+        with person.to_label.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            row["label"] = labels.get(row["id"], row["label"])
+        with person.to_label.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, ["id", "text", "label"])
+            writer.writeheader()
+            writer.writerows(rows)
+
+    return act
+
+
+def looks(*checks: Callable[[Person], bool]) -> Callable[[Person], object]:
+    def act(person: Person) -> None:
+        assert all(check(person) for check in checks)
+
+    return act
+
+
+def test_labels_that_are_there_are_taken_at_once(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    person.own.write_text("id,label\n2,food\n1,sport\n3,nonsense\n")
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+    assert not person.to_label.exists()
+    assert (person.ear.messages, person.ear.waits) == ([], [])
+
+
+def test_nothing_to_label_is_nothing_to_ask(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    assert person.annotator.label({}) == {}
+    assert not person.to_label.exists()
+
+
+def test_what_is_missing_is_written_down_and_waited_for(tmp_path: Path) -> None:
+    person = Person(
+        tmp_path,
+        looks(lambda p: p.asked() == [{"id": id, "text": text, "label": ""} for id, text in TEXTS.items()]),
+        saves("id,label\n1,sport\n"),
+        saves("id,label\n1,sport\n2, food \n"),
+    )
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+    assert person.ear.waits == [(0, 2, "to_label.csv"), (0, 2, "to_label.csv"), (1, 2, "to_label.csv")]
+    assert person.done()
+
+
+def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+    person = Person(tmp_path, looks(lambda p: [row["id"] for row in p.asked()] == ["2"]), fills({"2": "food"}))
+    person.own.write_text("id,label\n1,sport\n")
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+
+
+def test_labels_may_be_filled_in_where_they_were_asked_for(tmp_path: Path) -> None:
+    person = Person(tmp_path, fills({"1": "sport"}), fills({"2": "food"}))
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+
+
+def test_both_files_count_and_the_person_s_own_has_the_last_word(tmp_path: Path) -> None:
+    person = Person(tmp_path, saves("id,label\n1,food\n"), fills({"1": "sport", "2": "sport"}))
+    assert person.annotator.label(TEXTS) == {"1": "food", "2": "sport"}
+
+
+def test_what_was_filled_in_before_a_restart_is_not_lost(tmp_path: Path) -> None:
+    def stop(_person: Person) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Person(tmp_path, fills({"1": "sport"}), stop).annotator.label(TEXTS)
+    again = Person(tmp_path, looks(lambda p: [row["id"] for row in p.asked()] == ["2"]), fills({"2": "food"}))
+    assert again.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+
+
+def test_earlier_labels_stay_in_the_file_when_more_are_asked_for(tmp_path: Path) -> None:
+    person = Person(tmp_path, fills({"1": "sport", "2": "food"}), fills({"3": "food"}))
+    person.annotator.label(TEXTS)
+    assert person.annotator.label({"3": "soup"}) == {"3": "food"}
+    # A run that is resumed or computed again asks for the first ones once more.
+    assert person.annotator.label({**TEXTS, "3": "soup"}) == {"1": "sport", "2": "food", "3": "food"}
+    with person.to_label.open(encoding="utf-8", newline="") as file:
+        assert {row["id"]: row["text"] for row in csv.DictReader(file)} == {**TEXTS, "3": "soup"}
+
+
+def test_a_misspelt_class_is_mentioned_once_and_waited_out(tmp_path: Path) -> None:
+    bad = "id,label\n1,sprot\n2,food\n"
+    person = Person(tmp_path, saves(bad), saves(bad), saves(bad + "\n"), saves("id,label\n1,sport\n2,food\n"))
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+    assert person.ear.messages == [f"{person.own}: 'sprot' of id '1' is not a class; use one of sport, food."]
+    assert person.ear.waits[-1][:2] == (1, 2)
+
+
+def test_misspelt_classes_of_texts_that_nobody_asked_for_are_no_matter(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    person.own.write_text("id,label\n1,sport\n2,food\n9,sprot\n")
+    person.annotator.label(TEXTS)
+    assert person.ear.messages == []
+
+
+@pytest.mark.parametrize(
+    "half",
+    [b"", b"i", b"id,lab", b"id,label\n", b"id,label\n1", b"id,label\n1,", b"id,label\n1,spo",
+     b'id,label\n"1,sport\n2,f', b"id,label\n1,sp\xc3"],
+)  # fmt: skip
+def test_a_half_saved_file_is_waited_out(tmp_path: Path, half: bytes) -> None:
+    person = Person(tmp_path, saves(half), saves("id,label\n1,sport\n2,food\n"))
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+
+
+@pytest.mark.parametrize("junk", [b"\xff\xfe\x00", b'id,label\n1,"' + b"x" * 200_000 + b'"\n'])
+def test_a_file_that_cannot_be_read_is_mentioned_once_and_waited_out(tmp_path: Path, junk: bytes) -> None:
+    person = Person(tmp_path, saves(junk), saves(junk), saves("id,label\n1,sport\n2,food\n"))
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+    assert len(person.ear.messages) == 1
+    assert person.ear.messages[0].startswith(f"{person.own} cannot be read at the moment (")
+
+
+def test_a_file_to_label_in_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
+    """Saved in another encoding, it may still hold a day's work."""
+    latin = "id,text,label\r\n1,caf\xe9,food\r\n".encode("latin-1")
+
+    def untouched(person: Person) -> bool:
+        return person.to_label.read_bytes() == latin
+
+    def mend(person: Person) -> None:
+        person.to_label.write_bytes(latin.decode("latin-1").encode())
+
+    def asked_again(person: Person) -> bool:
+        return [row["id"] for row in person.asked()] == ["2"]
+
+    person = Person(tmp_path, looks(untouched), mend, looks(asked_again), fills({"2": "sport"}))
+    person.to_label.write_bytes(latin)
+    assert person.annotator.label({"1": "caf\xe9", "2": "x"}) == {"1": "food", "2": "sport"}
+
+
+@pytest.mark.parametrize(
+    ("content", "there"), [("id,class\n1,sport\n", "id, class"), ("id;label\n1;sport\n", "id;label"), ("1\n2\n", "1")]
+)
+def test_a_missing_column_is_an_error(tmp_path: Path, content: str, there: str) -> None:
+    person = Person(tmp_path, saves(content))
+    with pytest.raises(UserError, match=rf"labels.csv needs the columns 'id' and 'label'; it has {there}\."):
+        person.annotator.label(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbfid,label\n1,sport\n2,food\n",
+        b"id,label\r\n1,sport\r\n2,food\r\n",
+        b"id,label\r1,sport\r2,food\r",
+        b"label,note,id\nsport,,1\nfood,x,2",
+        b"id,label\n\n1,sport\n\n2,food\n\n",
+        b"id,label\n1,sport,extra\n2,food,cells,here\n",
+        b"id,label\n1,food\n2,food\n1,sport\n",
+    ],
+    ids=["BOM", "CRLF", "CR", "other order", "blank lines", "extra cells", "last of two rows"],
+)
+def test_how_editors_save_csv(tmp_path: Path, content: bytes) -> None:
+    person = Person(tmp_path)
+    person.own.write_bytes(content)
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+
+
+@settings(deadline=None, max_examples=60)
+@example({"a\rb": "c\rd", "a\nb": "c\r\nd", '"': ',"', "\0": "\ufeff"})
+@given(st.dictionaries(NAMES, st.text(st.characters(exclude_categories=["Cs"]), max_size=20), min_size=1, max_size=4))
+def test_any_id_and_text_survive_the_file(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]) -> None:
+    def asked_for(person: Person) -> bool:
+        return {row["id"]: row["text"] for row in person.asked()} == texts
+
+    person = Person(tmp_path_factory.mktemp("labels"), looks(asked_for), fills(dict.fromkeys(texts, "food")))
+    assert person.annotator.label(texts) == dict.fromkeys(texts, "food")
+
+
+def test_the_answer_holds_what_was_asked_for_in_its_order(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    person.own.write_text("id,label\n2,food\n3,food\n1,sport\n")
+    answers: Iterable[str] = person.annotator.label(TEXTS)
+    assert list(answers) == ["1", "2"]

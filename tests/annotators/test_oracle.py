@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from hybridal.annotators.callback import Callback
+from hybridal.annotators.oracle import Oracle
+from hybridal.errors import UserError
+from hybridal.task.task import UNKNOWN, Split, Task
+
+TASK = Task(
+    "mail",
+    ("ham", "spam"),
+    Split(["a", "b", "c"], ["one", "two", "three"], np.array([1, UNKNOWN, 0])),
+    Split(["v"], ["four"], np.array([1])),
+    Split(["t"], ["five"], np.array([UNKNOWN])),
+)
+
+
+def test_it_says_what_the_task_knows_in_any_split() -> None:
+    assert Oracle(TASK).label({"c": "three", "v": "four", "a": "one"}) == {"c": "ham", "v": "spam", "a": "spam"}
+    assert Oracle(TASK).label({}) == {}
+
+
+@pytest.mark.parametrize("unknown", ["b", "t"])
+def test_without_a_label_it_names_the_text(unknown: str) -> None:
+    with pytest.raises(UserError, match=f"id '{unknown}' of task 'mail' has no label .* --labels FILE"):
+        Oracle(TASK).label({"a": "one", unknown: "..."})
+
+
+def test_somebody_else_is_asked_for_the_rest_alone() -> None:
+    asked: list[dict[str, str]] = []
+
+    def person(texts: Mapping[str, str]) -> dict[str, str]:
+        asked.append(dict(texts))
+        return dict.fromkeys(texts, "ham")
+
+    oracle = Oracle(TASK, Callback(person))
+    assert oracle.label({"a": "one", "b": "two"}) == {"a": "spam", "b": "ham"}
+    assert asked == [{"b": "two"}]
+    assert oracle.label({"a": "one"}) == {"a": "spam"}
+    assert len(asked) == 1
+
+
+def test_somebody_else_may_leave_texts_out() -> None:
+    assert Oracle(TASK, Callback(lambda _texts: {})).label({"a": "one", "b": "two"}) == {"a": "spam"}

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybridal.backbones import Backbone, load_backbone
+from hybridal.backbones.backbone import TextEncoder
+from hybridal.errors import UserError
+from hybridal.testing import toy_task
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The tiny backbone, to be altered."""
+    return shutil.copytree(load_backbone("tiny", toy_task()).folder, tmp_path / "copy")
+
+
+def configure(folder: Path, **fields: Any) -> Backbone:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+    return Backbone("mine", folder)
+
+
+def test_a_length_above_the_positions_is_refused(folder: Path) -> None:
+    backbone = configure(folder, max_position_embeddings=16)
+    assert backbone.encoder(16).max_length == 16
+    with pytest.raises(UserError) as caught:
+        backbone.encoder(17)
+    assert str(caught.value) == "`max_length` is 17, but backbone 'mine' reads 16 tokens at most."
+
+
+@pytest.mark.parametrize("kind", ["roberta", "xlm-roberta", "mpnet"])
+def test_some_count_their_positions_from_the_padding_on(folder: Path, kind: str) -> None:
+    backbone = configure(folder, model_type=kind, max_position_embeddings=514, pad_token_id=1)
+    assert backbone.max_positions == 512
+    with pytest.raises(UserError, match="reads 512 tokens at most"):
+        backbone.encoder(513)
+
+
+def test_where_positions_are_not_counted_any_length_goes(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    del config["max_position_embeddings"]
+    (folder / "config.json").write_text(json.dumps(config))
+    assert Backbone("mine", folder).encoder(10_000).max_length == 10_000
+
+
+def test_special_tokens_and_the_cut(folder: Path) -> None:
+    encoder = TextEncoder(folder, 5)
+    short, long = encoder.encode(["goal", "the goal and the win of the team"])
+    assert (short[0], short[-1], len(short)) == (2, 3, 3)
+    assert (long[0], long[-1], len(long)) == (2, 3, 5)
+    assert long[1:4] == TextEncoder(folder, 64).encode(["the goal and"])[0][1:4]
+
+
+def test_a_text_that_is_no_unicode_is_read_all_the_same(folder: Path) -> None:
+    encoder = TextEncoder(folder, 8)
+    assert encoder.encode(["moon \udc80 star"])[0] == encoder.encode(["moon ? star"])[0]
+
+
+def test_the_key_follows_the_tokenizer_and_not_its_folder(folder: Path, tmp_path: Path) -> None:
+    key = TextEncoder(folder, 8).key
+    moved = shutil.copytree(folder, tmp_path / "moved")
+    (moved / "model.safetensors").write_bytes(b"other weights")
+    assert TextEncoder(moved, 8).key == key
+    assert TextEncoder(folder, 9).key != key
+    (moved / "tokenizer.json").write_text((moved / "tokenizer.json").read_text() + " ")
+    assert TextEncoder(moved, 8).key != key
+
+
+def test_a_saved_tokenizer_reads_alike(folder: Path, tmp_path: Path) -> None:
+    TextEncoder(folder, 8).save(tmp_path / "saved")
+    texts = ["the moon", "unheard of"]
+    assert TextEncoder(tmp_path / "saved", 8).encode(texts) == TextEncoder(folder, 8).encode(texts)
+
+
+def test_backbones_are_the_same_by_name(folder: Path, tmp_path: Path) -> None:
+    assert Backbone("a", folder) == Backbone("a", shutil.copytree(folder, tmp_path / "moved"))
+    assert Backbone("a", folder) != Backbone("b", folder)

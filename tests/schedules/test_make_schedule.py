@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from hybridal.errors import UserError
+from hybridal.schedules import make_schedule, schedule_names
+from hybridal.schedules.hybrid import HybridAL
+
+
+def test_the_schedules_of_the_design_are_there() -> None:
+    assert {"retrain", "finetune", "newonly", "anchor", "replay", "fixed", "hybrid"} <= set(schedule_names())
+    assert "constant" not in schedule_names()
+
+
+@pytest.mark.parametrize("spec", [*sorted({*schedule_names()} - {"fixed"}), "fixed:3", "anchor:0.25", "replay:7"])
+def test_the_spec_of_what_was_made_makes_it_again(spec: str) -> None:
+    made = make_schedule(spec)
+    assert make_schedule(made.spec) == made
+    assert made.spec.startswith(spec)
+
+
+@pytest.mark.parametrize("spec", ["Retrain", " retrain", "RETRAIN"])
+def test_spelling_is_forgiven(spec: str) -> None:
+    assert make_schedule(spec).spec == "retrain"
+
+
+def test_epsilon_and_patience_may_be_given_beside_the_spec() -> None:
+    assert make_schedule("hybrid:loss", 0.5, 4) == HybridAL("loss", 0.5, 4)
+    assert make_schedule("hybrid:loss:0.5:4", patience=1) == HybridAL("loss", 0.5, 1)
+    assert make_schedule("hybrid:loss:0.5:4", epsilon=0.25) == HybridAL("loss", 0.25, 4)
+
+
+@pytest.mark.parametrize("spec", ["retrain", "anchor:0.5", "fixed:3"])
+@pytest.mark.parametrize(("epsilon", "patience"), [(0.1, None), (None, 2)])
+def test_they_belong_to_hybrid_schedules(spec: str, epsilon: float | None, patience: int | None) -> None:
+    with pytest.raises(UserError, match=f"--epsilon and --patience belong to hybrid schedules, not to '{spec}'"):
+        make_schedule(spec, epsilon, patience)
+
+
+@pytest.mark.parametrize(("epsilon", "patience", "said"), [(0.0, None, "--epsilon"), (None, 0, "--patience")])
+def test_bad_values_beside_the_spec_are_refused(epsilon: float | None, patience: int | None, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        make_schedule("hybrid:accuracy", epsilon, patience)
+
+
+@pytest.mark.parametrize("spec", ["hybird", "", "hybrid-accuracy"])
+def test_an_unknown_name_gets_the_list(spec: str) -> None:
+    with pytest.raises(
+        UserError, match=f"no schedule named '{spec}'; there are anchor, finetune, fixed, hybrid, newonly"
+    ):
+        make_schedule(spec)

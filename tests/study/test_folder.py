@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hybridal.conformance import fake_history
+from hybridal.errors import RunError, UserError
+from hybridal.facts import Round
+from hybridal.study.folder import StudyFolder, task_key
+from hybridal.study.study import Study
+from hybridal.task.store import save_task
+from hybridal.testing import toy_task
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StudyFolder:
+    study = Study("s", ("imdb",), ("retrain", "finetune"), seeds=(1, 2), overrides={"rounds": 2})
+    return StudyFolder.create(tmp_path / "study", study, {})
+
+
+def facts(word: str) -> list[Round]:
+    updates = {"R": "retrain", "F": "finetune"}
+    history = fake_history((), 0, len(word))
+    return [
+        replace(fact, round=t, word=word[:t], update=updates[word[t - 1]]) for t, fact in enumerate(history, start=1)
+    ]
+
+
+def test_a_cell_is_complete_when_all_its_schedules_are(folder: StudyFolder) -> None:
+    cell, other = folder.cells
+    folder.home(cell).mkdir(parents=True)
+    for fact in facts("RR"):
+        folder.journal(cell).append(fact.to_json())
+    assert not folder.complete(cell)
+    for fact in facts("FF"):
+        folder.journal(cell).append(fact.to_json())
+    assert folder.complete(cell)
+    assert not folder.complete(other)
+    assert {spec: history[-1].word for spec, history in folder.histories(cell).items()} == {
+        "retrain": "RR",
+        "finetune": "FF",
+    }
+
+
+def test_an_error_counts_until_its_cell_is_complete(folder: StudyFolder) -> None:
+    cell = folder.cells[0]
+    folder.write_error(cell, "Traceback: it broke")
+    assert folder.error(cell) == "Traceback: it broke"
+    for fact in facts("RR") + facts("FF"):
+        folder.journal(cell).append(fact.to_json())
+    assert folder.error(cell) is None
+
+
+def test_states_are_dropped_when_a_cell_is_complete_and_kept_before(folder: StudyFolder) -> None:
+    cell = folder.cells[0]
+    with folder.working_on(cell) as home:
+        (home / "states").mkdir()
+    assert (home / "states").exists()
+    with folder.working_on(cell):
+        for fact in facts("RR") + facts("FF"):
+            folder.journal(cell).append(fact.to_json())
+    assert not (home / "states").exists()
+
+
+def test_one_process_at_a_time_works_on_a_cell(folder: StudyFolder) -> None:
+    first, second = folder.cells
+    with folder.working_on(first), folder.working_on(second), pytest.raises(RunError, match="in use by process"):
+        folder.working_on(first).__enter__()
+
+
+def test_it_opens_again_and_is_not_made_twice(folder: StudyFolder) -> None:
+    again = StudyFolder.open(folder.path)
+    assert [cell.key for cell in again.cells] == [cell.key for cell in folder.cells]
+    with pytest.raises(UserError, match="holds a study already"):
+        StudyFolder.create(folder.path, folder.study, {})
+    with pytest.raises(UserError, match="is not a study folder"):
+        StudyFolder.open(folder.path.parent)
+
+
+def test_cells_with_the_same_texts_share_them(folder: StudyFolder) -> None:
+    one, two = folder.cells
+    assert task_key(one.settings) == task_key(two.settings)
+    by_seed = replace(one.settings, protocol="reference")
+    assert task_key(by_seed) != task_key(replace(two.settings, protocol="reference"))
+    save_task(toy_task(), folder.task_home(task_key(one.settings)))
+    assert folder.task(one).fingerprint == folder.task(two).fingerprint == toy_task().fingerprint

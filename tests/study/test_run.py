@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hybridal.errors import UserError
+from hybridal.facts import Round
+from hybridal.observer import Observer
+from hybridal.study.engines.here import Here
+from hybridal.study.folder import StudyFolder
+from hybridal.study.run import begin_study, run_study
+
+from .small import small_study
+
+
+def timeless(folder: StudyFolder) -> dict[str, dict[str, Round]]:
+    return {
+        cell.key: {word: replace(fact, seconds={}) for word, fact in folder.facts(cell).items()}
+        for cell in folder.cells
+    }
+
+
+class Stop(Observer):
+    """Breaks off as if the process had been stopped, after so many rounds."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def round_done(self, history: object) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+def test_a_study_that_is_stopped_twice_ends_like_one_that_never_was(tmp_path: Path) -> None:
+    study = small_study(tmp_path)
+    whole = begin_study(study, tmp_path / "whole")
+    assert [outcome.error for outcome in run_study(whole, Here())] == [None, None]
+
+    broken = begin_study(study, tmp_path / "broken")
+    for after in (4, 6):
+        with pytest.raises(KeyboardInterrupt):
+            run_study(StudyFolder.open(broken.path), Here(Stop(after)))
+    run_study(StudyFolder.open(broken.path), Here())
+    assert timeless(broken) == timeless(whole)
+    for cell in whole.cells:
+        assert len(whole.journal(cell).read()) == len(whole.facts(cell)) == 3 + 3 + 1
+
+
+def test_complete_cells_never_run_again(tmp_path: Path) -> None:
+    folder = begin_study(small_study(tmp_path, seeds=(1,)), tmp_path / "s")
+    run_study(folder, Here())
+    before = (folder.home(folder.cells[0]) / "rounds.jsonl").read_bytes()
+    assert run_study(folder, Here()) == []
+    assert (folder.home(folder.cells[0]) / "rounds.jsonl").read_bytes() == before
+
+
+def test_a_failing_cell_is_reported_and_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = begin_study(small_study(tmp_path), tmp_path / "s")
+    real = StudyFolder.task
+
+    def broken(self: StudyFolder, cell: object) -> object:
+        if cell == self.cells[0]:
+            raise ValueError("the disk ate it")
+        return real(self, cell)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(StudyFolder, "task", broken)
+    outcomes = run_study(folder, Here())
+    assert [bool(outcome.error) for outcome in outcomes] == [True, False]
+    assert "ValueError: the disk ate it" in (folder.error(folder.cells[0]) or "")
+    assert folder.complete(folder.cells[1])
+    monkeypatch.setattr(StudyFolder, "task", real)
+    assert [outcome.error for outcome in run_study(folder, Here())] == [None]
+
+
+def test_what_cannot_work_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:
+    study = small_study(tmp_path, overrides={"initial": 5000})
+    with pytest.raises(UserError, match="too few for an initial pool of 5000"):
+        begin_study(study, tmp_path / "s")
+    assert not (tmp_path / "s").exists()

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybridal import ActiveLearner, SavedModel
+from hybridal.errors import UserError
+from hybridal.export import export_model
+from hybridal.testing import toy_task
+
+TASK = toy_task(train=60, validation=20, test=25, classes=3)
+
+
+@pytest.fixture(scope="module")
+def learner() -> ActiveLearner:
+    learner = ActiveLearner(
+        TASK,
+        backbone="tiny",
+        schedule="retrain",
+        device="cpu",
+        batch=20,
+        max_length=12,
+        max_epochs=4,
+        learning_rate=2e-3,
+    )
+    learner.teach(TASK.answers(learner.query()))
+    return learner
+
+
+@pytest.fixture(scope="module")
+def folder(learner: ActiveLearner, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("saved") / "model"
+    model = learner._model
+    export_model(model.classifier, model.encoder, TASK, learner.settings, learner.history[-1], target)
+    return target
+
+
+def test_it_answers_as_the_learner_that_was_exported(learner: ActiveLearner, folder: Path) -> None:
+    texts = [*TASK.test.texts, "goal " * 50, ""]
+    saved = SavedModel(folder, "cpu")
+    found = saved.predict_proba(texts)
+    np.testing.assert_allclose(found, learner.predict_proba(texts), atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert saved.classes == TASK.classes
+    assert saved.predict(texts) == learner.predict(texts) == [TASK.classes[best] for best in found.argmax(axis=1)]
+    assert saved.temperature == learner.history[-1].temperature
+
+
+def test_the_temperature_flattens(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    about = json.loads((copy / "hybridal.json").read_text())
+    found = []
+    for temperature in (None, 1.0, 10.0):
+        (copy / "hybridal.json").write_text(json.dumps({**about, "temperature": temperature}))
+        found.append(SavedModel(copy, "cpu").predict_proba(TASK.test.texts))
+    assert np.array_equal(found[0], found[1])
+    powered = found[1] ** 0.1
+    np.testing.assert_allclose(found[2], powered / powered.sum(axis=1, keepdims=True), rtol=1e-6)
+
+
+def test_texts_are_cut_where_they_were_in_training(folder: Path) -> None:
+    saved = SavedModel(folder, "cpu")
+    one, other = saved.predict_proba(["goal " * 30 + "bread", "goal " * 30 + "moon"])
+    assert np.array_equal(one, other)
+
+
+def test_no_texts_get_no_answers(folder: Path) -> None:
+    saved = SavedModel(folder, "cpu")
+    assert saved.predict_proba([]).shape == (0, 3)
+    assert saved.predict([]) == []
+
+
+def test_a_folder_that_is_no_exported_model(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=rf"{tmp_path} is not an exported model: it has no hybridal\.json"):
+        SavedModel(tmp_path)
