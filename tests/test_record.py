@@ -15,6 +15,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.protocol import protocol
 from hybridal.record import RunFolder
 from hybridal.settings import Settings
+from hybridal.task.store import save_task
 from hybridal.testing import toy_task
 
 TASK = toy_task(20, 6, 4)
@@ -77,7 +78,7 @@ def test_a_folder_that_holds_a_run_is_left_as_it_is(folder: RunFolder) -> None:
 
 def test_texts_of_a_creation_that_was_cut_off_are_not_taken_for_others(folder: RunFolder) -> None:
     (folder.path / "run.json").unlink()  # as if the process had ended between the texts and run.json
-    with pytest.raises(UserError, match=f"{folder.path} has a folder 'task' that belongs to no run; delete it"):
+    with pytest.raises(UserError, match=f"{folder.path} has a 'task' that belongs to no run; delete it"):
         RunFolder.create(folder.path, SETTINGS, toy_task(30, seed=9), {})
     assert not (folder.path / "run.json").exists()
 
@@ -149,3 +150,17 @@ def test_the_lock_ends_with_its_block(folder: RunFolder) -> None:
             raise ZeroDivisionError
     with folder.locked(), pytest.raises(RunError, match=f"process {os.getpid()};"), folder.locked():
         pass
+
+
+@pytest.mark.parametrize("left", ["rounds.jsonl", "checkpoint"])
+def test_what_lies_about_is_not_adopted(tmp_path: Path, left: str) -> None:
+    (tmp_path / left).mkdir()
+    with pytest.raises(UserError, match=f"has a '{left}' that belongs to no run"):
+        RunFolder.create(tmp_path, Settings("toy"), toy_task(), {})
+
+
+def test_other_texts_are_not_taken_for_the_runs_own(folder: RunFolder) -> None:
+    shutil.rmtree(folder.path / "task")
+    save_task(toy_task(seed=9), folder.path / "task")
+    with pytest.raises(RunError, match=r"are not those of run\.json"):
+        folder.task()

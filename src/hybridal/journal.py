@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.errors import RunError
-from hybridal.files import strict_json, sync
+from hybridal.files import strict_json, sync, sync_folder
 
 
 class Journal:
@@ -47,6 +47,7 @@ class Journal:
     def append(self, fact: Mapping[str, Any]) -> None:
         """Writes one line durably; when that fails, the file is as it was."""
         line = (strict_json(fact) + "\n").encode()
+        new = not self.path.exists()
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             try:
@@ -60,6 +61,8 @@ class Journal:
                     raise
             finally:
                 os.close(descriptor)
+            if new:
+                sync_folder(self.path.parent)
         except OSError as error:
             raise RunError(
                 f"{self.path} could not be written ({error.strerror}); what it held is safe. "

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.facts import Round
 from hybridal.files import strict_json, write_whole
 from hybridal.journal import Journal
+from hybridal.lock import locked
 from hybridal.settings import Settings
 from hybridal.task.store import load_saved, save_task
 from hybridal.task.task import Task
@@ -42,8 +41,9 @@ class RunFolder:
             raise UserError(
                 f"{path} holds a run already; go on with `hybridal resume {path}`, or choose another --out."
             )
-        if (path / "task").exists():
-            raise UserError(f"{path} has a folder 'task' that belongs to no run; delete it, or choose another --out.")
+        for left in ("task", "rounds.jsonl", "checkpoint"):
+            if (path / left).exists():
+                raise UserError(f"{path} has a '{left}' that belongs to no run; delete it, or choose another --out.")
         try:
             path.mkdir(parents=True, exist_ok=True)
             save_task(task, path / "task")
@@ -55,7 +55,9 @@ class RunFolder:
             }
             write_whole(path / "run.json", strict_json(asked, indent=2) + "\n")
         except OSError as error:
-            raise UserError(f"The run folder {path} could not be written: {error.strerror}.") from error
+            raise UserError(
+                f"The run folder {path} could not be written ({error.strerror}); choose another --out."
+            ) from error
         return folder
 
     @classmethod
@@ -80,7 +82,11 @@ class RunFolder:
         return Settings.from_json(self.about()["settings"])
 
     def task(self) -> Task:
-        return load_saved(self.path / "task")
+        """The texts that the run was begun with."""
+        task = load_saved(self.path / "task")
+        if task.fingerprint != self.about()["task"]["fingerprint"]:
+            raise RunError(f"The texts in {self.path / 'task'} are not those of run.json; restore that folder.")
+        return task
 
     def history(self) -> list[Round]:
         return [Round.from_json(fact) for fact in self.rounds.read()]
@@ -88,17 +94,6 @@ class RunFolder:
     def append(self, fact: Round) -> None:
         self.rounds.append(fact.to_json())
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Only one process may work on a run; the lock ends with its process, however that ends."""
-        with (self.path / "run.lock").open("a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                file.seek(0)
-                owner = file.read().strip() or "unknown"
-                raise RunError(f"{self.path} is in use by process {owner}; wait for it or stop it first.") from error
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
-            yield
+    def locked(self) -> AbstractContextManager[None]:
+        """Only one process may work on a run."""
+        return locked(self.path / "run.lock", self.path)
