@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from hybridal import ActiveLearner
+from hybridal import ActiveLearner, active_learner
 from hybridal.calibration import softmax
 from hybridal.errors import RunError, UserError
 from hybridal.facts import Round
@@ -103,14 +103,9 @@ def test_a_schedule_may_be_an_object_and_signals_names() -> None:
     assert learner.settings.schedule == "fixed:2"
 
 
-def test_a_task_may_be_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "mail.csv"
-    with path.open("w", newline="") as file:
-        rows = zip(TASK.train.texts, TASK.train.labels, strict=True)
-        csv.writer(file).writerows([("text", "label"), *((text, TASK.classes[label]) for text, label in rows)])
-    learner = learner_of(str(path))
-    assert set(learner.cell.task.classes) == {"sport", "food"}
-    assert learner.query(3)
+def test_a_task_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active_learner, "load_task", {"toys": TASK}.__getitem__)
+    assert learner_of("toys").cell.task is TASK
 
 
 def test_a_rule_that_is_none_is_refused() -> None:
@@ -337,7 +332,8 @@ def test_a_round_whose_record_was_cut_off_is_in_the_checkpoint(tmp_path: Path) -
     learner.save(tmp_path / "run")
     (tmp_path / "run" / "rounds.jsonl").write_bytes(recorded)  # as if killed before the last line was written
     loaded = ActiveLearner.load(tmp_path / "run")
-    assert bare(loaded.history) == bare(never.history)
+    assert len(loaded.history) == 2
+    assert bare(loaded.history)[-1] == bare(never.history)[-1]
     teach(loaded)
     loaded.save(tmp_path / "run")
     assert len(Journal(tmp_path / "run" / "rounds.jsonl").read()) == 3

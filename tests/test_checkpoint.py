@@ -197,6 +197,18 @@ def test_what_lies_beside_the_tensors_is_proved_too(saved: Path, part: str) -> N
         checkpoint.load(saved.parent)
 
 
+@pytest.mark.parametrize("kind", ["shape", "dtype"])
+def test_the_same_bytes_in_another_form_are_noticed(saved: Path, kind: str) -> None:
+    tensors = safetensors.torch.load_file(saved)
+    with safetensors.safe_open(saved, framework="pt") as file:
+        metadata = dict(file.metadata())
+    weights = tensors["weights/body/layer.weight"]
+    other = weights.reshape(-1) if kind == "shape" else weights.view(torch.int32)
+    safetensors.torch.save_file({**tensors, "weights/body/layer.weight": other}, saved, metadata)
+    with pytest.raises(RunError, match=DAMAGED):
+        checkpoint.load(saved.parent)
+
+
 def test_a_cut_file_is_named(saved: Path) -> None:
     whole = saved.read_bytes()
     for size in (0, 1, 7, 8, 9, 100, len(whole) // 2, len(whole) - 1):

@@ -17,6 +17,7 @@ from hybridal.errors import UserError
 from hybridal.estimator import EstimatorLearner
 from hybridal.task import Task
 from hybridal.testing import toy_task
+from hybridal.updates.finetune import FineTune
 
 TASK: Task = toy_task(train=90, validation=30, classes=3)
 WORDS = CountVectorizer().fit([*TASK.train.texts])
@@ -192,6 +193,16 @@ def test_the_callers_estimator_is_left_alone() -> None:
     learner = learner_of(estimator)
     learner.teach(TASK.answers(learner.query()))
     assert vars(estimator) == before
+
+
+def test_a_state_is_a_value_that_no_later_update_writes_to() -> None:
+    learner = learner_of(bayes())
+    learner.teach(TASK.answers(learner.query()))
+    found = []
+    for _ in range(2):
+        learner.cell.learn(learner._state, FineTune())
+        found.append(learner.predict_proba(X_VALIDATION))
+    assert np.array_equal(found[0], found[1])
 
 
 def test_without_ids_rows_are_numbered() -> None:

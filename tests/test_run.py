@@ -211,9 +211,7 @@ class TestByHand:
             with (folder.path / "to_label.csv").open(newline="") as file:
                 requests.append([row["id"] for row in csv.DictReader(file) if not row["label"]])
             known = {id: answers[id] for request in requests for id in request}
-            (tmp_path / "mine.csv").write_text(
-                "id,label\n" + "".join(f"{id},{label}\n" for id, label in known.items())
-            )
+            (tmp_path / "mine.csv").write_text("id,label\n" + "".join(f"{id},{label}\n" for id, label in known.items()))
 
         monkeypatch.setattr("hybridal.annotators.labels_file.time", SimpleNamespace(sleep=pause))
         history = run.carry_on(folder)
@@ -254,9 +252,10 @@ class TestRestore:
         def cut(_folder: RunFolder, fact: Round) -> None:
             raise KeyboardInterrupt
 
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        with monkeypatch.context() as patch:
             patch.setattr(RunFolder, "append", cut)
-            run.carry_on(folder)
+            with pytest.raises(KeyboardInterrupt):
+                run.carry_on(folder)
         assert folder.history() == []
         assert run.restore(folder, recompute=True) == (None, [])
         state, history = run.restore(folder)
@@ -272,5 +271,5 @@ class TestRestore:
 def test_seconds_may_differ_and_nothing_else(settings: Settings, tmp_path: Path) -> None:
     fact = run.carry_on(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]
     run.same_facts(fact, replace(fact, seconds={"train": 1e9}))
-    with pytest.raises(RunError, match="^Round 1 comes out differently from what is recorded: "):
+    with pytest.raises(RunError, match=r"^Round 1 comes out differently from what is recorded: "):
         run.same_facts(fact, replace(fact, kept_epoch=fact.kept_epoch + 1))

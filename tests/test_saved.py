@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +18,8 @@ TASK = toy_task(train=60, validation=20, test=25, classes=3)
 
 @pytest.fixture(scope="module")
 def learner() -> ActiveLearner:
-    learner = ActiveLearner(
-        TASK,
-        backbone="tiny",
-        schedule="retrain",
-        device="cpu",
-        batch=20,
-        max_length=12,
-        max_epochs=4,
-        learning_rate=2e-3,
-    )
+    rules: dict[str, Any] = {"batch": 20, "max_length": 12, "max_epochs": 4, "learning_rate": 2e-3}
+    learner = ActiveLearner(TASK, backbone="tiny", schedule="retrain", device="cpu", **rules)
     learner.teach(TASK.answers(learner.query()))
     return learner
 

@@ -30,9 +30,9 @@ from hybridal.tokens import Tokens
 class ActiveLearner(Learner):
     """A transformer that learns from the labels it is taught, and knows what to ask next.
 
-    `task` is a `Task`, or the name or file of one. A task whose validation texts have no labels is asked for them
-    first: they are a random sample, and without them nothing can be measured. Keywords beyond the named ones replace
-    fields of the protocol, as in `ActiveLearner(task, learning_rate=5e-5)`.
+    `task` is a `Task` (`load_task` reads one from a file), or the name of one. A task whose validation texts have no
+    labels is asked for them first: they are a random sample, and without them nothing can be measured. Keywords
+    beyond the named ones replace fields of the protocol, as in `ActiveLearner(task, learning_rate=5e-5)`.
 
     >>> from hybridal.testing import toy_task
     >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
@@ -177,7 +177,7 @@ class ActiveLearner(Learner):
         rows = np.flatnonzero(self._validation_labels != UNKNOWN).tolist()
         measured = {task.validation.ids[row]: task.classes[self._validation_labels[row]] for row in rows}
         table = io.StringIO()
-        csv.writer(table, lineterminator="\n").writerows([("id", "label"), *self.labels.items(), *measured.items()])
+        csv.writer(table).writerows([("id", "label"), *self.labels.items(), *measured.items()])
         return table.getvalue()
 
 

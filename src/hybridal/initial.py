@@ -46,6 +46,7 @@ def _per_class(task: Task, protocol: Protocol) -> Ints:
         if wanted > there:
             raise UserError(
                 f"Class '{name}' of task '{task.name}' has {there} labelled texts, too few for the {wanted} that the "
-                f"initial pool of {protocol.initial} takes of it; lower `initial` or leave the class out by --classes."
+                f"initial pool of {protocol.initial} takes of it; lower `initial`, draw it by --set "
+                "initial_draw=proportional, or leave the class out by --classes."
             )
     return counts

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import pkgutil
+import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from hybridal.errors import UserError
@@ -44,7 +46,7 @@ class Registry(Generic[Role]):
             own: Callable[..., Role] = _class_named(module, name)
             return own
         if name in self._foreign():
-            points = tuple(entry_points(group=self.package, name=name))
+            points = [point for point in _entry_points(self.package, tuple(sys.path)) if point.name == name]
             if len(points) > 1:
                 values = " and ".join(point.value for point in points)
                 raise UserError(f"The {self.role} component '{name}' is offered by {values}; uninstall one of the two.")
@@ -59,7 +61,11 @@ class Registry(Generic[Role]):
         try:
             return component(*(_value(text) for text in arguments))
         except (TypeError, ValueError) as error:
-            raise UserError(f"'{spec}' is not a valid spec for the {self.role} component '{name}': {error}.") from error
+            # A type error speaks of Python's arguments, which the writer of a spec never saw.
+            reason = f"write {_usage(name, component)}" if isinstance(error, TypeError) else error
+            raise UserError(
+                f"'{spec}' is not a valid spec for the {self.role} component '{name}': {reason}."
+            ) from error
 
     def _hint(self, name: str) -> str:
         close = difflib.get_close_matches(name, self.names(), n=1)
@@ -69,13 +75,19 @@ class Registry(Generic[Role]):
         return _modules(self.package)
 
     def _foreign(self) -> frozenset[str]:
-        return frozenset(point.name for point in entry_points(group=self.package))
+        return frozenset(point.name for point in _entry_points(self.package, tuple(sys.path)))
 
 
 @cache
 def _modules(package: str) -> frozenset[str]:
     path = importlib.import_module(package).__path__
     return frozenset(m.name.replace("_", "-") for m in pkgutil.iter_modules(path) if not m.name.startswith("_"))
+
+
+@cache
+def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # noqa: ARG001
+    """What is installed on this path; looking there takes milliseconds, and specs are read by the thousand."""
+    return tuple(entry_points(group=group))
 
 
 def _class_named(module: Any, name: str) -> Any:
@@ -87,6 +99,15 @@ def _class_named(module: Any, name: str) -> Any:
     if len(found) != 1:
         raise LookupError(f"{module.__name__} must hold exactly one class with name = {name!r}")
     return found[0]
+
+
+def _usage(name: str, component: Callable[..., Any]) -> str:
+    """How a spec of this component is written, e.g. anchor[:SHARE]."""
+    parts = [
+        f":{parameter.name.upper()}" if parameter.default is parameter.empty else f"[:{parameter.name.upper()}]"
+        for parameter in inspect.signature(component).parameters.values()
+    ]
+    return name + "".join(parts)
 
 
 def _value(text: str) -> int | float | str:

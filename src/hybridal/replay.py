@@ -37,6 +37,8 @@ def decisions(
         raise UserError(f"--count is of texts that accuracies were measured on; leave it out for '{signal}'.")
     if count is not None and count < 1:
         raise UserError(f"--count must be at least 1, not {count}.")
+    if not source.exists():
+        raise UserError(f"There is no file {source}.")
     if source.is_dir():
         changes = _recorded(source, schedule.signal.name)
     else:

@@ -48,6 +48,8 @@ def check(settings: Settings, task: Task) -> None:
     watched(settings, make_schedule(settings.schedule))
     ACQUISITIONS.make(settings.acquisition)
     choose_device(settings.device)
+    if settings.labels is not None and Path(settings.labels).is_dir():
+        raise UserError(f"--labels {settings.labels} is a folder; name a CSV file in it, which need not exist yet.")
     unknown = int((task.train.labels == UNKNOWN).sum())
     if unknown and settings.labels is None:
         raise UserError(

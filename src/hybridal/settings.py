@@ -56,6 +56,8 @@ class Settings:
         """Settings out of a mapping, refusing what it does not know."""
         known = {item.name for item in fields(cls)}
         for name in data:
+            if name not in known and name in Protocol.__dataclass_fields__:
+                raise UserError(f"'{name}' is a field of the protocol; write it under `overrides`.")
             if name not in known:
                 raise UserError(f"'{name}' is not a setting; there are {', '.join(sorted(known))}.")
             _check_kind(name, data[name])

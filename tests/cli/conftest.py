@@ -23,7 +23,7 @@ SWITCHING = ("--schedule", "hybrid:accuracy", "--epsilon", "0.9", "--patience", 
 """Accuracy never moves by 0.9, so t* is 2: the word is RRFF."""
 
 
-def hybridal(*arguments: str | Path) -> Ended:
+def hybridal(*arguments: object) -> Ended:
     """The command line in this process."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):

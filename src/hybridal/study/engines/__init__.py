@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -28,11 +29,29 @@ class Engine(Protocol):
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]: ...
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Computes with one thread of the processor: two add up in another order, and end in other digits.
+
+    A cell's facts would otherwise tell how many workers its machine had. Work is spread by cells instead.
+    """
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads()
+    with threadpool_limits(1):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
 def work(folder: StudyFolder, cell: CellPlan, device: str | None = None, observer: Observer | None = None) -> Outcome:
     """Computes one cell into the study folder; a failure is kept there and does not spread."""
     settings = cell.settings if device is None else replace(cell.settings, device=device)
     try:
-        with folder.working_on(cell) as home:
+        with one_thread(), folder.working_on(cell) as home:
             task, known, journal = folder.task(cell), folder.facts(cell), folder.journal(cell)
             watcher = observer or Observer()
 

@@ -1,0 +1,34 @@
+"""Made-up rounds, for what is said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hybridal.facts import Cost, Metrics, Round
+
+
+def metrics(right: int) -> Metrics:
+    return Metrics(20, right, right / 20, 0.25, 0.5, 0.125, 0.0625, 0.4375, 0.0312)
+
+
+def history_of(word: str, changes: Sequence[float | None], test: bool = False) -> list[Round]:
+    """A round for each letter of the word, R or F, with these changes of accuracy."""
+    names = {"R": "retrain", "F": "finetune"}
+    return [
+        Round(
+            round=t,
+            update=names[letter],
+            word=word[:t],
+            labels=8 + 4 * t,
+            cost=Cost(steps=3, examples=30, tokens=300, epochs=2),
+            kept_epoch=1,
+            temperature=1.5,
+            validation=metrics(10 + t),
+            test=metrics(15) if test and t == len(word) else None,
+            changes={"accuracy": change},
+            acquired=(f"text-{t}",),
+            scores=(0.5,),
+            seconds={"train": 1.0, "validate": 0.25},
+        )
+        for t, (letter, change) in enumerate(zip(word, changes, strict=True), start=1)
+    ]

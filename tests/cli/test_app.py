@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import NoReturn
+
+import pytest
+from typer.testing import CliRunner
+
+from hybridal import __version__
+from hybridal.cli import main
+from hybridal.cli.app import EXIT_CODES, app
+from hybridal.errors import RunError, UserError
+
+from .conftest import hybridal
+
+VERBS = ("run", "resume", "compare", "replay", "predict", "export", "report", "list")
+
+
+def called(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> object:
+    """The exit code of `main()`."""
+    monkeypatch.setattr(sys, "argv", ["hybridal", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Makes `hybridal list signals` fail."""
+
+    def fail(_what: str) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr("hybridal.cli.listing._names", fail)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str) -> None:
+    ended = hybridal(verb, "--help")
+    assert ended.code == 0
+    assert f"Usage: hybridal {verb} " in ended.stdout
+    assert len(ended.stdout.splitlines()) > 8
+
+
+def test_the_help_names_every_verb_and_the_exit_codes() -> None:
+    ended = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["--help"])
+    assert ended.exit_code == 0
+    assert all(f" {verb} " in ended.stdout for verb in VERBS)
+    assert EXIT_CODES in ended.stdout
+
+
+def test_without_a_verb_there_is_help() -> None:
+    ended = hybridal()
+    assert "Usage" in ended.stdout + ended.stderr
+    assert "run" in ended.stdout + ended.stderr
+
+
+def test_the_version() -> None:
+    assert hybridal("--version").stdout == f"hybridal {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("--version",), ("list", "--help")])
+def test_help_is_light(arguments: tuple[str, ...]) -> None:
+    code = (
+        "import sys\nfrom hybridal.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'torch', 'transformers', 'sklearn', 'pandas', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+class TestExitCodes:
+    def test_done(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        assert called(monkeypatch, "list", "signals") == 0
+        assert "accuracy" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(("error", "code"), [(UserError("Mend it."), 2), (RunError("Make room."), 3)])
+    def test_a_sentence_and_no_traceback(
+        self, error: UserError, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        failing(monkeypatch, error)
+        assert called(monkeypatch, "list", "signals") == code
+        written = capsys.readouterr()
+        assert (written.out, written.err) == ("", f"hybridal: {error}\n")
+
+    @pytest.mark.parametrize("arguments", [("bogus",), ("run", "--bogus"), ("resume",), ("run", "--rounds", "four")])
+    def test_bad_options(
+        self, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert called(monkeypatch, *arguments) == 2
+        written = capsys.readouterr()
+        assert written.out == ""
+        assert "Traceback" not in written.err
+        assert "Usage: " in written.err
+
+    def test_stopped_by_the_user(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        failing(monkeypatch, KeyboardInterrupt())
+        assert called(monkeypatch, "list", "signals") == 130
+        assert capsys.readouterr().err == "hybridal: stopped; go on with `hybridal resume`.\n"
+
+    def test_what_the_system_refuses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        failing(monkeypatch, PermissionError(13, "Permission denied", "runs/x"))
+        assert called(monkeypatch, "list", "signals") == 3
+        assert capsys.readouterr().err == "hybridal: runs/x: Permission denied; what is recorded is safe.\n"
+
+    def test_a_reader_that_has_gone_is_no_news(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """`hybridal list | head -1`."""
+        failing(monkeypatch, BrokenPipeError(32, "Broken pipe"))
+        before = (sys.stdout, sys.stderr)
+        try:
+            assert called(monkeypatch, "list", "signals") == 1
+        finally:
+            sys.stdout, sys.stderr = before
+        assert capsys.readouterr().err == ""
+
+    def test_a_fault_of_ours_keeps_its_traceback(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        failing(monkeypatch, ZeroDivisionError())
+        monkeypatch.setattr(sys, "argv", ["hybridal", "list", "signals"])
+        with pytest.raises(ZeroDivisionError):
+            main()

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hybridal.cli.compare import SHOWN, summary
+from hybridal.study.compare import Comparison
+
+from .conftest import SMALL, copied, hybridal
+from .made_up import history_of
+
+
+def test_the_end_of_a_schedule_and_its_cost() -> None:
+    history = history_of("RRFF", [None, 0.0, 0.0, 0.0], test=True)
+    assert summary("fixed:3", history) == {
+        "schedule": "fixed:3",
+        "accuracy": 0.75,
+        "f1": 0.25,
+        "nll": 0.5,
+        "nll_scaled": 0.4375,
+        "ece": 0.125,
+        "ece_scaled": 0.0312,
+        "steps": 12,
+        "seconds": 5.0,
+        "first_finetune": 3,
+        "word": "RRFF",
+    }
+
+
+def test_without_test_texts_validation_counts() -> None:
+    row = summary("retrain", history_of("RR", [None, 0.0]))
+    assert (row["accuracy"], row["first_finetune"]) == (0.6, None)
+
+
+def test_for_people(compared: Path, tmp_path: Path) -> None:
+    folder = copied(compared, tmp_path / "comparison")
+    ended = hybridal("compare", "--resume", folder)
+    assert (ended.code, ended.stderr) == (0, "")
+    lines = ended.stdout.splitlines()
+    assert lines[0] == f"Comparison folder: {folder}"
+    assert lines[1].split() == list(SHOWN)
+    assert [(line.split()[0], line.split()[-1]) for line in lines[2:6]] == [
+        ("retrain", "RRRR"),
+        ("finetune", "FFFF"),
+        ("fixed:3", "RRFF"),
+        ("hybrid:accuracy:0.9:1", "RRFF"),
+    ]
+    assert lines[6:] == ["16 rounds, 10 computed: 1.60 times less work by sharing.", f"Report: {folder}/report.html"]
+
+
+def test_for_programs(compared: Path) -> None:
+    ended = hybridal("compare", "--resume", compared, "--json")
+    found = json.loads(ended.stdout)
+    assert found["folder"] == str(compared)
+    histories = Comparison.open(compared).histories()
+    assert found["schedules"] == [summary(spec, history) for spec, history in histories.items()]
+    assert hybridal("compare", "--resume", compared, "--quiet").stdout == ""
+
+
+def test_a_new_one(toy: tuple[str, ...], tmp_path: Path) -> None:
+    folder = tmp_path / "comparison"
+    options = ("--rounds", "1", "--schedules", "retrain, finetune,retrain", "--out", folder, "--json")
+    ended = hybridal("compare", *toy, *SMALL, *options)
+    assert (ended.code, ended.stderr) == (0, "")
+    assert [row["word"] for row in json.loads(ended.stdout)["schedules"]] == ["R", "F"]
+    assert (folder / "report.html").is_file()
+    again = hybridal("compare", *toy, *SMALL, "--out", folder)
+    assert again.code == 2
+    assert f"{folder} holds a run already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--schedules", " , "), "--schedules names no schedule; give at least one, e.g. retrain,finetune."),
+        (("--schedules", "retrain,bogus"), "There is no schedule named 'bogus'; there are anchor,"),
+        (("--signals", "bogus"), "There is no signals component named 'bogus'"),
+        (("--set", "rounds"), "--set takes FIELD=VALUE, not 'rounds'."),
+    ],
+)
+def test_what_cannot_work(options: tuple[str, ...], sentence: str, toy: tuple[str, ...], tmp_path: Path) -> None:
+    ended = hybridal("compare", *toy, *SMALL, *options, "--out", tmp_path / "comparison")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert sentence in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not (tmp_path / "comparison").exists()
+
+
+def test_a_run_cannot_be_gone_on_with_as_a_comparison(unbroken: Path) -> None:
+    ended = hybridal("compare", "--resume", unbroken)
+    assert ended.code == 2
+    assert ended.stderr == (
+        f"hybridal: {unbroken} is a run, not a comparison; go on with `hybridal resume {unbroken}`.\n"
+    )

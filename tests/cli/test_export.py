@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from hybridal.record import RunFolder
+from hybridal.testing import toy_task
+
+from .conftest import copied, hybridal
+
+
+def test_a_model_for_others_with_its_labels(unbroken: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "mine"
+    ended = hybridal("export", unbroken, target)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, f"Model and labels written to {target}\n", "")
+    model = AutoModelForSequenceClassification.from_pretrained(target)
+    assert model.config.id2label == {0: "food", 1: "sport"}
+    assert AutoTokenizer.from_pretrained(target)("the goal")["input_ids"]
+    for path in (unbroken / "model").iterdir():
+        assert (target / path.name).read_bytes() == path.read_bytes()
+    with (target / "labels.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    acquired = [id for fact in RunFolder(unbroken).history()[:3] for id in fact.acquired]
+    assert len(rows) == 24
+    assert [row["id"] for row in rows[12:]] == acquired
+    task = toy_task()
+    assert {row["id"]: row["label"] for row in rows} == task.answers(row["id"] for row in rows)
+
+
+def test_what_is_there_is_left_alone(unbroken: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "file").write_text("precious")
+    for name in ("mine", "file"):
+        ended = hybridal("export", unbroken, tmp_path / name)
+        assert ended.code == 2
+        assert ended.stderr == f"hybridal: {tmp_path / name} exists already; name a new folder.\n"
+    assert list((tmp_path / "mine").iterdir()) == []
+    assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_a_damaged_checkpoint_leaves_no_half_export(unbroken: Path, tmp_path: Path) -> None:
+    folder = copied(unbroken, tmp_path / "run")
+    next((folder / "checkpoint").iterdir()).write_bytes(b"x" * 100)
+    ended = hybridal("export", folder, tmp_path / "mine")
+    assert ended.code == 3
+    assert "is damaged" in ended.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_what_is_no_run(tmp_path: Path) -> None:
+    ended = hybridal("export", tmp_path, tmp_path / "mine")
+    assert (ended.code, ended.stderr) == (2, f"hybridal: {tmp_path} is not a run folder: it has no run.json.\n")

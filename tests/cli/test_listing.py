@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hybridal.record import RunFolder
+
+from .conftest import copied, hybridal
+
+
+@pytest.mark.parametrize(
+    ("what", "some"),
+    [
+        ("tasks", {"imdb", "newsgroups"}),
+        ("backbones", {"minilm", "tiny", "bert"}),
+        ("protocols", {"paper", "reference", "quick"}),
+        ("schedules", {"retrain", "finetune", "hybrid", "fixed"}),
+        ("signals", {"accuracy", "alpha", "cka"}),
+        ("acquisitions", {"entropy", "badge"}),
+    ],
+)
+def test_names_that_options_take(what: str, some: set[str]) -> None:
+    ended = hybridal("list", what)
+    assert (ended.code, ended.stderr) == (0, "")
+    names = [line.strip() for line in ended.stdout.splitlines()]
+    assert names[0] == "name"
+    assert some <= set(names)
+    assert [row["name"] for row in json.loads(hybridal("list", what, "--json").stdout)] == names[1:]
+
+
+def test_no_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hybridal("list").stdout == "There are no runs in runs; start one with `hybridal run`.\n"
+    assert hybridal("list", "--json").stdout == "[]\n"
+    assert hybridal("list", "--folder", tmp_path).stdout.startswith(f"There are no runs in {tmp_path};")
+
+
+def test_runs_and_comparisons(unbroken: Path, compared: Path, tmp_path: Path) -> None:
+    done, half = copied(unbroken, tmp_path / "a-run"), copied(unbroken, tmp_path / "b-[red]-run")
+    lines = (half / "rounds.jsonl").read_text().splitlines(keepends=True)
+    (half / "rounds.jsonl").write_text("".join(lines[:2]))
+    empty, both = copied(unbroken, tmp_path / "c-empty"), copied(compared, tmp_path / "d-both")
+    (empty / "rounds.jsonl").unlink()
+    (tmp_path / "no-run").mkdir()
+
+    rows = json.loads(hybridal("list", "--folder", tmp_path, "--json").stdout)
+    assert [row["run"] for row in rows] == [str(path) for path in (done, half, empty, both)]
+    assert [row["rounds"] for row in rows] == ["4/4", "2/4", "0/4", "4/4"]
+    assert [row["word"] for row in rows] == ["RRFF", "RR", "", ""]
+    assert rows[0]["schedule"] == "hybrid:accuracy:0.9:1"
+    assert rows[3]["schedule"] == "retrain,finetune,fixed:3,hybrid:accuracy:0.9:1"
+    measured = RunFolder(unbroken).history()[-1].validation
+    assert measured is not None
+    assert rows[0]["F1"] == f"{measured.f1:.3f}"
+
+    table = hybridal("list", "--folder", tmp_path).stdout.splitlines()
+    assert table[0].split() == ["run", "task", "schedule", "rounds", "word", "F1"]
+    assert [line.split()[0] for line in table[1:]] == [row["run"] for row in rows]
+
+
+def test_an_unfinished_comparison_is_as_far_as_its_slowest_schedule(compared: Path, tmp_path: Path) -> None:
+    folder = copied(compared, tmp_path / "both")
+    lines = (folder / "rounds.jsonl").read_text().splitlines(keepends=True)
+    (folder / "rounds.jsonl").write_text("".join(lines[:-1]))
+    (row,) = json.loads(hybridal("list", "--folder", tmp_path, "--json").stdout)
+    assert row["rounds"] == "3/4"
+
+
+def test_what_cannot_be_listed() -> None:
+    ended = hybridal("list", "things")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert ended.stderr == (
+        "hybridal: 'things' cannot be listed; there are runs, tasks, backbones, protocols, schedules, signals, "
+        "acquisitions.\n"
+    )

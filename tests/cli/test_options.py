@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from hybridal.cli.options import given, names, overrides
+from hybridal.errors import UserError
+
+
+def test_zero_is_given_and_false_is_not() -> None:
+    found = given(seed=0, validation_size=0.0, text="", classes=(), quiet=False, task=None, calibrate=True)
+    assert found == {"seed": 0, "validation_size": 0.0, "text": "", "classes": (), "calibrate": True}
+    assert type(found["seed"]) is int
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"), [(None, None), ("", ()), (" , ", ()), ("a", ("a",)), (" a, b c ,,d ", ("a", "b c", "d"))]
+)
+def test_names(text: str | None, parts: tuple[str, ...] | None) -> None:
+    assert names(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("pair", "expected"),
+    [
+        ("rounds=3", {"rounds": 3}),
+        ("learning-rate=1e-4", {"learning_rate": 1e-4}),
+        (" min_delta = 2.5e-3", {"min_delta": 0.0025}),
+        ("stop_after=null", {"stop_after": None}),
+        ("calibrate=true", {"calibrate": True}),
+        ("dropout=finetune", {"dropout": "finetune"}),
+        ("moments=a=b", {"moments": "a=b"}),
+        ("candidates=", {"candidates": None}),
+    ],
+)
+def test_a_field_as_in_yaml(pair: str, expected: dict[str, object]) -> None:
+    found = overrides([pair])
+    assert found == expected
+    assert [type(value) for value in found.values()] == [type(value) for value in expected.values()]
+
+
+def test_an_option_of_its_own_comes_on_top() -> None:
+    assert overrides(["rounds=3", "batch=5"], rounds=4, initial=None, calibrate=False) == {"rounds": 4, "batch": 5}
+    assert overrides(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("pair", "sentence"),
+    [("rounds", "--set takes FIELD=VALUE, not 'rounds'."), ("a={", "--set a={: the value is not valid YAML; ")],
+)
+def test_what_is_no_pair(pair: str, sentence: str) -> None:
+    with pytest.raises(UserError) as caught:
+        overrides([pair])
+    assert sentence in str(caught.value)

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybridal.saved import SavedModel
+from hybridal.testing import toy_task
+
+from .conftest import SMALL, copied, hybridal
+from .laboratory import Kill, Laboratory, write_rows
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    test = toy_task().test
+    return write_rows(tmp_path / "reviews.csv", ["id", "text"], list(zip(test.ids, test.texts, strict=True)))
+
+
+def test_beside_the_texts(unbroken: Path, reviews: Path) -> None:
+    ended = hybridal("predict", unbroken, reviews, "--id", "id", "--device", "cpu")
+    target = reviews.with_name("reviews-predictions.csv")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines()[-1] == f"30 predictions written to {target}"
+    found = pd.read_csv(target)
+    model, test = SavedModel(unbroken / "model", "cpu"), toy_task().test
+    assert list(found) == ["id", "label", "confidence", "p(food)", "p(sport)"]
+    assert found["id"].tolist() == list(test.ids)
+    assert found["label"].tolist() == model.predict(test.texts)
+    probabilities = model.predict_proba(test.texts)
+    assert np.allclose(found[["p(food)", "p(sport)"]], probabilities, atol=1e-6)
+    assert np.allclose(found["confidence"], probabilities.max(axis=1), atol=1e-6)
+
+
+def test_from_an_exported_model_to_lines_of_json(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
+    target = tmp_path / "found.jsonl"
+    assert hybridal("predict", unbroken / "model", reviews, "--out", target, "--device", "cpu").code == 0
+    rows = [json.loads(line) for line in target.read_text().splitlines()]
+    assert [row["id"] for row in rows] == [str(number) for number in range(1, 31)]
+    assert {row["label"] for row in rows} <= {"food", "sport"}
+
+
+def test_to_parquet(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
+    target = tmp_path / "found.parquet"
+    assert hybridal("predict", unbroken, reviews, "--out", target, "--device", "cpu").code == 0
+    assert len(pd.read_parquet(target)) == 30
+
+
+def test_texts_in_another_column(unbroken: Path, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "odd.csv", ["Review Text", "x"], [["the goal", "1"], ["the soup", "2"]])
+    assert hybridal("predict", unbroken, file, "--text", "Review Text", "--device", "cpu").code == 0
+    assert len(pd.read_csv(tmp_path / "odd-predictions.csv")) == 2
+
+
+def test_the_texts_are_not_written_over(unbroken: Path, reviews: Path) -> None:
+    before = reviews.read_bytes()
+    for out in (reviews, reviews.parent / "." / ".." / reviews.parent.name / reviews.name):
+        ended = hybridal("predict", unbroken, reviews, "--out", out)
+        assert ended.code == 2
+        assert "would write over the texts; name another file." in ended.stderr
+    assert reviews.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "sentence"),
+    [
+        ("reviews.csv", ("--out", "x.xlsx"), "--out x.xlsx must end in .csv, .jsonl, .parquet."),
+        ("reviews.csv", ("--out", "no/x.csv"), "--out no/x.csv: there is no folder no."),
+        (
+            "reviews.csv",
+            ("--text", "body"),
+            "there is no column 'body'; its columns are id, text: name yours by --text",
+        ),
+        ("missing.csv", (), "missing.csv: there is no such file; check the path."),
+        ("reviews.csv", ("--device", "abacus"), "--device 'abacus' is not a device"),
+    ],
+)
+def test_what_cannot_work(
+    file: str,
+    options: tuple[str, ...],
+    sentence: str,
+    unbroken: Path,
+    reviews: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(reviews.parent)
+    before = os.listdir()
+    ended = hybridal("predict", unbroken, file, *options)
+    assert ended.code == 2
+    assert sentence in ended.stderr
+    assert os.listdir() == before
+
+
+def test_an_unfinished_run_has_no_model(
+    laboratory: Laboratory, toy: tuple[str, ...], reviews: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    kill = Kill("hybridal.journal.Journal.append")
+    laboratory.run("run", *toy, *SMALL, "--out", folder, kill=kill)
+    for verb, other in (("predict", reviews), ("export", tmp_path / "mine")):
+        ended = hybridal(verb, folder, other)
+        assert ended.code == 2
+        assert str(folder) in ended.stderr
+        assert "finish" in ended.stderr
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_run_folder_that_was_moved(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
+    moved = copied(unbroken, tmp_path / "elsewhere" / "run")
+    assert hybridal("predict", moved, reviews, "--device", "cpu").code == 0

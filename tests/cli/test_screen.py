@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from hybridal.cli import screen
+from hybridal.cli.screen import COLUMNS, Screen, follow, table_row, wide_console
+from hybridal.observer import Observer
+from hybridal.schedules import make_schedule
+from hybridal.settings import Settings
+
+from .made_up import history_of
+
+HYBRID = make_schedule("hybrid:accuracy:0.05:2")
+SETTLED = history_of("RRRF", [None, 0.01, 0.02, 0.5])
+
+
+def file_and_screen(terminal: bool, spec: str = "hybrid:accuracy:0.05:2") -> tuple[io.StringIO, Screen]:
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=terminal, width=100 if terminal else 40, color_system=None)
+    return file, Screen(make_schedule(spec), console)
+
+
+class TestRow:
+    def test_the_first_round_has_no_change(self) -> None:
+        expected = ["1", "retrain", "12", "2", "0.550", "0.250", "0.500", "–", "0/2", "1.2"]
+        assert table_row(SETTLED[:1], HYBRID) == expected
+        assert len(expected) == len(COLUMNS)
+
+    def test_a_streak_grows_and_breaks(self) -> None:
+        history = history_of("RRRR", [None, 0.01, 0.05, 0.0])
+        assert [table_row(history[:t], HYBRID)[7:9] for t in (2, 3, 4)] == [
+            ["0.01", "1/2"],
+            ["0.05", "0/2"],
+            ["0", "1/2"],
+        ]
+
+    def test_the_switch_stays_named(self) -> None:
+        assert [table_row(SETTLED[:t], HYBRID)[7:9] for t in (3, 4)] == [["0.02", "t*=3"], ["0.5", "t*=3"]]
+        assert table_row(SETTLED, HYBRID)[1] == "finetune"
+
+    @pytest.mark.parametrize("spec", ["retrain", "fixed:4"])
+    def test_other_schedules_watch_nothing(self, spec: str) -> None:
+        assert table_row(SETTLED, make_schedule(spec))[7:9] == ["–", "–"]
+
+    def test_without_validation_there_are_no_scores(self) -> None:
+        bare = [replace(SETTLED[0], validation=None)]
+        assert table_row(bare, HYBRID)[4:7] == ["–", "–", "–"]
+
+
+class TestTerminal:
+    def test_a_table_grows_over_a_bar(self) -> None:
+        file, shown = file_and_screen(terminal=True)
+        with shown.live:
+            shown.message("Run folder: [red]x[/red]")
+            shown.round_started(1, 4, "retrain")
+            shown.epoch_done(1, 2)
+            shown.live.refresh()
+            assert "round 1 of 4: retrain" in file.getvalue()
+            assert "50%" in file.getvalue()
+            for t in (1, 2, 3, 4):
+                shown.round_done(SETTLED[:t])
+            shown.waiting(3, 10, Path("to_label.csv"))
+            shown.live.refresh()
+        text = file.getvalue()
+        assert "Run folder: [red]x[/red]" in text
+        assert "waiting for labels in to_label.csv" in text
+        assert "30%" in text
+        last = text[text.rindex("round  ") :]
+        assert [line.split()[:2] for line in last.splitlines()[1:5]] == [
+            ["1", "retrain"],
+            ["2", "retrain"],
+            ["3", "retrain"],
+            ["4", "finetune"],
+        ]
+
+    def test_after_the_last_round_the_bar_stays_as_it_is(self) -> None:
+        _, shown = file_and_screen(terminal=True)
+        shown.round_started(4, 4, "finetune")
+        shown.round_started(5, 4, "finetune")
+        assert shown.progress.tasks[0].description == "round 4 of 4: finetune"
+
+
+class TestLog:
+    def test_a_line_a_round_under_one_header(self) -> None:
+        file, shown = file_and_screen(terminal=False)
+        shown.message("Run folder: " + "x" * 90)
+        for t in (1, 2, 3, 4):
+            shown.round_started(t, 4, "retrain")
+            shown.epoch_done(1, 2)
+            shown.round_done(SETTLED[:t])
+        lines = file.getvalue().splitlines()
+        assert lines[0] == "Run folder: " + "x" * 90, "a path was broken"
+        assert lines[1].split() == list(COLUMNS)
+        assert [line.split()[0] for line in lines[2:]] == ["1", "2", "3", "4"]
+        assert {len(line) for line in lines[1:]} == {len(lines[1])}, "the columns are not aligned"
+        assert lines[4].split()[-3:] == ["0.02", "t*=3", "1.2"]
+
+    def test_a_resumed_run_gets_its_header_too(self) -> None:
+        file, shown = file_and_screen(terminal=False)
+        shown.round_done(SETTLED[:3])
+        assert file.getvalue().splitlines()[0].split() == list(COLUMNS)
+
+    def test_a_comparison_gets_one(self) -> None:
+        file, shown = file_and_screen(terminal=False, spec="retrain")
+        for fact in SETTLED:
+            shown.round_done([fact])
+        assert file.getvalue().count("accuracy") == 1
+        assert len(file.getvalue().splitlines()) == 5
+
+
+class TestFollow:
+    SETTINGS = Settings("toy", schedule="hybrid:accuracy")
+
+    def test_nobody_looks(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with follow(self.SETTINGS, silent=True) as observer:
+            assert type(observer) is Observer
+            observer.message("hush")
+        assert capsys.readouterr().out == ""
+
+    def test_a_file_gets_lines(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with follow(self.SETTINGS, silent=False) as observer:
+            observer.message("hello")
+        assert capsys.readouterr().out == "hello\n"
+
+    def test_a_terminal_gets_a_table_and_at_the_end_no_bar(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        file = io.StringIO()
+        terminal = Console(file=file, force_terminal=True, width=100, color_system=None)
+        monkeypatch.setattr(screen, "Console", lambda: terminal)
+        with follow(self.SETTINGS, silent=False) as observer:
+            observer.round_started(1, 4, "retrain")
+            observer.round_done(SETTLED[:1])
+        final = file.getvalue()[file.getvalue().rindex("round  ") :]
+        assert "retrain" in final
+        assert "round 1 of 4" not in final
+
+    def test_an_error_leaves_the_terminal_in_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        file = io.StringIO()
+        monkeypatch.setattr(screen, "Console", lambda: Console(file=file, force_terminal=True, width=100))
+        with pytest.raises(ZeroDivisionError), follow(self.SETTINGS, silent=False):
+            raise ZeroDivisionError
+        assert file.getvalue().endswith("\x1b[?25h"), "the cursor stays hidden"
+
+
+def test_a_pipe_is_as_wide_as_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    wide_console().print("x" * 300)
+    assert capsys.readouterr().out == "x" * 300 + "\n"

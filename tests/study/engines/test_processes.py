@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybridal.study.engines import Outcome, processes
+from hybridal.study.engines.processes import DIED, Processes
+from hybridal.study.folder import StudyFolder
+
+from .small import begun, facts, once, rounds, run, small_study
+
+
+def test_a_killed_worker_and_a_failing_cell_change_nothing_for_the_others(
+    task: dict[str, str], here: StudyFolder, tmp_path: Path
+) -> None:
+    folder = begun(tmp_path / "study", small_study(task, acquisitions=("entropy", "no-such-thing")))
+    sound, broken = folder.cells[:2], folder.cells[2:]
+    before: list[int] = []
+
+    def kill() -> None:
+        before.extend(rounds(folder, cell) for cell in sound)
+        for child in multiprocessing.active_children():
+            child.kill()
+
+    with once(lambda: rounds(folder, sound[0]) >= 2, kill):
+        outcomes = run(folder, Processes(2))
+    assert sum(before) < sum(rounds(folder, cell) for cell in sound)
+    assert [outcomes[cell.key].error for cell in sound] == [None, None]
+    assert facts(here).items() <= facts(folder).items()
+    for cell in broken:
+        error = outcomes[cell.key].error
+        assert error is not None
+        assert "Traceback" in error
+        assert "no-such-thing" in error
+        assert folder.error(cell) == error
+
+
+class FakePool:
+    """Runs nothing; some cells kill it, and all that were not done before die with it."""
+
+    deadly: frozenset[str] = frozenset()
+    devices: Sequence[str | None] = ()
+
+    def __init__(self, workers: int, _context: Any, _start: Any, arguments: tuple[Any, int]) -> None:
+        FakePool.devices = [arguments[0].get() for _ in range(workers)]
+        self.broken = False
+
+    def __enter__(self) -> FakePool:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def submit(self, _work: Any, _path: Path, key: str) -> Future[Outcome]:
+        self.broken = self.broken or key in self.deadly
+        future: Future[Outcome] = Future()
+        if self.broken:
+            future.set_exception(BrokenProcessPool())
+        else:
+            future.set_result(Outcome(key))
+        return future
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> type[FakePool]:
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", FakePool)
+    monkeypatch.setattr(FakePool, "deadly", frozenset())
+    return FakePool
+
+
+def test_devices_are_dealt_out_in_turn(pool: type[FakePool], task: dict[str, str], tmp_path: Path) -> None:
+    folder = begun(tmp_path / "study", small_study(task))
+    run(folder, Processes(5, ["cuda:0", "cuda:1"]))
+    assert pool.devices == ["cuda:0", "cuda:1", "cuda:0", "cuda:1", "cuda:0"]
+    run(folder, Processes(2))
+    assert pool.devices == [None, None]
+
+
+def test_a_cell_that_keeps_killing_its_worker_is_reported(
+    pool: type[FakePool], task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2)))
+    sound, deadly = (cell.key for cell in folder.cells)
+    monkeypatch.setattr(pool, "deadly", frozenset({deadly}))
+    assert run(folder, Processes(2)) == {sound: Outcome(sound), deadly: Outcome(deadly, DIED)}
