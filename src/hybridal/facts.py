@@ -26,7 +26,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Cost:
-    """What training took, counted: true on any machine."""
+    """What training took, counted: true on any machine. Tokens are those of the texts, without padding."""
 
     steps: int = 0
     examples: int = 0

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hybridal.cli.compare import SHOWN, summary
+from hybridal.facts import Round
 from hybridal.study.compare import Comparison
 
 from .conftest import SMALL, copied, hybridal
@@ -94,3 +97,13 @@ def test_a_run_cannot_be_gone_on_with_as_a_comparison(unbroken: Path) -> None:
     assert ended.stderr == (
         f"hybridal: {unbroken} is a run, not a comparison; go on with `hybridal resume {unbroken}`.\n"
     )
+
+
+def test_a_schedule_that_could_not_be_measured_gets_dashes(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unmeasured(spec: str, history: Sequence[Round]) -> dict[str, object]:
+        bare = [replace(fact, validation=None, test=None) for fact in history]
+        return summary(spec, bare)
+
+    monkeypatch.setattr("hybridal.cli.compare.summary", unmeasured)
+    line = hybridal("compare", "--resume", compared).stdout.splitlines()[2]
+    assert line.split()[:5] == ["retrain", "–", "–", "–", "–"]

@@ -71,3 +71,10 @@ def test_repeatable_kernels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> No
     finally:
         torch.use_deterministic_algorithms(False)
         os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
+
+
+def test_a_gpu_beyond_the_last_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(UserError, match=r"--device cuda:2: this machine has 2 GPU\(s\), counted from 0"):
+        choose_device("cuda:2")

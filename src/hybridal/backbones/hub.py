@@ -8,7 +8,8 @@ from pathlib import Path
 
 from hybridal.errors import UserError
 
-_FILES = ["config.json", "*.safetensors", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "spiece*"]
+_WEIGHTS = ["*.safetensors", "*.safetensors.index.json"]
+_FILES = ["config.json", *_WEIGHTS, "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "spiece*"]
 
 
 def folder(hub_id: str, notify: Callable[[str], None]) -> Path:

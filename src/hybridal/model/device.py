@@ -56,6 +56,8 @@ def choose_device(wanted: str = "auto", precision: str = "auto") -> Device:
     if kind == "cuda" and not torch.cuda.is_available():
         raise UserError("--device cuda was asked for, but torch sees no GPU here; use --device cpu.")
     if kind == "cuda":
+        if (torch.device(wanted).index or 0) >= torch.cuda.device_count():
+            raise UserError(f"--device {wanted}: this machine has {torch.cuda.device_count()} GPU(s), counted from 0.")
         _repeatable()
     mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
     return Device(wanted, "bf16" if mixed else "fp32")

@@ -60,11 +60,11 @@ def fit(
     size = plan.batch or rules.train_batch
     epochs = rules.max_epochs if len(examples.rows) else 0
     best = Best(rules, validation_labels)
-    steps = padded = epoch = 0
+    steps = epoch = 0
     for epoch in range(1, epochs + 1):
         with watch("train"), classifier.training(plan.dropout), seeded(key(seed, f"dropout-{epoch}", round)):
             for batch in examples.batches(size, shuffles):
-                padded += _step(classifier, optimizer, examples, batch)
+                _step(classifier, optimizer, examples, batch)
                 steps += 1
         epoch_done(epoch, epochs)
         if validate is not None and rules.stop_after is not None:
@@ -78,7 +78,8 @@ def fit(
         with watch("validate"):
             best.take(epoch, validate() if validate else None, classifier)
     moments = _moments(classifier, optimizer) if plan.keeps_moments else None
-    cost = Cost(steps=steps, examples=epoch * len(examples.rows), tokens=padded, epochs=epoch)
+    tokens = int(examples.tokens.lengths(examples.rows).sum())
+    cost = Cost(steps=steps, examples=epoch * len(examples.rows), tokens=epoch * tokens, epochs=epoch)
     return Fit(best.weights, cost, best.epoch, best.outputs, moments, watch.seconds)
 
 
@@ -114,15 +115,14 @@ def validation_loss(logits: Floats, labels: Ints, rules: Protocol) -> float:
     return float(np.mean([nll(logits[s : s + size], labels[s : s + size]) for s in starts]))
 
 
-def _step(classifier: Classifier, optimizer: Any, examples: Examples, batch: Ints) -> int:
-    """One optimiser step; returns how many tokens it trained on, padding included."""
+def _step(classifier: Classifier, optimizer: Any, examples: Examples, batch: Ints) -> None:
+    """One optimiser step."""
     ids, mask = classifier.batch(examples.tokens, examples.rows[batch])
     target = torch.from_numpy(examples.labels[batch]).to(ids.device)
     loss = nn.functional.cross_entropy(classifier.logits(ids, mask), target)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     optimizer.step()
-    return int(ids.numel())
 
 
 def _optimizer(classifier: Classifier, rules: Protocol, moments: Weights | None) -> Any:

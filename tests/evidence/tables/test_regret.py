@@ -21,7 +21,7 @@ def test_regret_against_every_switch_round() -> None:
         value = runs["steps"] / retrain["steps"] + 0.5 * runs["test_nll"] / retrain["test_nll"]
         able = runs["test_f1"] >= max(retrain["test_f1"], runs.loc["fixed:1"]["test_f1"]) - 0.01
         best = value[able & value.index.str.startswith("fixed")]
-        switches.append(int(best.idxmin().removeprefix("fixed:")))
+        switches.append(int(str(best.idxmin()).removeprefix("fixed:")))
         for spec in SPECS:
             if able[spec]:
                 regrets[spec].append(value[spec] - best.min())

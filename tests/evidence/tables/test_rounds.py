@@ -71,7 +71,8 @@ def test_classes_before_and_after_the_switch(
     task = study[1].task(study[1].cells[0])
     label = {id: task.classes[at] for id, at in zip(task.train.ids, task.train.labels, strict=True)}
     mine = runs[(runs["method"] == "HybridAL Δα") & (runs["task"] == "IMDb")]
-    before, after = [], []
+    before: list[str] = []
+    after: list[str] = []
     for run in mine.to_dict("records"):
         for t, batch in enumerate(run["acquired"], start=1):
             (before if t <= run["switch"] else after).extend(label[id] for id in batch)
