@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import numpy as np
 
 from hybridal.randomness import stream
@@ -31,6 +34,20 @@ def toy_task(train: int = 120, validation: int = 40, test: int = 30, classes: in
         return Split([f"{name}-{row}" for row in range(size)], texts, labels)
 
     return Task("toy", names, split("train", train), split("validation", validation), split("test", test))
+
+
+def toy_file(folder: Path, rows: int = 90) -> Path:
+    """The toy task's texts as a CSV file with the columns `body` and `kind`.
+
+    >>> import tempfile
+    >>> toy_file(Path(tempfile.mkdtemp())).read_text().splitlines()[0]
+    'body,kind'
+    """
+    task, path = toy_task(train=rows), folder / "toy.csv"
+    with path.open("w", newline="") as file:
+        answers = task.answers(task.train.ids).values()
+        csv.writer(file).writerows([("body", "kind"), *zip(task.train.texts, answers, strict=True)])
+    return path
 
 
 def _text(topic: str, rng: np.random.Generator) -> str:

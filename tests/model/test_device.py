@@ -16,6 +16,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A GPU, as far as torch can tell; the list grows when kernels are made repeatable."""
     made: list[str] = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda which: f"GPU {which.index or 0}")
     monkeypatch.setattr(device, "_repeatable", lambda: made.append("repeatable"))

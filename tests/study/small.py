@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 from hybridal.study.study import Study
-from hybridal.testing import toy_task
+from hybridal.testing import toy_file
 
 RULES = {
     "rounds": 3,
@@ -18,16 +17,6 @@ RULES = {
     "learning_rate": 1e-3,
     "max_length": 16,
 }
-
-
-def toy_file(folder: Path, name: str = "toy.csv") -> Path:
-    """The toy task's texts as a CSV file."""
-    task = toy_task(train=90)
-    path = folder / name
-    with path.open("w", newline="") as file:
-        rows = zip(task.train.texts, task.answers(task.train.ids).values(), strict=True)
-        csv.writer(file).writerows([("body", "kind"), *rows])
-    return path
 
 
 def small_study(folder: Path, **changes: Any) -> Study:

@@ -131,9 +131,23 @@ def tune(
         epsilon, patience = found.chosen
         high = "any larger one" if found.lam_high is None else f"{found.lam_high:.2f}"
         typer.echo(
-            f"{signal}: ε = {epsilon:g}, k = {patience} (score {found.score:.3f} among {len(found.candidates)} candidates "
-            f"within 0.5% of the top F1); the choice holds for λ from {found.lam_low:.2f} to {high}."
+            f"{signal}: ε = {epsilon:g}, k = {patience} (score {found.score:.3f} among {len(found.candidates)} "
+            f"candidates within 0.5% of the top F1); the choice holds for λ from {found.lam_low:.2f} to {high}."
         )
+
+
+@study.command()
+def report(
+    folder: Where,
+    against: Annotated[str | None, typer.Option(help="'paper' puts the published numbers beside ours.")] = None,
+) -> None:
+    """Write the page, the tables (Markdown, CSV, LaTeX) and the figures (SVG, PNG, PDF) of a study."""
+    from hybridal.evidence.study_report import write_study_report
+    from hybridal.study.folder import StudyFolder
+
+    if against not in (None, "paper"):
+        raise UserError(f"--against knows 'paper', not '{against}'.")
+    typer.echo(write_study_report(StudyFolder.open(folder), against == "paper"))
 
 
 def find_study(
@@ -167,12 +181,16 @@ def find_study(
 def carry_on(folder: StudyFolder, workers: int | None, ray: str | None, quiet: bool) -> None:
     """Shows the plan, computes, writes the report; exits with 1 if a cell failed."""
     from hybridal.cli.study_progress import progress
+    from hybridal.evidence.study_report import write_study_report
     from hybridal.study.run import run_study
 
     if not quiet:
         print_plan(folder, False)
     with progress(folder, quiet) as done:
         outcomes = run_study(folder, choose_engine(workers, ray, folder.study.device), done)
+    target = write_study_report(folder)
+    if not quiet:
+        typer.echo(f"Report: {target}")
     failed = [outcome for outcome in outcomes if outcome.error]
     for outcome in failed:
         typer.secho(f"{outcome.key} failed: {(outcome.error or '').strip().splitlines()[-1]}", fg="red", err=True)

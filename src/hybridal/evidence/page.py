@@ -31,6 +31,7 @@ class Page:
     front: Sequence[Section] = ()
     panels: Sequence[Panel] = ()
     back: Sequence[Section] = ()
+    back_title: str = "Rounds"
     about: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     token: str = "hybrid-accuracy"
     chosen: Sequence[tuple[int, Sequence[str]]] = ()

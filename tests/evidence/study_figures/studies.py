@@ -57,10 +57,10 @@ def write_cell(folder: StudyFolder, cell: CellPlan, specs: Sequence[str], edit: 
         while len(history) < cell.settings.rules.rounds:
             word = (history[-1].word if history else "") + schedule.decide(history).letter
             if word not in facts:
-                facts[word] = edit(made_up_round(cell, history, schedule))
+                facts[word] = made_up_round(cell, history, schedule)
             history.append(facts[word])
     folder.home(cell).mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(fact.to_json()) + "\n" for fact in facts.values()]
+    lines = [json.dumps(edit(fact).to_json()) + "\n" for fact in facts.values()]
     (folder.home(cell) / "rounds.jsonl").write_text("".join(lines))
 
 

@@ -22,9 +22,7 @@ def test_a_complete_study_is_not_computed_again(here: StudyFolder) -> None:
     assert run(here, Here()) == {}
 
 
-def test_facts_do_not_depend_on_the_number_of_threads(
-    task: dict[str, str], here: StudyFolder, tmp_path: Path
-) -> None:
+def test_facts_do_not_depend_on_the_number_of_threads(task: dict[str, str], here: StudyFolder, tmp_path: Path) -> None:
     """Two threads do add up in another order: without `one_thread` this fails on a machine of two cores."""
     before = torch.get_num_threads()
     torch.set_num_threads(3 - min(before, 2))

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from hybridal.errors import RunError, UserError
-from hybridal.study.engines import ray as engine
-from hybridal.study.engines._remote import Recorder, check_alike, versions
-from hybridal.study.engines.ray import RayEngine, gpu_share
+from hybridal.errors import RunError
+from hybridal.study.engines.ray import RayEngine
 from hybridal.study.folder import StudyFolder
 
 from .small import begun, facts, once, rounds, run, small_study
@@ -102,9 +100,7 @@ def test_a_driver_that_is_killed_loses_nothing(nodes: TwoNodes, task: dict[str, 
 
 
 @pytest.mark.ray
-def test_a_second_driver_is_told_who_works_there(
-    nodes: TwoNodes, task: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_second_driver_is_told_who_works_there(nodes: TwoNodes, task: dict[str, str], tmp_path: Path) -> None:
     folder = begun(tmp_path / "study", small_study(task))
     with folder.working_on(folder.cells[1]), pytest.raises(RunError, match=f"in use by process {os.getpid()}"):
         run(folder, RayEngine(nodes.address))

@@ -28,7 +28,8 @@ def switch_tradeoff(results: Results, _folder: StudyFolder, width: float = COLUM
         return None
     bars = table.drop(index=[spec for spec in _LINES if spec in table.index])
     rounds = int(results.runs["rounds"].max())
-    scale = Normalize(1, rounds)
+    # matplotlib draws a scale of 50 colours and more as a picture.
+    scale, steps = Normalize(1, rounds), shades().resampled(40)
     with styled():
         figure = new_figure(1.25 + 0.3 * len(bars), width)
         axes = figure.subplots()
@@ -47,7 +48,7 @@ def switch_tradeoff(results: Results, _folder: StudyFolder, width: float = COLUM
         axes.set_xlim(0, 1.1 * table["nll"].max())
         axes.grid(axis="y", visible=False)
         axes.set_xlabel(f"mean {measured_split(results.runs)} NLL")
-        legend = figure.colorbar(ScalarMappable(scale, shades()), ax=axes, aspect=18, pad=0.02)
+        legend = figure.colorbar(ScalarMappable(scale, steps), ax=axes, aspect=18, pad=0.02)
         legend.set_label("first round that fine-tuned, mean")
         legend.outline.set_visible(False)
         return figure
