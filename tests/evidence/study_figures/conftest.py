@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from hybridal.evidence.results import Results, results
 from hybridal.facts import Round
-from hybridal.schedules import Schedule, make_schedule
 from hybridal.study.folder import StudyFolder
 from hybridal.study.presets import preset
 from hybridal.study.study import Study
@@ -33,20 +30,6 @@ class Maker:
         folder = write_study(self.root / str(len(list(self.root.iterdir()))), study, edit)
         opened = StudyFolder.open(folder.path)
         return Made(opened, results(opened))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def schedules_made_once() -> Iterator[None]:
-    """Making a schedule asks for the installed packages' entry points; hundreds of runs have the same few schedules."""
-
-    @cache
-    def made(spec: str) -> Schedule:
-        return make_schedule(spec)
-
-    with pytest.MonkeyPatch.context() as patch:
-        for module in ("evidence.results", "study.folder", "study.study"):
-            patch.setattr(f"hybridal.{module}.make_schedule", made)
-        yield
 
 
 @pytest.fixture(scope="session")
@@ -87,6 +70,4 @@ def small(make: Maker) -> Made:
 
 
 def without_metrics(fact: Round) -> Round:
-    from dataclasses import replace
-
     return replace(fact, validation=None, test=None, seconds={})

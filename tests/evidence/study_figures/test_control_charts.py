@@ -29,15 +29,16 @@ def test_the_four_cases_are_chosen_by_rule() -> None:
     assert [chart.t_star if chart else 0 for chart in chosen] == [3, 6, None, None]
 
 
-def test_a_dip_that_the_switch_follows_counts_and_the_open_one_does_not() -> None:
+def test_only_dips_before_the_switch_count_and_only_those_that_ended() -> None:
     runs = {
         ("a", "b", 1): [None, 0.9, 0.9],
-        ("a", "b", 2): [None, 0.1, 0.1, 0.9, 0.1, 0.9],  # fires at once; what comes later is no dip
-        ("a", "b", 3): [None, 0.9, 0.1, 0.1],
-        ("a", "b", 4): [None, 0.9, 0.9, 0.1],  # still open at the end
-        ("a", "b", 5): [None, 0.1, 0.9, 0.1],
+        ("a", "b", 2): [None, 0.1, 0.1],
+        ("a", "b", 3): [None, 0.9, 0.9, 0.9, 0.9, 0.1, 0.1],
+        ("a", "b", 4): [None, 0.9, 0.1, 0.1, 0.9, 0.1, 0.9, 0.1, 0.9],  # has switched when the dips come
+        ("a", "b", 5): [None, 0.9, 0.9, 0.1],  # is still below at the end
+        ("a", "b", 6): [None, 0.1, 0.9, 0.1, 0.1],
     }
-    assert [chart and chart.run[2] for chart in representatives(runs, Stabilisation(0.5, 2))] == [2, 3, 5, 1]
+    assert [chart and chart.run[2] for chart in representatives(runs, Stabilisation(0.5, 2))] == [2, 3, 6, 1]
 
 
 def test_panels_show_the_changes_of_their_run(main: Made) -> None:

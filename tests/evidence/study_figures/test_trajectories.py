@@ -81,6 +81,13 @@ def test_two_seeds_have_no_band_and_three_have(make: Maker) -> None:
         assert len(figure.axes[0].collections) == bands
 
 
+def test_many_curves_have_no_bands(signals: Made) -> None:
+    figure = trajectories(signals.results, signals.folder)
+    assert figure is not None
+    assert not figure.axes[0].collections
+    assert "standard error" not in trajectory_words(signals.results, signals.folder).reading
+
+
 def test_unknown_numbers_of_classes_make_one_panel(make: Maker) -> None:
     made = make(preset("main").shrunk(tasks=("imdb", "yahoo"), backbones=("tiny",), seeds=(1,), rounds=3))
     for file in made.folder.path.glob("tasks/*/task.json"):
@@ -95,4 +102,4 @@ def test_words_give_the_ends(main: Made) -> None:
     rounds = main.results.rounds
     end = rounds[(rounds["round"] == 25) & (rounds["schedule"] == "retrain") & rounds["task"].map(CLASSES).eq(2)]
     assert f"Retrain {end['validation_nll'].mean():.3f}" in words.alt
-    assert "90 runs" in words.reading
+    assert "90 runs a schedule with ±1 standard error" in words.reading

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from hybridal.study.engines.here import Here
 from hybridal.study.folder import StudyFolder
 
 from .small import begun, run, small_study, write_texts
+from .two_nodes import TwoNodes
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +24,17 @@ def here(task: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Stud
     outcomes = run(folder, Here())
     assert [outcome.error for outcome in outcomes.values()] == [None, None]
     return folder
+
+
+@pytest.fixture(scope="session")
+def nodes() -> Iterator[TwoNodes]:
+    """A cluster of two nodes, to which this process is connected; the last test that needs both loses one."""
+    ray = pytest.importorskip("ray")
+    with pytest.MonkeyPatch.context() as patch:
+        # Without this a cluster on 127.0.0.1 is looked for at this machine's address in the network.
+        patch.setattr("ray._private.ray_constants.ENABLE_RAY_CLUSTER", False)
+        two = TwoNodes()
+        ray.init(address=two.address, log_to_driver=False)
+        yield two
+        ray.shutdown()
+        two.cluster.shutdown()

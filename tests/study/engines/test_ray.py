@@ -5,63 +5,35 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hybridal.errors import RunError
-from hybridal.study.engines.ray import RayEngine
+from hybridal.errors import RunError, UserError
+from hybridal.study.engines import ray as engine
+from hybridal.study.engines.ray import RayEngine, connected, gpu_share
 from hybridal.study.folder import StudyFolder
+from hybridal.study.study import CellPlan
 
 from .small import begun, facts, once, rounds, run, small_study
+from .two_nodes import TwoNodes
 
-ray = pytest.importorskip("ray")
+LONG = {"rounds": 16, "max_epochs": 3}
+"""Some seconds, so that there is a middle in which to strike."""
 
 DRIVER = """
 import sys
 from pathlib import Path
+from ray._private import ray_constants
 from hybridal.study.engines.ray import RayEngine
 from hybridal.study.folder import StudyFolder
 from hybridal.study.run import run_study
 
+ray_constants.ENABLE_RAY_CLUSTER = False
 run_study(StudyFolder.open(Path(sys.argv[2])), RayEngine(sys.argv[1]))
 """
-
-
-class TwoNodes:
-    """A cluster of two machines with a core each, both this one; the driver lives on the first."""
-
-    def __init__(self) -> None:
-        from ray.cluster_utils import Cluster
-
-        self.cluster = Cluster(
-            initialize_head=True, head_node_args={"num_cpus": 1, "node_ip_address": "127.0.0.1"}, shutdown_at_exit=False
-        )
-        self.second: Any = None
-        self.mend()
-        self.address = str(self.cluster.address)
-
-    def mend(self) -> None:
-        if self.second is None:
-            self.second = self.cluster.add_node(num_cpus=1, node_ip_address="127.0.0.1")
-
-    def lose_one(self) -> None:
-        self.cluster.remove_node(self.second, allow_graceful=False)
-        self.second = None
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[TwoNodes]:
-    from ray._private import ray_constants
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ray_constants, "ENABLE_RAY_CLUSTER", False)
-        two = TwoNodes()
-        ray.init(address=two.address, log_to_driver=False)
-        yield two
-        ray.shutdown()
-        two.cluster.shutdown()
 
 
 @pytest.mark.ray
@@ -86,17 +58,17 @@ def test_the_same_facts_as_in_one_process_and_failures_do_not_spread(
 
 @pytest.mark.ray
 def test_a_driver_that_is_killed_loses_nothing(nodes: TwoNodes, task: dict[str, str], tmp_path: Path) -> None:
-    long = small_study(task, overrides={"rounds": 12}, schedules=("retrain",))
-    folder = begun(tmp_path / "study", long)
-    with subprocess.Popen([sys.executable, "-c", DRIVER, nodes.address, str(folder.path)]) as driver:
-        with once(lambda: all(rounds(folder, cell) for cell in folder.cells), driver.kill):
-            assert driver.wait() == -signal.SIGKILL
-    known = facts(folder)
-    assert all(0 < len(found) < 12 for found in known.values())
-    outcomes = run(folder, RayEngine(nodes.address))
-    assert [outcome.error for outcome in outcomes.values()] == [None, None]
-    after = facts(folder)
-    assert all(len(after[key]) == 12 and known[key].items() <= after[key].items() for key in after)
+    folder = begun(tmp_path / "study", small_study(task, overrides=LONG, schedules=("retrain",), seeds=(1,)))
+    (cell,) = folder.cells
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, nodes.address, str(folder.path)])
+    with once(lambda: rounds(folder, cell) > 0, driver.kill):
+        assert driver.wait(60) == -signal.SIGKILL
+    (known,) = facts(folder).values()
+    (outcome,) = run(folder, RayEngine(nodes.address)).values()
+    (after,) = facts(folder).values()
+    assert outcome.error is None
+    assert 0 < len(known) < len(after) == LONG["rounds"]
+    assert known.items() <= after.items()
 
 
 @pytest.mark.ray
@@ -108,18 +80,118 @@ def test_a_second_driver_is_told_who_works_there(nodes: TwoNodes, task: dict[str
 
 
 @pytest.mark.ray
-def test_a_lost_node_loses_nothing(nodes: TwoNodes, task: dict[str, str], tmp_path: Path) -> None:
-    nodes.mend()
-    long = small_study(task, overrides={"rounds": 12}, schedules=("retrain",), seeds=(1, 2, 3))
-    folder = begun(tmp_path / "study", long)
-    before: list[int] = []
+def test_a_lost_node_loses_nothing(
+    nodes: TwoNodes, task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = begun(tmp_path / "study", small_study(task, overrides=LONG, schedules=("retrain",), seeds=(1, 2, 3)))
+    started: list[str] = []
+    start = engine._Crew.start
 
-    def lose() -> None:
-        nodes.lose_one()
-        before.extend(rounds(folder, cell) for cell in folder.cells)
+    def noted(crew: engine._Crew, cell: CellPlan) -> None:
+        started.append(cell.key)
+        start(crew, cell)
 
-    with once(lambda: sum(rounds(folder, cell) > 0 for cell in folder.cells) == 2, lose):
+    monkeypatch.setattr(engine._Crew, "start", noted)
+    with once(lambda: sum(rounds(folder, cell) > 0 for cell in folder.cells) == 2, nodes.lose_one):
         outcomes = run(folder, RayEngine(nodes.address))
-    assert all(found < 12 for found in before)
     assert [outcome.error for outcome in outcomes.values()] == [None] * 3
-    assert all(len(found) == 12 for found in facts(folder).values())
+    assert all(len(found) == LONG["rounds"] for found in facts(folder).values())
+    assert len(started) > 3, "the node was lost when its cell was complete"
+
+
+class FakeCrew:
+    """Cells end as `fates` tell: a traceback, None for success, or so many rounds and then death."""
+
+    def __init__(self, fates: dict[int, list[str | int | None]]) -> None:
+        self.fates, self.waiting = fates, list[CellPlan]()
+        self.recorded = dict.fromkeys(fates, 0)
+        self.finished: list[int] = []
+
+    def start(self, cell: CellPlan) -> None:
+        self.waiting.append(cell)
+
+    def next(self) -> tuple[CellPlan, str | None, bool]:
+        cell = self.waiting.pop(0)
+        fate = self.fates[cell.settings.seed].pop(0)
+        if not isinstance(fate, int):
+            return cell, fate, False
+        self.recorded[cell.settings.seed] += fate
+        return cell, "its node was lost", True
+
+    def rounds(self, cell: CellPlan) -> int:
+        return self.recorded[cell.settings.seed]
+
+    def finish(self, cell: CellPlan, _error: str | None) -> None:
+        self.finished.append(cell.settings.seed)
+
+
+def test_a_cell_that_keeps_dying_is_given_up_unless_it_gets_on(
+    task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew = FakeCrew({1: [0, 0, 0], 2: ["Traceback"], 3: [1, 1, 1, 1, None], 4: [0, 0, None]})
+
+    @contextmanager
+    def given(*_: object) -> Iterator[Any]:
+        yield crew
+
+    monkeypatch.setattr(engine, "connected", given)
+    monkeypatch.setattr(engine, "_crew", given)
+    folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2, 3, 4)))
+    outcomes = run(folder, RayEngine("local", tries=3))
+    one, two, three, four = (outcomes[cell.key].error for cell in folder.cells)
+    assert one == "Its worker died 3 times in a row without a new round. The last time: its node was lost"
+    assert (two, three, four) == ("Traceback", None, None)
+    assert sorted(crew.finished) == [1, 2, 3, 4]
+
+
+def test_without_cells_no_cluster_is_asked_for(here: StudyFolder) -> None:
+    assert run(here, RayEngine("nobody:1")) == {}
+
+
+@pytest.fixture
+def unconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+
+
+@pytest.mark.usefixtures("unconnected")
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("127.0.0.1:1", "no cluster answers there"),
+        ("nonsense", "no cluster answers there"),
+        ("ray://head:10001", "start the study on a machine of the cluster"),
+    ],
+)
+def test_an_address_where_nobody_answers(address: str, words: str) -> None:
+    with pytest.raises(UserError, match=f"--ray {address}: {words}"), connected(address):
+        pass
+
+
+def test_without_ray_the_user_hears_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r"pip install 'hybridal\[ray\]'"), connected("local"):
+        pass
+
+
+class Resources:
+    """As much of Ray as is asked for its resources."""
+
+    def __init__(self, gpus: int) -> None:
+        self.gpus = gpus
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 4, "GPU": self.gpus} if self.gpus else {"CPU": 4}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "device", "asked", "share"),
+    [(2, "auto", None, 0.25), (2, "auto", 0.5, 0.5), (2, "cpu", 0.5, 0), (0, "auto", None, 0), (0, "cuda", 1, 1)],
+)
+def test_the_share_of_a_gpu(gpus: int, device: str, asked: float | None, share: float) -> None:
+    assert gpu_share(Resources(gpus), device, asked) == share
+
+
+@pytest.mark.parametrize(("device", "asked"), [("cuda", None), ("auto", 1.5), ("cuda", 0)])
+def test_a_share_that_cannot_be(device: str, asked: float | None) -> None:
+    with pytest.raises(UserError):
+        gpu_share(Resources(0), device, asked)

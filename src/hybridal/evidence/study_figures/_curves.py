@@ -15,7 +15,7 @@ from hybridal.evidence.figures._curves import widths
 from hybridal.evidence.looks import distinct_markers, look
 from hybridal.evidence.results import Results
 from hybridal.evidence.study_figures._parts import star
-from hybridal.evidence.study_figures._tables import SEEDS_FOR_A_BAND
+from hybridal.evidence.study_figures._tables import MOST_BANDS, SEEDS_FOR_A_BAND
 from hybridal.evidence.style import GRID, MUTED
 
 # With fewer rounds the whole curve is as easily read as its end.
@@ -24,7 +24,10 @@ ROUNDS_FOR_A_ZOOM = 12
 
 @dataclass(frozen=True)
 class Curve:
-    """A schedule's mean by round; `sem` is None where there are too few seeds, `t_star` where no run has one."""
+    """A schedule's mean by round.
+
+    `sem` is None where there are too few seeds or too many curves, `t_star` where no run has one.
+    """
 
     rounds: NDArray[np.float64]
     mean: NDArray[np.float64]
@@ -39,12 +42,12 @@ class Curve:
 def mean_curves(part: Results, column: str, specs: Sequence[str], by_task: bool = False) -> dict[str, Curve]:
     """Means over all runs of each schedule, or over the means of its tasks: the same where no cell is missing."""
     found = {}
-    seeds = part.runs["seed"].nunique()
+    banded = not by_task and part.runs["seed"].nunique() >= SEEDS_FOR_A_BAND and len(specs) <= MOST_BANDS
     for spec in specs:
         own = part.rounds[part.rounds["schedule"] == spec]
         groups = own.groupby("round")[column]
         mean = own.groupby(["round", "task"])[column].mean().groupby("round").mean() if by_task else groups.mean()
-        band = None if by_task or seeds < SEEDS_FOR_A_BAND else np.asarray(groups.sem(), dtype=np.float64)
+        band = np.asarray(groups.sem(), dtype=np.float64) if banded else None
         t_stars = part.runs.loc[part.runs["schedule"] == spec, "t_star"].dropna()
         found[spec] = Curve(
             mean.index.to_numpy(dtype=float),

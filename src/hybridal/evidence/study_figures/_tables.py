@@ -18,6 +18,8 @@ Cost = Literal["steps", "seconds"]
 
 # With fewer seeds a band would say more about the tasks than about chance.
 SEEDS_FOR_A_BAND = 3
+# More bands than this make one grey cloud.
+MOST_BANDS = 6
 # More lines than this cannot be told apart, whatever their colours.
 MOST_METHODS = 12
 

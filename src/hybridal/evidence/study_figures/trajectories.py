@@ -19,7 +19,7 @@ from hybridal.evidence.study_figures._parts import (
     method_keys,
     paneled,
 )
-from hybridal.evidence.study_figures._tables import SEEDS_FOR_A_BAND, by_family, comparable, methods
+from hybridal.evidence.study_figures._tables import by_family, comparable, methods
 from hybridal.evidence.study_figures.drawn import Words
 from hybridal.evidence.style import COLUMN, styled, whole_rounds
 from hybridal.study.folder import StudyFolder
@@ -63,12 +63,12 @@ def trajectory_words(results: Results, folder: StudyFolder, measure: Measure = "
     assert found is not None
     specs = methods(found.runs, fixed=False)
     names = method_names(specs)
-    said = []
+    said, banded = [], False
     for family, part in by_family(found, folder):
         curves = mean_curves(part, f"validation_{measure}", specs)
+        banded = any(curve.sem is not None for curve in curves.values())
         ends = [f"{names[spec]} {score(float(curve.mean[-1]))}" for spec, curve in curves.items()]
         said.append(f"{family}, {_NAMES[measure]} in the last round: {joined(ends)}.")
-    banded = found.runs["seed"].nunique() >= SEEDS_FOR_A_BAND
     band = " with ±1 standard error" if banded else ""
     better = "higher" if measure == "f1" else "lower"
     heading = "How F1 grows" if measure == "f1" else "How calibration develops"

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
-from scipy.stats import gaussian_kde
 
 from hybridal.evidence.formats import joined, score
 from hybridal.evidence.looks import look
@@ -75,6 +74,8 @@ def _violin(axes: Axes, values: NDArray[np.float64], row: int, colour: str) -> N
         )
         axes.plot([np.median(values)] * 2, [row - 0.3, row + 0.3], color=INK, linewidth=1.4)
         return
+    from scipy.stats import gaussian_kde  # takes a while to load
+
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
     at = np.linspace(values.min(), values.max(), 120)
     density = gaussian_kde(values)(at)

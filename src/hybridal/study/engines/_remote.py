@@ -23,7 +23,7 @@ from hybridal.study.folder import StudyFolder
 from hybridal.task import Task
 
 # How long the recorder of a driver that was killed may take to end, and to let go of its cells.
-PATIENCE = 5.0
+PATIENCE = 3.0
 
 
 class Recorder:

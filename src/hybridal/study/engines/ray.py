@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -156,7 +157,7 @@ def connected(address: str) -> Iterator[Any]:
         )
     try:
         _join(ray, address)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(
             f"--ray {address}: no cluster answers there ({reason}); start one with `ray start --head`, "
@@ -171,6 +172,9 @@ def connected(address: str) -> Iterator[Any]:
 def _join(ray: Any, address: str) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address != "local":
+        host, _, port = address.rpartition(":")
+        if host:  # Ray itself would knock for a quarter of an hour
+            socket.create_connection((host, int(port)), timeout=10).close()
         ray.init(address=address, **quiet)
         return
     # A cluster of our own: it listens on no network, and reports its use to nobody.
