@@ -38,7 +38,8 @@ def column_position(path: Path, name: str, names: Sequence[str]) -> int:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     if name not in names:
         raise UserError(
-            f"{path}: there is no column '{name}'; its columns are {', '.join(names)}: name yours by --text, --label and --id."
+            f"{path}: there is no column '{name}'; its columns are {', '.join(names)}: "
+            "name yours by --text, --label and --id."
         )
     if names.count(name) > 1:
         raise UserError(f"{path}: {names.count(name)} columns are named '{name}'; rename all but one.")
