@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from hybridal import ActiveLearner, active_learner
+from hybridal.annotators.callback import Callback
 from hybridal.calibration import softmax
 from hybridal.errors import RunError, UserError
 from hybridal.facts import Round
@@ -357,3 +358,25 @@ def test_the_folder_says_what_was_asked(tmp_path: Path) -> None:
     assert about["protocol"]["batch"] == 6
     assert about["versions"]["torch"] == torch.__version__
     assert ActiveLearner.load(tmp_path / "run").settings == learner.settings
+
+
+def test_a_callback_labels_round_after_round() -> None:
+    known = toy_task()
+    blank = replace(
+        known,
+        train=replace(known.train, labels=np.full(len(known.train), UNKNOWN)),
+        validation=replace(known.validation, labels=np.full(len(known.validation), UNKNOWN)),
+    )
+    asked: list[str] = []
+
+    def ask(texts: Mapping[str, str]) -> Mapping[str, str]:
+        asked.extend(texts)
+        return known.answers(texts)
+
+    learner = ActiveLearner(blank, "tiny", "retrain", "quick", device="cpu", batch=20, candidates=40, max_epochs=1)
+    facts = learner.run(Callback(ask), rounds=2)
+    assert [fact.labels for fact in facts] == [20, 40]
+    # The validation texts came first, and nothing was asked for twice.
+    assert set(asked[:40]) == set(known.validation.ids)
+    assert len(asked) == len(set(asked)) == 40 + 40
+    assert learner.run(Callback(lambda _texts: {}), rounds=1) == []

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hybridal.annotators import Annotator
 from hybridal.errors import UserError
 from hybridal.facts import Round
 from hybridal.loop import Cell, State
@@ -60,6 +61,22 @@ class Learner:
         rows = {self._row(id): self.cell.task.class_index(name) for id, name in labels.items()}
         self._state = replace(self._state, pool=self._state.pool.reveal(rows))
         return self.update() if update else None
+
+    def run(self, annotator: Annotator, rounds: int) -> list[Round]:
+        """Queries, asks the annotator (a `Callback`, say) and teaches, until so many rounds are done.
+
+        It ends early when the annotator has no label to give or no text is left.
+        """
+        splits = [split for _, split in self.cell.task.splits()]
+        texts = {id: text for split in splits for id, text in zip(split.ids, split.texts, strict=True)}
+        done: list[Round] = []
+        while len(done) < rounds:
+            answers = annotator.label({id: texts[id] for id in self.query()})
+            if not answers:
+                break
+            fact = self.teach(answers)
+            done += [fact] if fact else []
+        return done
 
     def withdraw(self, ids: Iterable[str]) -> None:
         """Takes labels back; the next update learns without them."""

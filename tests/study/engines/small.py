@@ -90,7 +90,7 @@ def rounds(folder: StudyFolder, cell: CellPlan) -> int:
 
 
 @contextmanager
-def once(happened: Callable[[], bool], act: Callable[[], None], patience: float = 60.0) -> Iterator[None]:
+def once(happened: Callable[[], bool], act: Callable[[], None], patience: float = 150.0) -> Iterator[None]:
     """Does `act` beside the block, as soon as `happened`; fails if it never did."""
     acted = threading.Event()
 

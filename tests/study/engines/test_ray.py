@@ -62,7 +62,7 @@ def test_a_driver_that_is_killed_loses_nothing(nodes: TwoNodes, task: dict[str, 
     (cell,) = folder.cells
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, nodes.address, str(folder.path)])
     with once(lambda: rounds(folder, cell) > 0, driver.kill):
-        assert driver.wait(60) == -signal.SIGKILL
+        assert driver.wait(150) == -signal.SIGKILL
     (known,) = facts(folder).values()
     (outcome,) = run(folder, RayEngine(nodes.address)).values()
     (after,) = facts(folder).values()

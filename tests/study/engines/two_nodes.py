@@ -11,9 +11,9 @@ class TwoNodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        first = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
-        self.cluster = Cluster(initialize_head=True, head_node_args=first, shutdown_at_exit=False)
-        self.second: Any = self.cluster.add_node(**first)
+        node = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
+        self.cluster = Cluster(initialize_head=True, head_node_args=node, shutdown_at_exit=False)
+        self.second: Any = self.cluster.add_node(**node)
         self.address = str(self.cluster.address)
 
     def lose_one(self) -> None:

@@ -157,7 +157,7 @@ def connected(address: str) -> Iterator[Any]:
         )
     try:
         _join(ray, address)
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(
             f"--ray {address}: no cluster answers there ({reason}); start one with `ray start --head`, "
