@@ -10,6 +10,7 @@ from hybridal import checkpoint
 from hybridal.errors import RunError
 from hybridal.facts import Round
 from hybridal.loop import Cell, State
+from hybridal.run import same_facts
 from hybridal.schedules import Schedule
 from hybridal.updates import Update
 
@@ -95,7 +96,8 @@ class Trie:
         if node.state is None:
             assert node.parent is not None
             assert node.update is not None
-            node.state, _ = self.cell.advance(self._state(node.parent), node.update)
+            node.state, fact = self.cell.advance(self._state(node.parent), node.update)
+            same_facts(node.history[-1], fact)
         node.parent = None
         return node.state
 

@@ -47,7 +47,7 @@ class FakePool:
     deadly: frozenset[str] = frozenset()
     devices: Sequence[str | None] = ()
 
-    def __init__(self, workers: int, _context: Any, _start: Any, arguments: tuple[Any, int]) -> None:
+    def __init__(self, workers: int, _context: Any, _start: Any, arguments: tuple[Any]) -> None:
         FakePool.devices = [arguments[0].get() for _ in range(workers)]
         self.broken = False
 
@@ -88,3 +88,15 @@ def test_a_cell_that_keeps_killing_its_worker_is_reported(
     sound, deadly = (cell.key for cell in folder.cells)
     monkeypatch.setattr(pool, "deadly", frozenset({deadly}))
     assert run(folder, Processes(2)) == {sound: Outcome(sound), deadly: Outcome(deadly, DIED)}
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_only_the_deadly_cell_is_blamed(
+    pool: type[FakePool], task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2, 3, 4)))
+    deadly = folder.cells[place]
+    monkeypatch.setattr(pool, "deadly", frozenset({deadly.key}))
+    wanted = {cell.key: Outcome(cell.key, DIED if cell == deadly else None) for cell in folder.cells}
+    assert run(folder, Processes(2)) == wanted
+    assert folder.error(deadly) == DIED

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
@@ -25,45 +26,54 @@ _device: str | None = None
 class Processes:
     """A pool of `workers`. `devices` are dealt out in turn, so that several workers share each GPU.
 
-    A worker that dies (out of memory, say) takes the pool with it: its cell is tried once more in a new pool, and given
-    up after that.
+    A worker that dies (out of memory, say) takes its pool with it, and one of the cells under way is to blame: each of
+    them is tried once more in a process of its own, where it can only hurt itself, and the others go on after that.
     """
 
     workers: int
     devices: Sequence[str] = ()
-    tries: int = 2
 
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
-        left = {cell.key: cell for cell in cells}
-        tried = dict.fromkeys(left, 0)
-        while left:
-            for key in left:
-                tried[key] += 1
-            for outcome in self._pool(folder.path, list(left.values())):
-                if outcome.error is None or outcome.error != DIED or tried[outcome.key] >= self.tries:
-                    del left[outcome.key]
-                    yield outcome
+        waiting = deque(cells)
+        while waiting:
+            suspects: list[CellPlan] = []
+            yield from self._pool(folder.path, waiting, suspects, self.workers)
+            for cell in suspects:
+                dead: list[CellPlan] = []
+                yield from self._pool(folder.path, deque([cell]), dead, 1)
+                if dead:
+                    folder.write_error(cell, DIED)
+                    yield Outcome(cell.key, DIED)
 
-    def _pool(self, path: Path, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
+    def _pool(self, path: Path, waiting: deque[CellPlan], died: list[CellPlan], workers: int) -> Iterator[Outcome]:
+        """Takes cells from `waiting`, a worker's each, until none is left or the pool breaks; then says who `died`."""
         context = multiprocessing.get_context("spawn")
         devices: Queue[str | None] = context.Queue()
-        for number in range(self.workers):
+        for number in range(workers):
             devices.put(self.devices[number % len(self.devices)] if self.devices else None)
-        threads = max(1, (os.cpu_count() or 1) // self.workers)
-        with ProcessPoolExecutor(self.workers, context, _start, (devices, threads)) as pool:
-            waiting: dict[Future[Outcome], str] = {pool.submit(_work, path, cell.key): cell.key for cell in cells}
-            for future in as_completed(waiting):
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    yield Outcome(waiting[future], DIED)
+        running: dict[Future[Outcome], CellPlan] = {}
+        with ProcessPoolExecutor(workers, context, _start, (devices,)) as pool:
+            while (waiting or running) and not died:
+                while waiting and len(running) < workers and not died:
+                    cell = waiting.popleft()
+                    try:
+                        running[pool.submit(_work, path, cell.key)] = cell
+                    except BrokenProcessPool:
+                        died.append(cell)
+                # In a broken pool all that is under way ends at once.
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    cell = running.pop(future)
+                    try:
+                        yield future.result()
+                    except BrokenProcessPool:
+                        died.append(cell)
+            died.extend(running.values())
 
 
-def _start(devices: Queue[str | None], threads: int) -> None:
-    """One worker's share of the machine: threads of several workers would fight over the cores."""
+def _start(devices: Queue[str | None]) -> None:
+    """One worker's share of the machine."""
     global _device
     _device = devices.get()
-    os.environ["OMP_NUM_THREADS"] = str(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
