@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hybridal.conformance import fake_history
@@ -29,6 +29,7 @@ def test_schedules_that_decide_beforehand_are_counted_exactly(specs: list[str], 
     assert distinct_rounds(specs, rounds) == (len(prefixes), len(prefixes))
 
 
+@example(["fixed:3"], ["hybrid:accuracy:0.01:1"], [2, 2, 2], 3)  # fires where the fixed schedule switches
 @given(
     st.lists(st.sampled_from(SPECS), unique=True),
     st.lists(st.sampled_from(HYBRID), min_size=1, unique=True),

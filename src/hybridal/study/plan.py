@@ -58,7 +58,8 @@ def plan(folder: StudyFolder) -> Plan:
 def distinct_rounds(specs: Sequence[str], rounds: int) -> tuple[int, int]:
     """The least and the most rounds that one cell needs when shared ones are computed once.
 
-    A hybrid schedule never fires at the least; at the most it fires as soon as it can, in a round of its own.
+    At the most every hybrid schedule fires as soon as it can, each in a round of its own. At the least all of them
+    fire together, or never, wherever that shares most: what the most patient one may do, the others may do too.
 
     >>> distinct_rounds(["retrain", "finetune", "fixed:3"], 5)
     (13, 13)
@@ -66,25 +67,37 @@ def distinct_rounds(specs: Sequence[str], rounds: int) -> tuple[int, int]:
     (5, 7)
     """
     words: set[str] = set()
-    extra = 0
-    taken: set[int] = set()
+    earliest: list[int] = []
     for schedule in map(make_schedule, specs):
         if isinstance(schedule, HybridAL):
-            words |= _prefixes("R" * rounds)
-            first = schedule.patience + 2
-            while first in taken and first <= rounds:
-                first += 1
-            taken.add(first)
-            extra += max(0, rounds - first + 1)
+            earliest.append(min(schedule.patience + 2, rounds + 1))
         elif isinstance(schedule, FixedSwitch):
-            switch = min(schedule.first - 1, rounds)
-            words |= _prefixes("R" * switch + "F" * (rounds - switch))
+            words |= _switch_at(schedule.first, rounds)
+        elif schedule.spec in _LETTERS:
+            words |= _prefixes(_LETTERS[schedule.spec] * rounds)
         else:
-            words |= {
-                f"{schedule.spec}/{t}" if schedule.spec not in _LETTERS else _LETTERS[schedule.spec] * t
-                for t in range(1, rounds + 1)
-            }
-    return len(words), len(words) + extra
+            words |= {f"{schedule.spec}/{t}" for t in range(1, rounds + 1)}
+    if not earliest:
+        return len(words), len(words)
+    least = min(len(words | _switch_at(first, rounds)) for first in range(max(earliest), rounds + 2))
+    return least, _most(words, earliest, rounds)
+
+
+def _most(words: set[str], earliest: Sequence[int], rounds: int) -> int:
+    taken: set[int] = set()
+    extra = 0
+    for first in sorted(earliest):
+        while first in taken and first <= rounds:
+            first += 1
+        taken.add(first)
+        extra += max(0, rounds - first + 1)
+    return len(words | _prefixes("R" * rounds)) + extra
+
+
+def _switch_at(first: int, rounds: int) -> set[str]:
+    """The words of a schedule that retrains before round `first` and fine-tunes from it on."""
+    retrains = min(first - 1, rounds)
+    return _prefixes("R" * retrains + "F" * (rounds - retrains))
 
 
 _LETTERS = {"retrain": "R", "finetune": "F"}
