@@ -18,6 +18,14 @@ settings.load_profile("hybridal")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu"):
+        import torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs a CUDA device")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cache of this session's own (under xdist: of this worker's own), so that the user's is not touched.

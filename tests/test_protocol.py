@@ -10,7 +10,7 @@ from hybridal.errors import UserError
 from hybridal.protocol import PRESETS, Protocol, protocol
 
 WHOLE = ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs")
-CHOICES = ("initial_draw", "dropout", "moments", "validation_loss", "newonly_round_1", "precision")
+CHOICES = ("initial_draw", "dropout", "moments", "validation_loss", "newonly_round_1", "precision", "path")
 NAN, INFINITE = float("nan"), float("inf")
 
 INVALID: list[tuple[str, Any]] = [
@@ -20,6 +20,7 @@ INVALID: list[tuple[str, Any]] = [
         for name in ("candidates", "stop_after", "validation_size")
         for value in (0, -1, 2.5, "many", True)
     ),
+    *(("train_layers", value) for value in (-1, 2.5, "top", True)),
     ("candidates", 31),  # fewer than a batch of 32
     *(("learning_rate", value) for value in (0, -1e-5, NAN, INFINITE, "fast", None, True)),
     *((name, value) for name in ("weight_decay", "min_delta") for value in (-1e-9, NAN, INFINITE, "some", None, True)),

@@ -73,10 +73,11 @@ def build_model(
     from hybridal.model.device import choose_device
     from hybridal.model.transformer import TransformerModel
 
-    device = choose_device(settings.device, settings.rules.precision)
+    rules = settings.rules
+    device = choose_device(settings.device, rules.precision, plain=rules.path == "plain")
     backbone = load_backbone(settings.backbone, task, notify)
     features = any(signal.needs_features for signal in signals)
-    return TransformerModel(task, backbone, settings.rules, settings.seed, device, features, epoch_done)
+    return TransformerModel(task, backbone, rules, settings.seed, device, features, epoch_done)
 
 
 def build_cell(

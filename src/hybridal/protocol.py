@@ -47,7 +47,9 @@ class Protocol:
     round or carries its moments over. `validation_loss` is the mean over examples, or over batches as published.
     `newonly_round_1` trains on the initial pool, or "skip"s as published. `calibrate` ranks candidates by
     temperature-scaled probabilities. `split_seed` None draws the splits by the run's seed, as published.
-    `validation_size` keeps only so many of the validation texts, stratified, drawn by the run's seed.
+    `validation_size` keeps only so many of the validation texts, stratified, drawn by the run's seed. `path` "plain" does
+    without fast arithmetic: the same up to rounding and to which dropout masks are drawn. `train_layers` trains only
+    so many of the backbone's layers, the top ones (None: all, and its embeddings).
 
     >>> protocol("paper").initial, protocol("reference").dropout, protocol("paper", {"rounds": 3}).rounds
     (200, 'finetune', 3)
@@ -71,6 +73,8 @@ class Protocol:
     validation_loss: Literal["examples", "batches"] = "examples"
     newonly_round_1: Literal["train", "skip"] = "train"
     precision: Literal["auto", "fp32"] = "auto"
+    path: Literal["fast", "plain"] = "fast"
+    train_layers: int | None = None
     calibrate: bool = False
     split_seed: int | None = 42
     validation_size: int | None = None
@@ -84,6 +88,7 @@ class Protocol:
             _require(getattr(self, name) >= 1, name, "must be at least 1")
         _require(self.candidates is None or self.candidates >= self.batch, "candidates", "must be at least `batch`")
         _require(self.stop_after is None or self.stop_after >= 1, "stop_after", "must be at least 1, or null for never")
+        _require(self.train_layers is None or self.train_layers >= 0, "train_layers", "must not be negative")
         _require(self.validation_size is None or self.validation_size >= 1, "validation_size", "must be at least 1")
         _require(self.learning_rate > 0, "learning_rate", "must be positive")
         for name in ("weight_decay", "min_delta"):
@@ -102,6 +107,7 @@ _CHOICES = {
     "validation_loss": ("examples", "batches"),
     "newonly_round_1": ("train", "skip"),
     "precision": ("auto", "fp32"),
+    "path": ("fast", "plain"),
 }
 
 PRESETS: Mapping[str, Protocol] = {

@@ -21,7 +21,7 @@ from transformers import (
 from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
 from hybridal.model.device import choose_device
-from hybridal.model.training import Examples
+from hybridal.model.examples import Examples
 from hybridal.task import Split, Task
 from hybridal.tokens import Tokens
 

@@ -155,9 +155,9 @@ def test_the_global_generator_is_left_alone(deed: str, classifier: Classifier, t
     deeds: dict[str, Callable[[], object]] = {
         "load": lambda: classifier_of(tiny, task),
         "fit": lambda: fit(classifier, Plan(classifier.pretrained, few.rows), few, None, few.labels, RULES, 1, 1),
-        "predict": lambda: predict(classifier, few.tokens, few.rows, features=True),
-        "sample": lambda: sampled_logits(classifier, few.tokens, few.rows, 2, seed=1),
-        "gradient": lambda: gradient_norm(classifier, few.tokens, few.rows, few.labels),
+        "predict": lambda: predict(classifier, few.source, few.rows, features=True),
+        "sample": lambda: sampled_logits(classifier, few.source, few.rows, 2, seed=1),
+        "gradient": lambda: gradient_norm(classifier, few.source, few.rows, few.labels),
     }
     torch.manual_seed(123)
     np.random.seed(123)  # noqa: NPY002 - the legacy generator is what must not be drawn from
@@ -199,10 +199,10 @@ def test_dropout_is_off_outside_training_even_after_an_error(classifier: Classif
 def test_nobody_listens_any_more_outside(classifier: Classifier, tiny: Backbone, task: Task) -> None:
     few = examples_of(tiny, task.train, [0])
     with classifier.listening() as heard:
-        classifier.logits(*classifier.batch(few.tokens, few.rows))
+        classifier.logits(*classifier.batch(few.source, few.rows))
     assert heard.keys() == {"hidden", "embedding"}
     heard.clear()
-    classifier.logits(*classifier.batch(few.tokens, few.rows))
+    classifier.logits(*classifier.batch(few.source, few.rows))
     assert heard == {}
 
 
@@ -221,13 +221,13 @@ def test_every_architecture_learns_and_shows_its_features(backbone: Backbone, ta
     assert still == []  # every parameter is trained
     assert farthest(found.weights, classifier.pretrained) < 0.1
 
-    outputs = predict(classifier, examples.tokens, examples.rows, features=True)
+    outputs = predict(classifier, examples.source, examples.rows, features=True)
     assert outputs.hidden is not None
     assert outputs.embedding is not None
     module = classifier.module
     with torch.no_grad():
         for row in range(0, len(task.train), 9):
-            alone = module.base_model(input_ids=row_of(examples.tokens, row)).last_hidden_state[0, 0]
+            alone = module.base_model(input_ids=row_of(examples.source, row)).last_hidden_state[0, 0]
             np.testing.assert_allclose(outputs.hidden[row], alone.numpy(), atol=1e-4)
     weight, bias = found.weights[f"{head_of(backbone)}.weight"], found.weights[f"{head_of(backbone)}.bias"]
     np.testing.assert_allclose(
@@ -250,7 +250,7 @@ def test_every_architecture_is_exported_for_transformers(backbone: Backbone, tas
     with torch.no_grad():
         encoded = tokenizer(list(task.train.texts[:20]), padding=True, return_tensors="pt")
         theirs = module(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"]).logits
-    ours = predict(classifier, examples.tokens, examples.rows).logits
+    ours = predict(classifier, examples.source, examples.rows).logits
     np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5)
     assert same(dict(module.named_parameters()), classifier.weights())
 

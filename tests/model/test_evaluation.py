@@ -9,7 +9,8 @@ import torch
 from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
 from hybridal.model.evaluation import BATCH, gradient_norm, predict, sampled_logits
-from hybridal.model.training import Examples, fit
+from hybridal.model.examples import Examples
+from hybridal.model.training import fit
 from hybridal.protocol import protocol
 from hybridal.randomness import stream
 from hybridal.task import Task
@@ -34,36 +35,36 @@ def texts(backbone: Backbone, task: Task) -> Examples:
     """More than two batches, in an order that is not that of their lengths."""
     found = examples_of(backbone, task.train, stream(1, "rows").permutation(len(task.train))[:75])
     assert len(found.rows) > 2 * BATCH["cpu"]
-    assert len(set(found.tokens.lengths(found.rows).tolist())) > 3
+    assert len(set(found.source.lengths(found.rows).tolist())) > 3
     return found
 
 
 def test_a_pass_is_each_text_alone_in_the_order_asked(classifier: Classifier, texts: Examples) -> None:
-    found = predict(classifier, texts.tokens, texts.rows).logits
+    found = predict(classifier, texts.source, texts.rows).logits
     with torch.no_grad():
-        alone = [classifier.module(input_ids=row_of(texts.tokens, row)).logits[0].numpy() for row in texts.rows]
+        alone = [classifier.module(input_ids=row_of(texts.source, row)).logits[0].numpy() for row in texts.rows]
     np.testing.assert_allclose(found, alone, atol=1e-4)
     assert np.ptp(found, axis=0).min() > 1e-2
 
 
 def test_the_order_of_the_rows_decides_nothing(classifier: Classifier, texts: Examples) -> None:
     order = stream(2, "order").permutation(len(texts.rows))
-    one = predict(classifier, texts.tokens, texts.rows, features=True)
-    other = predict(classifier, texts.tokens, texts.rows[order], features=True)
+    one = predict(classifier, texts.source, texts.rows, features=True)
+    other = predict(classifier, texts.source, texts.rows[order], features=True)
     for name in ("logits", "hidden", "embedding"):
         np.testing.assert_allclose(getattr(one, name)[order], getattr(other, name), atol=1e-4)
 
 
 def test_a_row_asked_twice_answers_twice(classifier: Classifier, texts: Examples) -> None:
     rows = texts.rows[[3, 0, 3]]
-    found = predict(classifier, texts.tokens, rows).logits
+    found = predict(classifier, texts.source, rows).logits
     np.testing.assert_allclose(found[0], found[2], atol=1e-5)
     assert len(found) == 3
 
 
 def test_features_only_when_they_are_asked_for(classifier: Classifier, texts: Examples) -> None:
-    plain = predict(classifier, texts.tokens, texts.rows)
-    full = predict(classifier, texts.tokens, texts.rows, features=True)
+    plain = predict(classifier, texts.source, texts.rows)
+    full = predict(classifier, texts.source, texts.rows, features=True)
     assert (plain.hidden, plain.embedding) == (None, None)
     assert np.array_equal(plain.logits, full.logits)
     assert full.hidden is not None
@@ -72,12 +73,12 @@ def test_features_only_when_they_are_asked_for(classifier: Classifier, texts: Ex
 
 
 def test_sampled_passes_differ_and_repeat(classifier: Classifier, texts: Examples) -> None:
-    samples = sampled_logits(classifier, texts.tokens, texts.rows, passes=3, seed=11)
+    samples = sampled_logits(classifier, texts.source, texts.rows, passes=3, seed=11)
     torch.rand(5)
     assert samples.shape == (3, 75, 2)
-    assert np.array_equal(samples, sampled_logits(classifier, texts.tokens, texts.rows, passes=3, seed=11))
-    assert np.array_equal(samples[:2], sampled_logits(classifier, texts.tokens, texts.rows, passes=2, seed=11))
-    assert not np.array_equal(samples, sampled_logits(classifier, texts.tokens, texts.rows, passes=3, seed=12))
+    assert np.array_equal(samples, sampled_logits(classifier, texts.source, texts.rows, passes=3, seed=11))
+    assert np.array_equal(samples[:2], sampled_logits(classifier, texts.source, texts.rows, passes=2, seed=11))
+    assert not np.array_equal(samples, sampled_logits(classifier, texts.source, texts.rows, passes=3, seed=12))
     for one, other in ((0, 1), (0, 2), (1, 2)):
         assert not (samples[one] == samples[other]).all(axis=1).any()  # for no text at all
 
@@ -88,29 +89,29 @@ def test_sampled_rows_stand_where_they_were_asked(backbone: Backbone, task: Task
     for layer in classifier.module.modules():
         if isinstance(layer, torch.nn.Dropout):
             layer.p = 0.0
-    own = predict(classifier, texts.tokens, texts.rows).logits
-    for sample in sampled_logits(classifier, texts.tokens, texts.rows, passes=2, seed=1):
+    own = predict(classifier, texts.source, texts.rows).logits
+    for sample in sampled_logits(classifier, texts.source, texts.rows, passes=2, seed=1):
         np.testing.assert_allclose(sample, own, atol=1e-5)
 
 
 def test_dropout_is_off_again_after_sampling(classifier: Classifier, texts: Examples) -> None:
-    before = predict(classifier, texts.tokens, texts.rows).logits
-    sampled_logits(classifier, texts.tokens, texts.rows, passes=1, seed=1)
-    assert np.array_equal(before, predict(classifier, texts.tokens, texts.rows).logits)
+    before = predict(classifier, texts.source, texts.rows).logits
+    sampled_logits(classifier, texts.source, texts.rows, passes=1, seed=1)
+    assert np.array_equal(before, predict(classifier, texts.source, texts.rows).logits)
 
 
 def test_the_norm_of_the_mean_gradient(backbone: Backbone, task: Task, texts: Examples) -> None:
     classifier = classifier_of(backbone, task)
     rules = protocol("paper", {"learning_rate": 1e-3, "max_epochs": 1})
     fit(classifier, Plan(classifier.pretrained, texts.rows), texts, None, texts.labels, rules, 1, 1)
-    found = gradient_norm(classifier, texts.tokens, texts.rows, texts.labels)
+    found = gradient_norm(classifier, texts.source, texts.rows, texts.labels)
 
-    ids, mask = classifier.batch(texts.tokens, texts.rows)
+    ids, mask = classifier.batch(texts.source, texts.rows)
     loss = torch.nn.functional.cross_entropy(classifier.logits(ids, mask), torch.from_numpy(texts.labels))
     gradients = torch.autograd.grad(loss, list(classifier.module.parameters()))
     expected = float(torch.cat([gradient.ravel() for gradient in gradients]).norm())
     assert found == pytest.approx(expected, rel=1e-4)
     assert expected > 1e-3
     # asked again, it says the same, and it leaves nothing behind
-    assert gradient_norm(classifier, texts.tokens, texts.rows, texts.labels) == found
+    assert gradient_norm(classifier, texts.source, texts.rows, texts.labels) == found
     assert all(parameter.grad is None for parameter in classifier.module.parameters())

@@ -11,8 +11,9 @@ import torch
 
 from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
+from hybridal.model.examples import Examples
 from hybridal.model.role import Fit
-from hybridal.model.training import Examples, fit, validation_loss
+from hybridal.model.training import fit, validation_loss
 from hybridal.outputs import Ints, Outputs
 from hybridal.protocol import Protocol, protocol
 from hybridal.randomness import stream
@@ -64,7 +65,7 @@ class PlainLoop:
             order = rng.permutation(len(examples.rows)).tolist()
             while order:
                 now, order = order[:batch], order[batch:]
-                texts = [row_of(examples.tokens, examples.rows[i])[0] for i in now]
+                texts = [row_of(examples.source, examples.rows[i])[0] for i in now]
                 ids = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=0)
                 target = torch.tensor([int(examples.labels[i]) for i in now])
                 self.optimizer.zero_grad()
@@ -161,9 +162,9 @@ def test_each_epoch_draws_its_own_masks_however_many_there_were_before(
     generators: dict[str, list[Any]] = {"one": [], "two": []}
 
     class Peeking(Classifier):
-        def logits(self, ids: Any, mask: Any) -> Any:
+        def training_logits(self, source: Any, rows: Any) -> Any:
             peeked.append(torch.get_rng_state())
-            return super().logits(ids, mask)
+            return super().training_logits(source, rows)
 
     classifier.__class__ = Peeking
     for name, these in (("one", one), ("two", two)):
@@ -322,7 +323,7 @@ def test_cost_is_counted(classifier: Classifier, examples: Examples, batch: int 
     for _ in range(RULES.max_epochs):
         order = rng.permutation(len(examples.rows))
         for start in range(0, len(order), size):
-            lengths = [row_of(examples.tokens, examples.rows[i]).shape[1] for i in order[start : start + size]]
+            lengths = [row_of(examples.source, examples.rows[i]).shape[1] for i in order[start : start + size]]
             tokens += sum(lengths)
             steps += 1
     assert found.cost.steps == steps
@@ -345,7 +346,7 @@ def test_nothing_to_learn_from_is_no_training(classifier: Classifier, examples: 
         passes.append(Outputs(np.zeros((1, 2))))
         return passes[-1]
 
-    nothing = Examples(examples.tokens, examples.rows[:0], examples.labels[:0])
+    nothing = Examples(examples.source, examples.rows[:0], examples.labels[:0])
     plan = Plan(start, nothing.rows)
     found = fit(
         classifier, plan, nothing, validate, Script.labels, rules_of(), 5, 1, lambda e, of: heard.append((e, of))

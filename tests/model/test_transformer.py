@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from hybridal.acquisition import Candidates
+from hybridal.assemble import build_cell, build_model, watched
 from hybridal.backbones import Backbone
 from hybridal.backbones.backbone import TextEncoder
 from hybridal.calibration import softmax
@@ -17,8 +18,10 @@ from hybridal.model.role import Model
 from hybridal.model.transformer import TransformerModel
 from hybridal.pool import Pool
 from hybridal.protocol import protocol
+from hybridal.schedules import make_schedule
+from hybridal.settings import Settings
 from hybridal.task import UNKNOWN, Task
-from hybridal.updates import Plan
+from hybridal.updates import UPDATES, Plan
 
 from .parts import CPU, same_weights
 
@@ -64,11 +67,11 @@ def test_texts_are_tokenised_once(task: Task, tiny: Backbone, monkeypatch: pytes
 
     monkeypatch.setattr(TextEncoder, "encode", encode)
     again = model_of(task, tiny)
-    assert np.array_equal(first.train_tokens.batch(ROWS)[0], again.train_tokens.batch(ROWS)[0])
+    assert np.array_equal(first.train_source.batch(ROWS)[0], again.train_source.batch(ROWS)[0])
 
 
 def test_each_split_has_its_own_tokens(task: Task, model: TransformerModel) -> None:
-    tokens = {"train": model.train_tokens, "validation": model.validation.tokens, "test": model.test_examples.tokens}
+    tokens = {"train": model.train_source, "validation": model.validation.source, "test": model.test_examples.source}
     for name, split in task.splits():
         for row in (0, len(split) - 1):
             ids, _ = tokens[name].batch(np.array([row]))
@@ -87,7 +90,7 @@ def test_one_pass_over_validation_an_epoch(model: TransformerModel, passes: list
     fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
     assert passes == [40] * fit.cost.epochs
     model.load(fit.weights)
-    kept = evaluation.predict(model.classifier, model.validation.tokens, model.validation.rows)
+    kept = evaluation.predict(model.classifier, model.validation.source, model.validation.rows)
     assert fit.validation is not None
     assert np.array_equal(fit.validation.logits, kept.logits)  # it is that of the kept weights
     assert fit.validation.hidden is None
@@ -119,7 +122,7 @@ def test_unlabelled_validation_texts_are_left_out(task: Task, tiny: Backbone, pa
     fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
     assert set(passes) == {30}
     assert np.array_equal(model.validation_labels, task.validation.labels[10:])
-    whole = evaluation.predict(model.classifier, model.validation.tokens, np.arange(40)).logits
+    whole = evaluation.predict(model.classifier, model.validation.source, np.arange(40)).logits
     assert fit.validation is not None
     np.testing.assert_allclose(fit.validation.logits, whole[10:], atol=1e-5)
 
@@ -141,7 +144,7 @@ def test_the_test_split(task: Task, tiny: Backbone, model: TransformerModel) -> 
     tested = model.test()
     assert tested is not None
     assert np.array_equal(tested[1], task.test.labels)
-    whole = evaluation.predict(model.classifier, model.test_examples.tokens, np.arange(20)).logits
+    whole = evaluation.predict(model.classifier, model.test_examples.source, np.arange(20)).logits
     assert np.array_equal(tested[0].logits, whole)
     assert model_of(unlabelled(task, "test"), tiny).test() is None
     part = model_of(unlabelled(task, "test", slice(5, None)), tiny).test()
@@ -167,11 +170,11 @@ def test_signals_see_the_model_as_it_is(task: Task, model: TransformerModel) -> 
     assert look.validation is fit.validation
     assert np.array_equal(look.validation_labels, task.validation.labels)
     known = model.validation
-    expected = evaluation.gradient_norm(model.classifier, known.tokens, known.rows, known.labels)
+    expected = evaluation.gradient_norm(model.classifier, known.source, known.rows, known.labels)
     assert look.gradient_norm() == expected > 0
     outputs, labels = look.labelled()
     assert labels.tolist() == [1, 0, 1]
-    direct = evaluation.predict(model.classifier, model.train_tokens, np.array([7, 3, 50]), features=True)
+    direct = evaluation.predict(model.classifier, model.train_source, np.array([7, 3, 50]), features=True)
     assert outputs.hidden is not None
     assert direct.hidden is not None
     assert np.array_equal(outputs.hidden, direct.hidden)
@@ -193,11 +196,11 @@ def test_without_validation_what_needs_it_says_so(task: Task, tiny: Backbone) ->
 def test_candidates_are_scored_by_the_scaled_logits(task: Task, model: TransformerModel) -> None:
     candidates = model.candidates(ROWS, POOL, 1, temperature=2.5)
     assert candidates.ids == [task.train.ids[row] for row in ROWS]
-    outputs = evaluation.predict(model.classifier, model.train_tokens, ROWS, features=True)
+    outputs = evaluation.predict(model.classifier, model.train_source, ROWS, features=True)
     assert np.array_equal(candidates.probabilities(), softmax(outputs.logits, 2.5))
     assert outputs.embedding is not None
     assert np.array_equal(candidates.embeddings(), outputs.embedding)
-    labelled = evaluation.predict(model.classifier, model.train_tokens, POOL.order, features=True)
+    labelled = evaluation.predict(model.classifier, model.train_source, POOL.order, features=True)
     assert labelled.embedding is not None
     assert np.array_equal(candidates.labelled_probabilities(), softmax(labelled.logits, 2.5))
     assert np.array_equal(candidates.labelled_embeddings(), labelled.embedding)
@@ -250,3 +253,28 @@ def test_a_part_of_validation_drawn_by_the_seed(task: Task, tiny: Backbone) -> N
     before = one.validation.rows
     one.relabel_validation(task.validation.labels)  # the same labels again leave the same part
     assert np.array_equal(one.validation.rows, before)
+
+
+@pytest.mark.parametrize("layers", [None, 1])
+def test_the_fast_path_asks_for_the_same_texts_as_the_plain_one(task: Task, tiny: Backbone, layers: int | None) -> None:
+    """Without dropout, whose masks have another shape where nothing is padded."""
+    acquired = []
+    for path in ("fast", "plain"):
+        overrides = {
+            "dropout": "off",
+            "path": path,
+            "train_layers": layers,
+            "rounds": 4,
+            "initial": 8,
+            "batch": 8,
+            "learning_rate": 1e-3,
+        }
+        asked = Settings(task.name, backbone=str(tiny.folder), overrides=overrides, device="cpu")
+        signals = watched(asked, make_schedule("finetune"))
+        cell = build_cell(asked, task, build_model(asked, task, signals), signals)
+        state, ids = cell.start(), []
+        for update in ("retrain", "retrain", "finetune", "finetune"):
+            state, fact = cell.advance(state, UPDATES.make(update))
+            ids.append(fact.acquired)
+        acquired.append(ids)
+    assert acquired[0] == acquired[1]

@@ -49,6 +49,10 @@ ProtocolName = Annotated[
 Rounds = Annotated[int | None, typer.Option(help="Rounds to run.", rich_help_panel=_METHOD)]
 Initial = Annotated[int | None, typer.Option(help="Labels to start from.", rich_help_panel=_METHOD)]
 Batch = Annotated[int | None, typer.Option(help="Labels to add a round.", rich_help_panel=_METHOD)]
+TrainLayers = Annotated[
+    int | None,
+    typer.Option(help="Train only so many layers, the top ones: much faster, less accurate.", rich_help_panel=_METHOD),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="Replace any field of the protocol.", rich_help_panel=_METHOD),

@@ -30,6 +30,7 @@ def run(
     rounds: o.Rounds = None,
     initial: o.Initial = None,
     batch: o.Batch = None,
+    train_layers: o.TrainLayers = None,
     set: o.Set = None,
     schedule: o.ScheduleSpec = None,
     epsilon: o.Epsilon = None,
@@ -70,7 +71,9 @@ def run(
         device=device,
         test_every_round=test_every_round,
     )
-    asked["overrides"] = o.overrides(set, rounds=rounds, initial=initial, batch=batch, calibrate=calibrate)
+    asked["overrides"] = o.overrides(
+        set, rounds=rounds, initial=initial, batch=batch, train_layers=train_layers, calibrate=calibrate
+    )
     settings = resolve(config, asked, epsilon, patience)
     if dry_run:
         print_plan(settings, json, quiet)

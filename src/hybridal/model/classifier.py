@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.backbones import Backbone
+from hybridal.cache import cache_dir
 from hybridal.errors import UserError
+from hybridal.model.cuda.recorder import GENERATOR_IN_USE, Recorder
 from hybridal.model.device import Device
+from hybridal.model.packing import pack, packed_logits, teach_packing
+from hybridal.model.source import Source
+from hybridal.model.trunk import States, Trunk
 from hybridal.outputs import Ints
 from hybridal.randomness import key
 from hybridal.tokens import Tokens
@@ -23,23 +28,35 @@ class Classifier:
     """The workspace in which a round trains. `pretrained` is θ₀: the backbone's weights and a random head.
 
     The head's numbers come from the seed alone, so that every RETRAIN starts from the same point on any machine.
+    `train_layers` leaves all but the top layers as they are.
     """
 
-    def __init__(self, backbone: Backbone, classes: Sequence[str], seed: int, device: Device) -> None:
+    def __init__(
+        self, backbone: Backbone, classes: Sequence[str], seed: int, device: Device, train_layers: int | None = None
+    ) -> None:
         self.device = device
         self.module = _load_module(backbone, classes, seed).to(device.torch)
         self.module.eval()
         self._head = _last_linear(self.module, len(classes))
+        self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
+        on_gpu = device.torch.type == "cuda"
+        records = device.fast and on_gpu and self._trunk is None and _maskable(self.module)
+        self.recorder = Recorder(device.torch) if records else None
+        self.packs = device.fast and not on_gpu and teach_packing(self.module)
         self.pretrained = self.weights()
+
+    def trainable(self) -> dict[str, Any]:
+        """The parameters that training changes, by name."""
+        return dict(self.module.named_parameters())
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the trainable parameters."""
-        return {name: parameter.detach().clone() for name, parameter in self.module.named_parameters()}
+        return {name: parameter.detach().clone() for name, parameter in self.trainable().items()}
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Takes these weights over, in place."""
         with torch.no_grad():
-            for name, parameter in self.module.named_parameters():
+            for name, parameter in self.trainable().items():
                 parameter.copy_(weights[name])
 
     def save(self, folder: Path) -> None:
@@ -47,20 +64,35 @@ class Classifier:
         from transformers.utils import logging as transformers_logging
 
         transformers_logging.disable_progress_bar()
-        self.module.save_pretrained(folder)
+        with self._trunk.put_back() if self._trunk else nullcontext():
+            self.module.save_pretrained(folder)
+
+    def source(self, tokens: Tokens) -> Source:
+        """What this classifier reads for these texts: their tokens, or what its frozen layers make of them."""
+        if self._trunk is None:
+            return tokens
+        width = self.module.config.hidden_size
+        return States(self._trunk, tokens, width, self.device.torch, cache_dir() / "states")
 
     def matrices(self) -> dict[str, Tensor]:
         """The weight matrices of all linear layers."""
         layers = self.module.named_modules()
         return {name: layer.weight.detach() for name, layer in layers if isinstance(layer, nn.Linear)}
 
-    def batch(self, tokens: Tokens, rows: Ints) -> tuple[Tensor, Tensor]:
-        ids, mask = tokens.batch(rows)
-        return torch.from_numpy(ids).to(self.device.torch), torch.from_numpy(mask).to(self.device.torch)
+    def batch(self, source: Source, rows: Ints) -> tuple[Tensor, Tensor]:
+        values, mask = source.batch(rows)
+        return torch.from_numpy(values).to(self.device.torch), torch.from_numpy(mask).to(self.device.torch)
 
-    def logits(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def logits(self, values: Tensor, mask: Tensor) -> Tensor:
+        given = "inputs_embeds" if values.is_floating_point() else "input_ids"
         with self.device.autocast():
-            return self.module(input_ids=ids, attention_mask=mask).logits.float()
+            return self.module(**{given: values}, attention_mask=mask).logits.float()
+
+    def training_logits(self, source: Source, rows: Ints) -> Tensor:
+        """As `logits` of `batch`, by the fastest way for texts of different lengths."""
+        if self.packs:
+            return packed_logits(self.module, pack(source, rows))
+        return self.logits(*self.batch(source, rows))
 
     @contextmanager
     def listening(self) -> Iterator[dict[str, Tensor]]:
@@ -96,7 +128,7 @@ class Classifier:
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
-    with torch.random.fork_rng():
+    with GENERATOR_IN_USE, torch.random.fork_rng():
         torch.manual_seed(seed)
         yield
 
@@ -155,3 +187,8 @@ def _draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
 def _last_linear(module: nn.Module, classes: int) -> nn.Module:
     layers = [m for m in module.modules() if isinstance(m, nn.Linear) and m.out_features == classes]
     return layers[-1]
+
+
+def _maskable(module: nn.Module) -> bool:
+    """Whether attention takes a mask that is ready for it; otherwise the library looks at the mask's numbers first."""
+    return bool(getattr(module.config, "_attn_implementation", "") == "sdpa")

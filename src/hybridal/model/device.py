@@ -14,10 +14,14 @@ from hybridal.errors import UserError
 
 @dataclass(frozen=True)
 class Device:
-    """A torch device and the precision that it computes in: `bf16` is autocast, with weights in fp32."""
+    """A torch device and the precision that it computes in: `bf16` is autocast, with weights in fp32.
+
+    `fast` takes the fast paths: texts without padding on a processor, recorded graphs on a GPU.
+    """
 
     kind: str
     precision: str
+    fast: bool = True
 
     @property
     def torch(self) -> Any:
@@ -30,20 +34,22 @@ class Device:
         return mixed
 
     def synchronise(self) -> None:
-        """Waits for the work that was launched, so that a clock read here is true."""
+        """Waits for the work that this thread launched, so that a clock read here is true."""
         if self.torch.type == "cuda":
-            torch.cuda.synchronize(self.torch)
+            torch.cuda.current_stream(self.torch).synchronize()
 
     @property
     def description(self) -> str:
         return str(torch.cuda.get_device_name(self.torch)) if self.torch.type == "cuda" else "cpu"
 
 
-def choose_device(wanted: str = "auto", precision: str = "auto") -> Device:
+def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = False) -> Device:
     """The device that was asked for, or the best there is; mixed precision only where it is faster.
 
+    `plain` leaves the fast paths out: slower, and easier to look into.
+
     >>> choose_device("cpu")
-    Device(kind='cpu', precision='fp32')
+    Device(kind='cpu', precision='fp32', fast=True)
     """
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "cpu"
@@ -60,10 +66,12 @@ def choose_device(wanted: str = "auto", precision: str = "auto") -> Device:
             raise UserError(f"--device {wanted}: this machine has {torch.cuda.device_count()} GPU(s), counted from 0.")
         _repeatable()
     mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
-    return Device(wanted, "bf16" if mixed else "fp32")
+    # Recorded graphs wait for their proof on a GPU (docs/roadmap.md).
+    return Device(wanted, "bf16" if mixed else "fp32", fast=kind == "cpu" and not plain)
 
 
 def _repeatable() -> None:
     """The same run twice gives the same bits: kernels that add up in random order are not used."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.backends.cuda.enable_cudnn_sdp(False)
     torch.use_deterministic_algorithms(True, warn_only=True)

@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 from hybridal.model.classifier import Classifier, seeded
+from hybridal.model.cuda import passes
+from hybridal.model.source import Source
 from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.tokens import Tokens, length_sorted
 
@@ -16,8 +18,10 @@ from hybridal.tokens import Tokens, length_sorted
 BATCH = {"cuda": 256, "cpu": 32}
 
 
-def predict(classifier: Classifier, tokens: Tokens, rows: Ints, features: bool = False) -> Outputs:
+def predict(classifier: Classifier, source: Source, rows: Ints, features: bool = False) -> Outputs:
     """One pass over these rows, dropout off; with `features`, what the layers before the logits said too."""
+    if classifier.recorder is not None and isinstance(source, Tokens) and len(rows):
+        return passes.predict(classifier, classifier.recorder, source, rows, features)
     found: dict[str, Floats] = {}
 
     def keep(name: str, batch: Ints, values: torch.Tensor) -> None:
@@ -26,31 +30,31 @@ def predict(classifier: Classifier, tokens: Tokens, rows: Ints, features: bool =
         found[name][batch] = values.cpu().numpy()
 
     with torch.inference_mode(), classifier.listening() as heard:
-        for batch in _batches(classifier, tokens, rows):
-            keep("logits", batch, classifier.logits(*classifier.batch(tokens, rows[batch])))
+        for batch in _batches(classifier, source, rows):
+            keep("logits", batch, classifier.logits(*classifier.batch(source, rows[batch])))
             if features:
                 keep("hidden", batch, heard["hidden"])
                 keep("embedding", batch, heard["embedding"])
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
 
 
-def sampled_logits(classifier: Classifier, tokens: Tokens, rows: Ints, passes: int, seed: int) -> Floats:
+def sampled_logits(classifier: Classifier, source: Source, rows: Ints, passes: int, seed: int) -> Floats:
     """(passes, N, C): each pass with dropout on and masks of its own."""
     samples = np.empty((passes, len(rows), classifier.module.config.num_labels), dtype=np.float32)
     with torch.inference_mode(), classifier.training(dropout=True), seeded(seed):
         for number in range(passes):
-            for batch in _batches(classifier, tokens, rows):
-                logits = classifier.logits(*classifier.batch(tokens, rows[batch]))
+            for batch in _batches(classifier, source, rows):
+                logits = classifier.logits(*classifier.batch(source, rows[batch]))
                 samples[number, batch] = logits.cpu().numpy()
     return samples
 
 
-def gradient_norm(classifier: Classifier, tokens: Tokens, rows: Ints, labels: Ints) -> float:
+def gradient_norm(classifier: Classifier, source: Source, rows: Ints, labels: Ints) -> float:
     """The L2 norm of the gradient of the mean loss over these rows, dropout off."""
-    parameters = list(classifier.module.parameters())
+    parameters = list(classifier.trainable().values())
     classifier.module.zero_grad(set_to_none=True)  # training leaves the gradients of its last batch
-    for batch in _batches(classifier, tokens, rows):
-        logits = classifier.logits(*classifier.batch(tokens, rows[batch]))
+    for batch in _batches(classifier, source, rows):
+        logits = classifier.logits(*classifier.batch(source, rows[batch]))
         target = torch.from_numpy(labels[batch]).to(logits.device)
         loss = nn.functional.cross_entropy(logits, target, reduction="sum") / len(rows)
         loss.backward()
@@ -59,5 +63,5 @@ def gradient_norm(classifier: Classifier, tokens: Tokens, rows: Ints, labels: In
     return math.sqrt(squares)
 
 
-def _batches(classifier: Classifier, tokens: Tokens, rows: Ints) -> list[Ints]:
-    return list(length_sorted(tokens.lengths(rows), BATCH[classifier.device.torch.type]))
+def _batches(classifier: Classifier, source: Source, rows: Ints) -> list[Ints]:
+    return list(length_sorted(source.lengths(rows), BATCH[classifier.device.torch.type]))

@@ -1,41 +1,25 @@
-"""One round's training: AdamW at a constant rate, early stopping on validation loss, best weights restored."""
+"""One round's training: epochs until validation loss stops falling, best weights restored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from hybridal.calibration import nll
 from hybridal.facts import Cost
-from hybridal.model.classifier import Classifier, seeded
+from hybridal.model.classifier import Classifier
+from hybridal.model.cuda.steps import GraphSteps
+from hybridal.model.examples import Examples
 from hybridal.model.role import Fit
+from hybridal.model.steps import PlainSteps, Steps
 from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.protocol import Protocol
 from hybridal.randomness import key, stream
 from hybridal.stopwatch import Stopwatch
-from hybridal.tokens import Tokens
 from hybridal.updates import Plan, Weights
 
 EpochDone = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Examples:
-    """What to train on: rows of the token array with their labels."""
-
-    tokens: Tokens
-    rows: Ints
-    labels: Ints
-
-    def batches(self, size: int, rng: np.random.Generator) -> Iterator[Ints]:
-        order = rng.permutation(len(self.rows))
-        for start in range(0, len(order), size):
-            yield order[start : start + size]
 
 
 def fit(
@@ -55,17 +39,18 @@ def fit(
     """
     watch = Stopwatch(classifier.device.synchronise)
     classifier.load(plan.weights)
-    optimizer = _optimizer(classifier, rules, plan.moments)
+    steps = _steps(classifier, rules)
+    steps.begin(plan.moments)
     shuffles = stream(seed, "shuffle", round)
     size = plan.batch or rules.train_batch
     epochs = rules.max_epochs if len(examples.rows) else 0
     best = Best(rules, validation_labels)
-    steps = epoch = 0
+    taken = epoch = 0
     for epoch in range(1, epochs + 1):
-        with watch("train"), classifier.training(plan.dropout), seeded(key(seed, f"dropout-{epoch}", round)):
-            for batch in examples.batches(size, shuffles):
-                _step(classifier, optimizer, examples, batch)
-                steps += 1
+        with watch("train"), classifier.training(plan.dropout):
+            batches = examples.batches(size, shuffles)
+            steps.epoch(examples, batches, key(seed, f"dropout-{epoch}", round))
+            taken += len(batches)
         epoch_done(epoch, epochs)
         if validate is not None and rules.stop_after is not None:
             with watch("validate"):
@@ -77,9 +62,9 @@ def fit(
     else:
         with watch("validate"):
             best.take(epoch, validate() if validate else None, classifier)
-    moments = _moments(classifier, optimizer) if plan.keeps_moments else None
-    tokens = int(examples.tokens.lengths(examples.rows).sum())
-    cost = Cost(steps=steps, examples=epoch * len(examples.rows), tokens=epoch * tokens, epochs=epoch)
+    moments = steps.moments() if plan.keeps_moments else None
+    tokens = int(examples.source.lengths(examples.rows).sum())
+    cost = Cost(steps=taken, examples=epoch * len(examples.rows), tokens=epoch * tokens, epochs=epoch)
     return Fit(best.weights, cost, best.epoch, best.outputs, moments, watch.seconds)
 
 
@@ -115,31 +100,8 @@ def validation_loss(logits: Floats, labels: Ints, rules: Protocol) -> float:
     return float(np.mean([nll(logits[s : s + size], labels[s : s + size]) for s in starts]))
 
 
-def _step(classifier: Classifier, optimizer: Any, examples: Examples, batch: Ints) -> None:
-    """One optimiser step."""
-    ids, mask = classifier.batch(examples.tokens, examples.rows[batch])
-    target = torch.from_numpy(examples.labels[batch]).to(ids.device)
-    loss = nn.functional.cross_entropy(classifier.logits(ids, mask), target)
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    optimizer.step()
-
-
-def _optimizer(classifier: Classifier, rules: Protocol, moments: Weights | None) -> Any:
-    named = dict(classifier.module.named_parameters())
-    optimizer = torch.optim.AdamW(named.values(), lr=rules.learning_rate, weight_decay=rules.weight_decay, fused=True)
-    if moments is not None:
-        for name, parameter in named.items():
-            # A parameter that takes no part in the logits has never been stepped, and has no moments.
-            parts = [part for part in ("step", "exp_avg", "exp_avg_sq") if f"{part}/{name}" in moments]
-            if parts:
-                optimizer.state[parameter] = {part: moments[f"{part}/{name}"].clone() for part in parts}
-    return optimizer
-
-
-def _moments(classifier: Classifier, optimizer: Any) -> dict[str, Tensor]:
-    return {
-        f"{part}/{name}": value.clone()
-        for name, parameter in classifier.module.named_parameters()
-        for part, value in optimizer.state[parameter].items()
-    }
+def _steps(classifier: Classifier, rules: Protocol) -> Steps:
+    """The fastest way to train this classifier; graphs, once recorded, serve all its rounds."""
+    if (recorder := classifier.recorder) is None:
+        return PlainSteps(classifier, rules)
+    return recorder.once(("steps", rules), lambda: GraphSteps(classifier, recorder, rules))

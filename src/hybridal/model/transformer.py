@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from hybridal.errors import UserError
 from hybridal.model import evaluation, training
 from hybridal.model.classifier import Classifier
 from hybridal.model.device import Device
+from hybridal.model.examples import Examples
 from hybridal.model.role import Fit
-from hybridal.model.training import Examples
+from hybridal.model.source import Source
 from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.pool import Pool
 from hybridal.protocol import Protocol
@@ -46,15 +48,15 @@ class TransformerModel:
         texts = [text for _, split in task.splits() for text in split.texts]
         self.encoder = backbone.encoder(rules.max_length)
         tokens = tokenise(texts, self.encoder, cache_dir() / "tokens")
-        ends = np.cumsum([len(split) for _, split in task.splits()])
-        self.train_tokens = tokens.slice(0, int(ends[0]))
+        self.classifier = Classifier(backbone, task.classes, seed, device, rules.train_layers)
+        ends = np.cumsum([0, *(len(split) for _, split in task.splits())]).tolist()
+        train, validation, test = (self.classifier.source(tokens.slice(*span)) for span in pairwise(ends))
+        self.train_source = train
         self.train_ids: Sequence[str] = task.train.ids
-        validation = _labelled(tokens.slice(int(ends[0]), int(ends[1])), task.validation)
-        self.validation = _subset(validation, rules.validation_size, seed)
-        self.test_examples = _labelled(tokens.slice(int(ends[1]), int(ends[2])), task.test)
+        self.validation = _subset(_labelled(validation, task.validation), rules.validation_size, seed)
+        self.test_examples = _labelled(test, task.test)
         self.rules, self.seed = rules, seed
         self.keeps_features, self.epoch_done = keeps_features, epoch_done
-        self.classifier = Classifier(backbone, task.classes, seed, device)
 
     @property
     def pretrained(self) -> Weights:
@@ -73,7 +75,7 @@ class TransformerModel:
         return {name: tensor.to(self.classifier.device.torch) for name, tensor in weights.items()}
 
     def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:
-        examples = Examples(self.train_tokens, plan.rows, pool.labels[plan.rows])
+        examples = Examples(self.train_source, plan.rows, pool.labels[plan.rows])
         validate = self._validate if len(self.validation.rows) else None
         labels = self.validation.labels
         return training.fit(
@@ -90,17 +92,17 @@ class TransformerModel:
         known = self.test_examples
         if not len(known.rows):
             return None
-        return evaluation.predict(self.classifier, known.tokens, known.rows), known.labels
+        return evaluation.predict(self.classifier, known.source, known.rows), known.labels
 
     def relabel_validation(self, labels: Ints) -> None:
         """Measures by these labels of the validation split from now on; unknown ones are left out."""
         rows = np.flatnonzero(labels != UNKNOWN)
-        known = Examples(self.validation.tokens, rows, labels[rows])
+        known = Examples(self.validation.source, rows, labels[rows])
         self.validation = _subset(known, self.rules.validation_size, self.seed)
 
     def _validate(self) -> Outputs:
         return evaluation.predict(
-            self.classifier, self.validation.tokens, self.validation.rows, features=self.keeps_features
+            self.classifier, self.validation.source, self.validation.rows, features=self.keeps_features
         )
 
 
@@ -126,11 +128,11 @@ class Look:
     def gradient_norm(self) -> float:
         _ = self.validation  # without any, the norm would be 0 and look stable
         known = self._model.validation
-        return evaluation.gradient_norm(self._model.classifier, known.tokens, known.rows, known.labels)
+        return evaluation.gradient_norm(self._model.classifier, known.source, known.rows, known.labels)
 
     def labelled(self) -> tuple[Outputs, Ints]:
         rows = self._pool.order
-        outputs = evaluation.predict(self._model.classifier, self._model.train_tokens, rows, features=True)
+        outputs = evaluation.predict(self._model.classifier, self._model.train_source, rows, features=True)
         return outputs, self._pool.labels[rows]
 
 
@@ -159,7 +161,7 @@ class ScoredCandidates:
         seed = key(self._model.seed, "sampled", self._round)
         samples = self._timed(
             lambda: evaluation.sampled_logits(
-                self._model.classifier, self._model.train_tokens, self._rows, passes, seed
+                self._model.classifier, self._model.train_source, self._rows, passes, seed
             )
         )
         return np.stack([softmax(logits, self._temperature) for logits in samples])
@@ -184,16 +186,16 @@ class ScoredCandidates:
 
     def _pass(self, rows: Ints, features: bool) -> Outputs:
         model = self._model
-        return self._timed(lambda: evaluation.predict(model.classifier, model.train_tokens, rows, features))
+        return self._timed(lambda: evaluation.predict(model.classifier, model.train_source, rows, features))
 
     def _timed(self, work: Callable[[], Result]) -> Result:
         with self._watch("score"):
             return work()
 
 
-def _labelled(tokens: Any, split: Split) -> Examples:
+def _labelled(source: Source, split: Split) -> Examples:
     rows = np.flatnonzero(split.labels != UNKNOWN)
-    return Examples(tokens, rows, split.labels[rows])
+    return Examples(source, rows, split.labels[rows])
 
 
 def _subset(examples: Examples, size: int | None, seed: int) -> Examples:
@@ -201,7 +203,7 @@ def _subset(examples: Examples, size: int | None, seed: int) -> Examples:
     if size is None or size >= len(examples.rows):
         return examples
     kept = draw(examples.labels, [size], seed, "validation-size")[0]
-    return Examples(examples.tokens, examples.rows[kept], examples.labels[kept])
+    return Examples(examples.source, examples.rows[kept], examples.labels[kept])
 
 
 def _present(values: Floats | None) -> Floats:

@@ -1,0 +1,81 @@
+"""Work of fixed shape, recorded once as a CUDA graph and replayed with one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, TypeVar
+
+import torch
+
+Made = TypeVar("Made")
+
+# A GPU runs some kernels in another way the first time: those must not be recorded.
+WARM_UPS = 3
+# Buckets of length: short enough steps that little is padded, few enough that recording pays.
+STEP = 16
+
+# One at a time in a process: while a graph is recorded, torch's own random generator is exchanged.
+GENERATOR_IN_USE = RLock()
+
+
+class Recorder:
+    """The graphs of one classifier: they share memory, since only one of them runs at a time.
+
+    Random numbers come from a generator of its own, whose seed is read at each replay: so a graph draws fresh dropout
+    masks, which depend on nothing but the seed, whatever else runs in this process.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self.generator = torch.Generator(device)
+        self._pool = torch.cuda.graph_pool_handle()
+        self._made: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What was made under this key, or is now."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
+
+    def record(self, work: Callable[[], None], inference: bool = False) -> Callable[[], None]:
+        """A function that does the work again, on the same tensors. To warm up, the work is done a few times now."""
+        graph = torch.cuda.CUDAGraph()
+        side = torch.cuda.Stream(self.device)
+        with GENERATOR_IN_USE, self._borrowed_generator(), torch.inference_mode(inference):
+            side.wait_stream(torch.cuda.current_stream(self.device))
+            with torch.cuda.stream(side):
+                for _ in range(WARM_UPS):
+                    work()
+            side.synchronize()
+            # Other threads may launch work of their own meanwhile.
+            with torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"):
+                work()
+        torch.cuda.current_stream(self.device).wait_stream(side)
+        replay: Callable[[], None] = graph.replay
+        return replay
+
+    @contextmanager
+    def _borrowed_generator(self) -> Iterator[None]:
+        """Dropout draws from torch's default generator, which takes our state over and leaves it as it was."""
+        default = torch.cuda.default_generators[self.device.index or 0]
+        seed, offset = self.generator.initial_seed(), self.generator.get_offset()
+        before = default.graphsafe_get_state()
+        default.graphsafe_set_state(self.generator)
+        try:
+            yield
+        finally:
+            default.graphsafe_set_state(before)
+            self.generator.manual_seed(seed)
+            self.generator.set_offset(offset)
+
+
+def bucket(length: int) -> int:
+    """The length that texts of this length are padded to.
+
+    >>> bucket(1), bucket(16), bucket(17)
+    (16, 16, 32)
+    """
+    return -(-length // STEP) * STEP

@@ -1,0 +1,95 @@
+"""Optimiser steps as graphs: forward, backward and AdamW in one launch, an epoch without waiting for the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hybridal.model.classifier import Classifier
+from hybridal.model.cuda.recorder import Recorder, bucket
+from hybridal.model.cuda.rows import pack, unpack
+from hybridal.model.examples import Examples
+from hybridal.model.steps import PARTS
+from hybridal.outputs import Ints
+from hybridal.protocol import Protocol
+from hybridal.tokens import Tokens
+from hybridal.updates import Weights
+
+
+class GraphSteps:
+    """One graph per length, batch size and mode of dropout; the optimiser is reset in place, where graphs know it."""
+
+    def __init__(self, classifier: Classifier, recorder: Recorder, rules: Protocol) -> None:
+        self._classifier, self._recorder = classifier, recorder
+        self._named = classifier.trainable()
+        self._optimizer = torch.optim.AdamW(
+            self._named.values(), lr=rules.learning_rate, weight_decay=rules.weight_decay, fused=True, capturable=True
+        )
+        for parameter in self._named.values():
+            step = torch.zeros((), device=parameter.device)
+            moments = (torch.zeros_like(parameter), torch.zeros_like(parameter))
+            self._optimizer.state[parameter] = dict(zip(PARTS, (step, *moments), strict=True))
+
+    def begin(self, moments: Weights | None) -> None:
+        """A fresh optimiser, or one that carries these moments on."""
+        state = self._state()
+        with torch.no_grad():
+            for name, tensor in state.items():
+                if moments is not None and name in moments:
+                    tensor.copy_(moments[name])
+                else:
+                    tensor.zero_()
+
+    def epoch(self, examples: Examples, batches: Sequence[Ints], seed: int) -> None:
+        """One step a batch. All batches are sent first, then launched; nothing waits in between."""
+        if not batches:
+            return
+        tokens = examples.source
+        assert isinstance(tokens, Tokens)
+        size = max(map(len, batches))
+        lengths = [bucket(int(tokens.lengths(examples.rows[batch]).max())) for batch in batches]
+        packed = [pack(tokens, examples.rows[batch], examples.labels[batch], size, max(lengths)) for batch in batches]
+        sent = torch.from_numpy(np.stack(packed)).to(self._recorder.device)
+        steps = {length: self._step(size, length) for length in sorted(set(lengths))}
+        self._recorder.generator.manual_seed(seed)
+        for number, length in enumerate(lengths):
+            inputs, replay = steps[length]
+            inputs.copy_(sent[number, :, : 2 + length])
+            replay()
+
+    def moments(self) -> dict[str, Tensor]:
+        """A copy of the optimiser's state."""
+        return {name: tensor.clone() for name, tensor in self._state().items()}
+
+    def _step(self, size: int, length: int) -> tuple[Tensor, Callable[[], None]]:
+        dropout = self._classifier.module.training
+        return self._recorder.once(("step", size, length, dropout), lambda: self._record(size, length))
+
+    def _record(self, size: int, length: int) -> tuple[Tensor, Callable[[], None]]:
+        inputs = torch.ones((size, 2 + length), dtype=torch.int32, device=self._recorder.device)
+        inputs[:, 0] = 0
+
+        def work() -> None:
+            labels, ids, mask = unpack(inputs)
+            self._optimizer.zero_grad(set_to_none=True)
+            nn.functional.cross_entropy(self._classifier.logits(ids, mask), labels).backward()
+            self._optimizer.step()
+
+        # Warming up trains on nonsense, which must leave no trace.
+        touched: list[Any] = [*self._named.values(), *self._state().values()]
+        kept = [tensor.detach().clone() for tensor in touched]
+        replay = self._recorder.record(work)
+        with torch.no_grad():
+            torch._foreach_copy_(touched, kept)
+        return inputs, replay
+
+    def _state(self) -> dict[str, Tensor]:
+        return {
+            f"{part}/{name}": self._optimizer.state[parameter][part]
+            for name, parameter in self._named.items()
+            for part in PARTS
+        }

@@ -1,0 +1,111 @@
+"""The texts of a batch end to end, without padding: every layer but attention sees no text boundaries anyway.
+
+On a processor, time goes with the number of tokens, and a random batch of short texts is nearly half padding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hybridal.model.source import Source
+from hybridal.outputs import Ints
+
+NAME = "hybridal_packed"
+# Encoders whose attention goes through the library's interface, and whose positions are numbers that we may give.
+KNOWN = ("bert", "distilbert", "roberta", "xlm-roberta", "camembert", "electra")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """One row of all tokens; `spans` are the texts in it."""
+
+    values: Tensor
+    positions: Tensor
+    spans: list[tuple[int, int]]
+
+    @property
+    def starts(self) -> list[int]:
+        return [start for start, _ in self.spans]
+
+
+def pack(source: Source, rows: Ints) -> Packed:
+    """These texts, one after the other."""
+    ends = np.cumsum(source.lengths(rows)).tolist()
+    spans = list(zip([0, *ends], ends, strict=False))
+    positions = np.concatenate([np.arange(end - start) for start, end in spans])
+    return Packed(torch.from_numpy(source.joined(rows))[None], torch.from_numpy(positions)[None], spans)
+
+
+def teach_packing(module: Any) -> bool:
+    """Makes a model understand packed texts; False where its kind does not allow it."""
+    if module.config.model_type not in KNOWN or module.config._attn_implementation != "sdpa":
+        return False
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    AttentionInterface.register(NAME, _attend)
+    AttentionMaskInterface.register(NAME, sdpa_mask)
+    module.set_attn_implementation(NAME)
+    layer_stack(module).register_forward_hook(_first_tokens, with_kwargs=True)
+    return True
+
+
+def packed_logits(module: Any, packed: Packed) -> Tensor:
+    """What the model says of each text."""
+    # Where positions start after the padding's, the embeddings know its number.
+    offset = getattr(module.base_model.embeddings, "padding_idx", -1) + 1
+    kinds = {} if module.config.model_type == "distilbert" else {"token_type_ids": torch.zeros_like(packed.positions)}
+    given = "inputs_embeds" if packed.values.is_floating_point() else "input_ids"
+    logits: Tensor = module(
+        **{given: packed.values},
+        position_ids=packed.positions + offset,
+        attention_mask=torch.ones(1, 1, 1, 1),  # ready for use: the library leaves it alone, and so do we
+        packed=packed,
+        **kinds,
+    ).logits
+    return logits
+
+
+def layer_stack(module: Any) -> Any:
+    """The part of an encoder that holds its layers, one above the other, as `layer`."""
+    base = module.base_model
+    return getattr(base, "encoder", None) or getattr(base, "transformer", None)
+
+
+def _attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    packed: Packed | None = None,
+    **others: Any,
+) -> tuple[Tensor, None]:
+    """Attention inside each text of a packed row; for any other batch, the library's own."""
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    if packed is None:
+        plain: tuple[Tensor, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **others
+        )
+        return plain
+    attend = nn.functional.scaled_dot_product_attention
+    parts = [
+        attend(query[:, :, a:b], key[:, :, a:b], value[:, :, a:b], dropout_p=dropout, scale=scaling)
+        for a, b in packed.spans
+    ]
+    return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
+
+
+def _first_tokens(_module: nn.Module, _args: Any, kwargs: dict[str, Any], output: Any) -> Any:
+    """Above the layers only a text's first token is read: one row a text again, of that token alone."""
+    if (packed := kwargs.get("packed")) is not None:
+        output.last_hidden_state = output.last_hidden_state[0, packed.starts][:, None]
+    return output

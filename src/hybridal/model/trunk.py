@@ -1,0 +1,122 @@
+"""The layers below those that are trained: their outputs for a text never change, so they are computed once and kept.
+
+What is trained sees those outputs in place of token ids, and runs alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from hybridal.errors import UserError
+from hybridal.model.packing import layer_stack
+from hybridal.outputs import Ints
+from hybridal.tokens import Tokens, length_sorted
+
+BATCH = 32
+
+
+class Trunk:
+    """The lower part of an encoder, taken out of it. `top` layers stay, with all that is above them."""
+
+    def __init__(self, module: Any, top: int) -> None:
+        self._base, self._layers = module.base_model, getattr(layer_stack(module), "layer", None)
+        if self._layers is None or not hasattr(self._base, "embeddings") or hasattr(self._base, "embeddings_project"):
+            raise UserError("`train_layers` cannot tell the layers of this backbone apart; leave it out to train all.")
+        if top > len(self._layers):
+            raise UserError(f"`train_layers` {top} is more than the {len(self._layers)} layers of this backbone.")
+        self._embeddings = self._base.embeddings
+        self._lower = [self._layers[number] for number in range(len(self._layers) - top)]
+        self._take_out()
+
+    def __call__(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """What the lower layers make of a padded batch."""
+        ready = mask.bool()[:, None, None, :]
+        states: Tensor = self._embeddings(input_ids=ids)
+        for layer in self._lower:
+            states = layer(states, ready)
+        return states
+
+    @contextmanager
+    def put_back(self) -> Iterator[None]:
+        """The whole encoder, inside."""
+        self._base.embeddings = self._embeddings
+        for number, layer in enumerate(self._lower):
+            self._layers[number] = layer
+        try:
+            yield
+        finally:
+            self._take_out()
+
+    def _take_out(self) -> None:
+        self._embeddings.requires_grad_(False).eval()
+        self._base.embeddings = _Given()
+        for number, layer in enumerate(self._lower):
+            layer.requires_grad_(False).eval()
+            self._layers[number] = _Skip()
+
+
+class States:
+    """The trunk's outputs for a set of texts, each computed when it is first needed and kept in a file.
+
+    Half precision: they are layer-normalised, and half the disk is a longer pool. The file has no name, so that
+    nothing is left behind however the process ends.
+    """
+
+    def __init__(self, trunk: Trunk, tokens: Tokens, width: int, device: Any, folder: Path) -> None:
+        self._trunk, self._tokens, self._device = trunk, tokens, device
+        self._starts = np.concatenate([[0], np.cumsum(tokens.lengths(np.arange(len(tokens))))])
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            shape = (max(1, int(self._starts[-1])), width)
+            self._flat: Any = np.memmap(file, dtype=np.float16, mode="w+", shape=shape)
+        self._known = np.zeros(len(tokens), dtype=bool)
+
+    def lengths(self, rows: Ints) -> Ints:
+        return self._tokens.lengths(rows)
+
+    def batch(self, rows: Ints) -> tuple[NDArray[Any], Ints]:
+        """States and attention mask, padded to the longest row."""
+        lengths = self.lengths(rows)
+        mask = np.arange(lengths.max())[None, :] < lengths[:, None]
+        values = np.zeros((*mask.shape, self._flat.shape[1]), dtype=np.float32)
+        values[mask] = self.joined(rows)
+        return values, mask.astype(np.int64)
+
+    def joined(self, rows: Ints) -> NDArray[np.float32]:
+        """The states of these rows, one after the other."""
+        self._compute(rows[~self._known[rows]])
+        spans = [self._flat[self._starts[row] : self._starts[row + 1]] for row in rows]
+        return np.concatenate(spans).astype(np.float32)
+
+    def _compute(self, rows: Ints) -> None:
+        with torch.inference_mode():
+            for batch in length_sorted(self.lengths(rows), BATCH):
+                ids, mask = (torch.from_numpy(part).to(self._device) for part in self._tokens.batch(rows[batch]))
+                states = self._trunk(ids, mask).half().cpu().numpy()
+                for row, values in zip(rows[batch], states, strict=True):
+                    start, end = self._starts[row], self._starts[row + 1]
+                    self._flat[start:end] = values[: end - start]
+                    self._known[row] = True
+
+
+class _Given(nn.Module):
+    """In place of the embeddings: hands on what it is given."""
+
+    def forward(self, *given: Any, **named: Any) -> Tensor:
+        return next(x for x in (*given, *named.values()) if isinstance(x, Tensor) and x.is_floating_point())
+
+
+class _Skip(nn.Module):
+    """In place of a layer: changes nothing."""
+
+    def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
+        return hidden_states

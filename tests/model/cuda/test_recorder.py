@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from hybridal.model.cuda.recorder import Recorder, bucket
+
+pytestmark = pytest.mark.gpu
+
+
+def test_a_bucket_is_the_next_multiple() -> None:
+    assert [bucket(n) for n in (1, 16, 17, 128, 129)] == [16, 16, 32, 128, 144]
+
+
+def test_each_replay_draws_fresh_masks_that_the_seed_decides() -> None:
+    device = torch.device("cuda")
+    recorder, ones, kept = Recorder(device), torch.ones(4096, device=device), torch.zeros(4096, device=device)
+    replay = recorder.record(lambda: kept.copy_(torch.dropout(ones, 0.5, True)) and None)
+
+    def masks(seed: int) -> list[torch.Tensor]:
+        recorder.generator.manual_seed(seed)
+        found = []
+        for _ in range(3):
+            replay()
+            found.append(kept.clone())
+        return found
+
+    first, again, other = masks(1), masks(1), masks(2)
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not torch.equal(first[0], first[1])
+    assert not torch.equal(first[0], other[0])
+
+
+def test_recording_leaves_the_generators_as_they_were() -> None:
+    device = torch.device("cuda")
+    recorder, ones = Recorder(device), torch.ones(16, device=device)
+    torch.manual_seed(3)
+    expected = torch.rand(4, device=device)
+    torch.manual_seed(3)
+    recorder.generator.manual_seed(9)
+    recorder.record(lambda: torch.dropout(ones, 0.5, True) and None)
+    assert torch.equal(torch.rand(4, device=device), expected)
+    assert recorder.generator.initial_seed() == 9
+    assert recorder.generator.get_offset() == 0

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hybridal.backbones import Backbone
+from hybridal.model.classifier import Classifier
+from hybridal.model.cuda.steps import GraphSteps
+from hybridal.model.examples import Examples
+from hybridal.model.steps import PlainSteps
+from hybridal.protocol import protocol
+from hybridal.task import Task
+
+from ..parts import ARCHITECTURES, examples_of, farthest, random_backbone, same_weights
+from .parts import pair
+
+pytestmark = pytest.mark.gpu
+
+RULES = protocol("paper", {"learning_rate": 1e-4})
+
+
+def steps_of(classifier: Classifier) -> Any:
+    recorder = classifier.recorder
+    return PlainSteps(classifier, RULES) if recorder is None else GraphSteps(classifier, recorder, RULES)
+
+
+def train(classifier: Classifier, steps: Any, examples: Examples, dropout: bool, seed: int = 5) -> dict[str, Any]:
+    """Two epochs of whole batches and a smaller last one, from the beginning."""
+    classifier.load(classifier.pretrained)
+    steps.begin(None)
+    rng = np.random.default_rng(0)
+    with classifier.training(dropout):
+        for epoch in range(2):
+            steps.epoch(examples, examples.batches(16, rng), seed + epoch)
+    return classifier.weights()
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_graphs_train_as_the_plain_path_does(architecture: str, tiny: Backbone, task: Task, tmp_path: Path) -> None:
+    plain, fast = pair(random_backbone(architecture, tiny.folder, tmp_path), task)
+    texts = examples_of(tiny, task.train)
+    expected, found = (train(c, steps_of(c), texts, dropout=False) for c in (plain, fast))
+    # AdamW divides by the root of a moment: where a gradient is nearly nothing, so is what it says of the direction.
+    moved = max(float((expected[name] - plain.pretrained[name]).abs().max()) for name in expected)
+    apart = [float((expected[name] - found[name]).abs().mean()) for name in expected]
+    assert moved > 5e-4
+    assert max(apart) < 0.02 * moved
+
+
+def test_a_round_that_starts_again_leaves_no_trace(tiny: Backbone, task: Task) -> None:
+    _, fast = pair(tiny, task)
+    texts, steps = examples_of(tiny, task.train), steps_of(fast)
+    first = train(fast, steps, texts, dropout=True)
+    assert same_weights(first, train(fast, steps, texts, dropout=True))
+    assert farthest(first, train(fast, steps, texts, dropout=True, seed=6)) > 0
+
+
+def test_dropout_trains_another_way_than_none(tiny: Backbone, task: Task) -> None:
+    _, fast = pair(tiny, task)
+    texts, steps = examples_of(tiny, task.train), steps_of(fast)
+    assert farthest(train(fast, steps, texts, dropout=True), train(fast, steps, texts, dropout=False)) > 0
+
+
+def test_moments_are_carried_on(tiny: Backbone, task: Task) -> None:
+    _, fast = pair(tiny, task)
+    texts, steps = examples_of(tiny, task.train), steps_of(fast)
+    rng = np.random.default_rng(0)
+    batches = [texts.batches(16, rng) for _ in range(2)]
+    steps.begin(None)
+    steps.epoch(texts, batches[0], 1)
+    halfway, moments = fast.weights(), steps.moments()
+    steps.epoch(texts, batches[1], 2)
+    expected = fast.weights()
+    fast.load(halfway)
+    steps.begin(moments)
+    steps.epoch(texts, batches[1], 2)
+    assert same_weights(fast.weights(), expected)
+
+
+def test_two_lanes_do_not_disturb_each_other(tiny: Backbone, task: Task) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    texts = examples_of(tiny, task.train)
+
+    def lane(seed: int) -> dict[str, Any]:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            _, fast = pair(tiny, task)
+            steps = steps_of(fast)
+            for _ in range(5):
+                found = train(fast, steps, texts, dropout=True, seed=seed)
+            torch.cuda.current_stream().synchronize()
+            return found
+
+    alone = [lane(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lane, range(4)))
+    assert all(same_weights(a, b) for a, b in zip(alone, together, strict=True))
