@@ -180,6 +180,17 @@ def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message:
     assert len(learner._model.validation.rows) == 0
 
 
+def test_a_validation_label_that_is_taken_back_is_measured_on_no_more(tmp_path: Path) -> None:
+    learner = learner_of()
+    learner.withdraw([*TASK.validation.ids[:15], *TASK.train.ids[:1]])
+    learner.save(tmp_path / "run")
+    for one in (learner, ActiveLearner.load(tmp_path / "run")):
+        one.teach(TASK.answers(TASK.train.ids[:8]))
+        measured = one.history[-1].validation
+        assert measured is not None
+        assert measured.n == 5
+
+
 # --- predictions ---------------------------------------------------------------------------------------------------
 
 
@@ -193,7 +204,7 @@ def test_probabilities_are_scaled_by_the_last_temperature() -> None:
     assert temperature is not None
     assert temperature != pytest.approx(1.0, abs=0.01)
     model = learner._model
-    logits = predict(model.classifier, model.validation.tokens, np.arange(20)).logits
+    logits = predict(model.classifier, model.validation.source, np.arange(20)).logits
     np.testing.assert_allclose(found, softmax(logits, temperature), atol=1e-6)
     assert learner.predict(texts) == [TASK.classes[best] for best in logits.argmax(axis=1)]
 

@@ -213,6 +213,26 @@ def test_a_run_that_did_not_record_the_signal(folder: RunFolder) -> None:
         decisions(folder.path, None, "alpha")
 
 
+def test_every_run_knows_its_right_answers(folder: RunFolder) -> None:
+    history = fake_history((), seed=3)
+    for fact in history:
+        folder.append(fact)
+    right = [fact.validation.right for fact in history if fact.validation is not None]
+    exact = [None, *(float(Fraction(abs(b - a), 100)) for a, b in pairwise(right))]
+    assert decisions(folder.path, None, "accuracy")["changes"] == exact
+    floats = [None, *(abs(b / 100 - a / 100) for a, b in pairwise(right))]
+    assert floats != exact, "this history has no change that floats get wrong"
+    folder.append(replace(history[-1], validation=None))
+    with pytest.raises(UserError, match=r"did not record the signal 'accuracy' \(it has none\)"):
+        decisions(folder.path, None, "accuracy")
+
+
+@pytest.mark.parametrize(("column", "count"), [("acc", None), (None, 100)])
+def test_a_folder_is_not_told_what_it_knows(folder: RunFolder, column: str | None, count: int | None) -> None:
+    with pytest.raises(UserError, match=r"--column and --count are for files; .*run is a folder"):
+        decisions(folder.path, column, "accuracy", count=count)
+
+
 def test_a_run_that_recorded_no_signal(folder: RunFolder) -> None:
     folder.append(replace(fake_history((), seed=1)[0]))
     with pytest.raises(UserError, match=r"\(it has none\)"):

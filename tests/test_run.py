@@ -13,11 +13,13 @@ import pytest
 
 from hybridal import checkpoint, run
 from hybridal.annotators.labels_file import LabelsFile
+from hybridal.conformance import FakeModel
 from hybridal.errors import RunError, UserError
 from hybridal.facts import Round
 from hybridal.observer import Observer
 from hybridal.record import RunFolder
 from hybridal.settings import Settings
+from hybridal.signals import SIGNALS
 from hybridal.task import UNKNOWN, Task
 from hybridal.testing import toy_task
 
@@ -101,6 +103,31 @@ class TestBegin:
             run.begin(settings.with_changes({"overrides": {}, **changes}), tmp_path / "run")
         assert sentence in str(caught.value)
         assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize("changes", [{"schedule": "hybrid:loss"}, {"schedule": "retrain", "signals": ("f1",)}])
+    def test_what_is_measured_on_validation_needs_some(
+        self, changes: dict[str, object], settings: Settings, tmp_path: Path
+    ) -> None:
+        with pytest.raises(UserError, match=r"is measured on validation texts, and task 'texts' has none with labels;"):
+            run.begin(settings.with_changes({"validation_size": 0, **changes}), tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+        blind = settings.with_changes({"validation_size": 0, "schedule": "hybrid:alpha"})
+        assert run.begin(blind, tmp_path / "run").settings() == blind
+
+    @pytest.mark.parametrize("name", SIGNALS.names())
+    def test_which_signals_are_measured_on_validation(self, name: str) -> None:
+        class Blind(FakeModel):
+            def gradient_norm(self) -> float:
+                raise AttributeError("it is that of validation")
+
+        model = Blind.random(seed=1)
+        del model.validation, model.validation_labels
+        try:
+            SIGNALS.make(name).snapshot(model)
+        except AttributeError:
+            assert name in run.ON_VALIDATION
+        else:
+            assert name not in run.ON_VALIDATION
 
     def test_a_run_is_not_written_over(self, settings: Settings, tmp_path: Path) -> None:
         run.begin(settings, tmp_path / "run")

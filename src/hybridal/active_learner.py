@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,15 @@ class ActiveLearner(Learner):
             self._model.relabel_validation(self._validation_labels)
         return super().teach(learnt, update) if learnt else None
 
+    def withdraw(self, ids: Iterable[str]) -> None:
+        """As `Learner.withdraw`; validation texts are no longer measured on."""
+        given = list(ids)
+        super().withdraw(id for id in given if id not in self._validation_rows)
+        measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
+        if measured:
+            self._validation_labels[measured] = UNKNOWN
+            self._model.relabel_validation(self._validation_labels)
+
     def predict_proba(self, texts: Sequence[str]) -> Floats:
         """(N, C) probabilities, calibrated by the temperature of the last update."""
         from hybridal.model.evaluation import predict
@@ -103,7 +112,8 @@ class ActiveLearner(Learner):
         if not texts:
             return np.empty((0, len(self.cell.task.classes)))
         tokens = Tokens.of(self._model.encoder.encode(texts), self._model.encoder.pad)
-        outputs = predict(self._model.classifier, tokens, np.arange(len(texts)))
+        classifier = self._model.classifier
+        outputs = predict(classifier, classifier.source(tokens), np.arange(len(texts)))
         return softmax(outputs.logits, self.history[-1].temperature or 1.0)
 
     def predict(self, texts: Sequence[str]) -> list[str]:
@@ -113,7 +123,8 @@ class ActiveLearner(Learner):
     def save(self, path: str | Path) -> Path:
         """Writes a run folder: `ActiveLearner.load` goes on from it, and `hybridal report` shows it.
 
-        Saving again into the same folder adds to it; the labels lie there as `labels.csv` too.
+        Saving again into the same folder adds to it; the labels lie there as `labels.csv` too. What `query` asks for
+        after its round was saved is in the checkpoint and not in `rounds.jsonl`, whose lines are written once.
         """
         path = Path(path)
         folder = RunFolder(path)
@@ -170,6 +181,7 @@ class ActiveLearner(Learner):
             self._model.load(self._state.weights or self._model.pretrained)
         written = csv.DictReader(io.StringIO((folder.path / "labels.csv").read_text(encoding="utf-8")))
         given = {row["id"]: row["label"] for row in written if row["id"] in self._validation_rows}
+        self.withdraw(id for id in self._validation_rows if id not in given)
         self.teach(given, update=False)
 
     def _labels_csv(self) -> str:

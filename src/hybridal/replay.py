@@ -29,7 +29,8 @@ def decisions(
 ) -> dict[str, Any]:
     """t* and the first fine-tuning round, both None when the schedule never fires.
 
-    A run folder that recorded the signal brings its changes itself. In a file, `column` holds the signal's value after
+    A run folder brings its changes itself: those of the signals that it recorded, and those of accuracy, whose right
+    answers are among the facts of every round. In a file, `column` holds the signal's value after
     each round; for signals that are levels it holds the change, and the first row is not looked at.
     """
     schedule = HybridAL(signal, epsilon, patience)
@@ -40,6 +41,10 @@ def decisions(
     if not source.exists():
         raise UserError(f"There is no file {source}.")
     if source.is_dir():
+        if column is not None or count is not None:
+            raise UserError(
+                f"--column and --count are for files; {source} is a folder, which knows both: leave them out."
+            )
         changes = _recorded(source, schedule.signal.name)
     else:
         if column is None:
@@ -69,8 +74,11 @@ def changes_of(values: Sequence[float], signal: str, count: int | None = None) -
         return [None, *values[1:]]
     if count is None:
         return [None, *(abs(now - before) for before, now in pairwise(values))]
-    right = [round(value * count) for value in values]
-    return [None, *(float(abs(Fraction(b - a, count))) for a, b in pairwise(right))]
+    return _exact_changes([Fraction(round(value * count), count) for value in values])
+
+
+def _exact_changes(shares: Sequence[Fraction]) -> list[float | None]:
+    return [None, *(float(abs(now - before)) for before, now in pairwise(shares))]
 
 
 def read_column(path: Path, column: str, skip_first: bool = False) -> list[float]:
@@ -114,7 +122,10 @@ def _recorded(source: Path, signal: str) -> list[float | None]:
     history = folder.history()
     if not history:
         raise UserError(f"{source} has no recorded rounds yet.")
-    if signal not in history[0].changes:
-        known = ", ".join(history[0].changes) or "none"
-        raise UserError(f"{source} did not record the signal '{signal}' (it has {known}); run with --signals {signal}.")
-    return [fact.changes[signal] for fact in history]
+    if signal in history[0].changes:
+        return [fact.changes[signal] for fact in history]
+    measured = [fact.validation for fact in history if fact.validation is not None]
+    if signal == "accuracy" and len(measured) == len(history):
+        return _exact_changes([Fraction(metrics.right, metrics.n) for metrics in measured])
+    known = ", ".join(history[0].changes) or "none"
+    raise UserError(f"{source} did not record the signal '{signal}' (it has {known}); run with --signals {signal}.")

@@ -27,6 +27,9 @@ from hybridal.task.task import UNKNOWN, Task
 if TYPE_CHECKING:
     from hybridal.model.transformer import TransformerModel
 
+# Our signals that are measured on validation texts; those of others say so in the first round.
+ON_VALIDATION = ("accuracy", "cka", "f1", "gradient-norm", "loss", "nc")
+
 
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
     """Checks what was asked and makes the run folder; nothing is trained yet."""
@@ -45,7 +48,7 @@ def check(settings: Settings, task: Task) -> None:
     from hybridal.initial import draw_initial
     from hybridal.model.device import choose_device
 
-    watched(settings, make_schedule(settings.schedule))
+    signals = watched(settings, make_schedule(settings.schedule))
     ACQUISITIONS.make(settings.acquisition)
     choose_device(settings.device)
     if settings.labels is not None and Path(settings.labels).is_dir():
@@ -56,6 +59,13 @@ def check(settings: Settings, task: Task) -> None:
             f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; give --labels FILE to "
             "label them as they are chosen, or leave them out of the file to simulate with the others."
         )
+    measured = len(task.validation) if settings.labels else int((task.validation.labels != UNKNOWN).sum())
+    for signal in signals:
+        if not measured and signal.name in ON_VALIDATION:
+            raise UserError(
+                f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "
+                "labels; give it some, or watch alpha."
+            )
     draw_initial(task, settings.rules, settings.seed)
 
 
@@ -65,6 +75,11 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
     With `recompute` the state is computed again from the beginning: each round must come out as it was recorded.
     """
     observer = observer or Observer()
+    if "key" in folder.about():
+        raise UserError(
+            f"{folder.path} was saved by an ActiveLearner, which is taught its labels; go on with "
+            f"ActiveLearner.load('{folder.path}')."
+        )
     with folder.locked():
         settings, task = folder.settings(), folder.task()
         schedule = make_schedule(settings.schedule)

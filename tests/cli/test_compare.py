@@ -99,6 +99,22 @@ def test_a_run_cannot_be_gone_on_with_as_a_comparison(unbroken: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--rounds", "9"), "--rounds"),
+        (("--set", "batch=2", "--schedules", "retrain"), "--set, --schedules"),
+        (("--test-every-round",), "--test-every-round"),
+        (("imdb",), "TASK"),
+        (("--out", "elsewhere"), "--out"),
+    ],
+)
+def test_what_was_begun_is_not_asked_for_anew(options: tuple[str, ...], named: str, compared: Path) -> None:
+    ended = hybridal("compare", "--resume", compared, *options, "--quiet")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert f"--resume goes on with what the comparison was begun with; leave {named} out." in ended.stderr
+
+
 def test_a_schedule_that_could_not_be_measured_gets_dashes(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unmeasured(spec: str, history: Sequence[Round]) -> dict[str, object]:
         bare = [replace(fact, validation=None, test=None) for fact in history]

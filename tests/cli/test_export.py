@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -47,6 +48,20 @@ def test_a_damaged_checkpoint_leaves_no_half_export(unbroken: Path, tmp_path: Pa
     assert ended.code == 3
     assert "is damaged" in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_deleted_checkpoint_took_the_labels_with_it(unbroken: Path, tmp_path: Path) -> None:
+    folder = copied(unbroken, tmp_path / "run")
+    shutil.rmtree(folder / "checkpoint")
+    ended = hybridal("export", folder, tmp_path / "mine")
+    assert ended.code == 2
+    assert ended.stderr == (
+        f"hybridal: {folder} has lost its checkpoint, which knows the labels; compute it again with "
+        f"`hybridal resume {folder} --recompute`.\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert hybridal("resume", folder, "--recompute", "--quiet").code == 0
+    assert hybridal("export", folder, tmp_path / "mine").code == 0
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:

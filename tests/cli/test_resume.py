@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hybridal import checkpoint
+from hybridal import ActiveLearner, checkpoint
 from hybridal.errors import RunError
 from hybridal.journal import Journal
 from hybridal.record import RunFolder
@@ -392,6 +392,19 @@ class TestByHand:
         assert ended.code == 0
         assert not log.exists()
         assert not (folder / "to_label.csv").exists()
+
+
+def test_a_learner_is_not_simulated(tmp_path: Path) -> None:
+    folder = ActiveLearner(toy_task(), backbone="tiny", device="cpu").save(tmp_path / "mine")
+    before = contents(folder)
+    for options in ((), ("--recompute",)):
+        ended = hybridal("resume", folder, *options, "--quiet")
+        assert (ended.code, ended.stdout) == (2, "")
+        assert ended.stderr == (
+            f"hybridal: {folder} was saved by an ActiveLearner, which is taught its labels; go on with "
+            f"ActiveLearner.load('{folder}').\n"
+        )
+    assert contents(folder) == before
 
 
 class TestComparison:

@@ -8,8 +8,11 @@ import yaml
 from typer.testing import CliRunner
 
 from hybridal.cli.app import app
+from hybridal.cli.study import choose_engine
 from hybridal.study.engines import Outcome
 from hybridal.study.engines.here import Here
+from hybridal.study.engines.processes import Processes
+from hybridal.study.engines.ray import RayEngine
 from hybridal.study.folder import StudyFolder
 from hybridal.testing import toy_file
 
@@ -55,6 +58,7 @@ def test_from_a_file_to_a_report(file: Path, tmp_path: Path) -> None:
     assert (out / "report.html").is_file()
     code, said = call("status", out, "--json")
     assert [row["state"] for row in json.loads(said)] == ["complete"]
+    assert "All 4 runs are complete." in call("status", out)[1].splitlines()
     code, said = call("tune", out, "--json")
     assert code == 0
     assert json.loads(said)["accuracy"]["chosen"] in ([0.01, 1], [0.3, 1])
@@ -62,7 +66,10 @@ def test_from_a_file_to_a_report(file: Path, tmp_path: Path) -> None:
     before = (out / "report.html").read_bytes()
     assert call("report", out) == (0, f"{out / 'report.html'}\n")
     assert (out / "report.html").read_bytes() == before
-    assert call("resume", out, "--workers", 1)[0] == 0
+    code, said = call("resume", out, "--workers", 1)
+    assert code == 0
+    assert "All runs are complete: " in said
+    assert "minutes left" not in said
 
 
 def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +82,33 @@ def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkey
     assert code == 1
     assert "failed: ValueError: no luck" in said
     assert "ValueError: no luck" in call("status", tmp_path / "s")[1]
+    assert "0 of 4 runs are complete." in call("status", tmp_path / "s")[1].splitlines()
+
+
+def test_an_engine_is_made_as_asked() -> None:
+    assert choose_engine(None, "head:6379", 0.5, "auto") == RayEngine("head:6379", gpus_per_cell=0.5)
+    assert choose_engine(None, "local", None, "cpu") == RayEngine("local")
+    assert isinstance(choose_engine(1, None, None, "cpu"), Here)
+    assert choose_engine(3, None, None, "cpu") == Processes(3, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--gpus-per-cell", 0.5), "--gpus-per-cell is for cells on a Ray cluster; give --ray ADDRESS too"),
+        (("--ray", "local", "--workers", 2), "--workers counts processes of this machine; leave it out with --ray"),
+        (("--workers", 0), "--workers must be at least 1, not 0."),
+        (("--ray", "ray://head:10001"), "--ray ray://head:10001: start the study on a machine of the cluster"),
+    ],
+)
+def test_an_engine_that_cannot_be_leaves_no_folder(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[object, ...], says: str
+) -> None:
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    code, said = call("run", file, "--out", tmp_path / "s", *options)
+    assert code == 2
+    assert says in " ".join(said.split())
+    assert not (tmp_path / "s").exists()
 
 
 @pytest.mark.parametrize(

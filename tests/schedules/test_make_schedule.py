@@ -43,6 +43,26 @@ def test_bad_values_beside_the_spec_are_refused(epsilon: float | None, patience:
         make_schedule("hybrid:accuracy", epsilon, patience)
 
 
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("fixed", "write fixed:FIRST"),
+        ("fixed:soon", "must be a whole number from 1 on, not soon"),
+        ("retrain:3", "write retrain"),
+        ("hybrid:accuracy:small", "its ε must be a positive number, not 'small'"),
+        ("hybrid:accuracy:", "its ε must be a positive number, not ''"),
+        ("hybrid:accuracy:0.01:few", "--patience must be a whole number, not few"),
+        ("hybrid:accuracy:0.01:2:9", r"write hybrid\[:SIGNAL\]\[:EPSILON\]\[:PATIENCE\]"),
+        ("hybrid:3", "no signals component named '3'"),
+        ("constant:3", "no schedule named 'constant'"),
+        ("constant:retrain", "no schedule named 'constant'"),
+    ],
+)
+def test_nonsense_is_refused_at_once(spec: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        make_schedule(spec)
+
+
 @pytest.mark.parametrize("spec", ["hybird", "", "hybrid-accuracy"])
 def test_an_unknown_name_gets_the_list(spec: str) -> None:
     with pytest.raises(

@@ -75,3 +75,18 @@ def test_time_left_comes_from_measured_rounds(tmp_path: Path) -> None:
     found = plan(folder)
     assert found.done == 2
     assert found.seconds_left == pytest.approx(3.0 * 2)
+
+
+def test_only_open_cells_have_rounds_left(tmp_path: Path) -> None:
+    """The hybrid never fires in the first cell, which is complete with the rounds of retraining alone."""
+    study = Study("s", ("imdb",), ("retrain", "hybrid:accuracy:0.01:1"), seeds=(1, 2), overrides={"rounds": 4})
+    folder = StudyFolder.create(tmp_path / "s", study, {})
+    for cell, rounds in zip(folder.cells, (4, 3), strict=True):
+        folder.home(cell).mkdir(parents=True)
+        for fact in fake_history((), 0, rounds):
+            changes = {"accuracy": None if fact.round == 1 else 0.5}
+            folder.journal(cell).append({**fact.to_json(), "changes": changes})
+    assert distinct_rounds(folder.cells[0].schedules, 4) == (4, 6)
+    assert [folder.finished(cell) for cell in folder.cells] == [2, 0]
+    found = plan(folder)
+    assert (found.most, found.done, found.left) == (12, 7, 6 - 3)

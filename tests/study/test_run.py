@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import pytest
 from hybridal.errors import UserError
 from hybridal.facts import Round
 from hybridal.observer import Observer
+from hybridal.study.engines import Outcome
 from hybridal.study.engines.here import Here
 from hybridal.study.folder import StudyFolder
 from hybridal.study.run import begin_study, run_study
+from hybridal.study.study import CellPlan
 
 from .small import small_study
 
@@ -82,3 +85,26 @@ def test_what_cannot_work_is_refused_before_there_is_a_folder(tmp_path: Path) ->
     with pytest.raises(UserError, match="too few for an initial pool of 5000"):
         begin_study(study, tmp_path / "s")
     assert not (tmp_path / "s").exists()
+
+
+class Elsewhere:
+    """Machines that have what this one has not."""
+
+    def device(self, asked: str) -> str:
+        return f"{asked}, far away"
+
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
+        return iter([])
+
+
+def test_the_engine_is_asked_for_the_device_and_not_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    study = small_study(tmp_path, device="cuda")
+    with pytest.raises(UserError, match="torch sees no GPU here"):
+        begin_study(study, tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+    folder = begin_study(study, tmp_path / "s", Elsewhere())
+    assert folder.about()["hardware"]["device"] == "cuda, far away"
+    assert {cell.settings.device for cell in folder.cells} == {"cuda"}

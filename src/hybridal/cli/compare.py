@@ -10,6 +10,7 @@ import typer
 
 from hybridal.cli import options as o
 from hybridal.cli.run import default_folder, resolve
+from hybridal.errors import UserError
 
 if TYPE_CHECKING:
     from hybridal.facts import Round
@@ -19,6 +20,7 @@ SHOWN = ("schedule", "accuracy", "f1", "nll", "ece", "steps", "seconds", "word")
 
 
 def compare(
+    context: typer.Context,
     task: o.TaskName = None,
     schedules: Annotated[
         str, typer.Option(help="Schedules to compare, separated by commas.")
@@ -39,6 +41,7 @@ def compare(
     rounds: o.Rounds = None,
     initial: o.Initial = None,
     batch: o.Batch = None,
+    train_layers: o.TrainLayers = None,
     set: o.Set = None,
     acquisition: o.AcquisitionSpec = None,
     signals: o.Signals = None,
@@ -54,6 +57,10 @@ def compare(
     from hybridal.cli.screen import follow
     from hybridal.study.compare import Comparison
 
+    if resume is not None:
+        refuse_others(context)
+        go_on(resume, json, quiet)
+        return
     asked = o.given(
         task=task,
         text=text,
@@ -73,14 +80,35 @@ def compare(
         device=device,
         test_every_round=test_every_round,
     )
-    asked["overrides"] = o.overrides(set, rounds=rounds, initial=initial, batch=batch, calibrate=calibrate)
+    asked["overrides"] = o.overrides(
+        set, rounds=rounds, initial=initial, batch=batch, train_layers=train_layers, calibrate=calibrate
+    )
     settings = resolve(config, asked | {"schedule": "retrain"}, None, None)
+    target = out or default_folder(settings.with_changes({"schedule": "compare"}))
     with follow(settings, quiet or json) as screen:
-        if resume is not None:
-            compared = Comparison.open(resume)
-        else:
-            target = out or default_folder(settings.with_changes({"schedule": "compare"}))
-            compared = Comparison.begin(settings, o.names(schedules) or (), target, screen)
+        compared = Comparison.begin(settings, o.names(schedules) or (), target, screen)
+        screen.message(f"Comparison folder: {compared.folder.path}")
+        compared.carry_on(screen)
+    print_comparison(compared, json, quiet)
+
+
+def refuse_others(context: typer.Context) -> None:
+    """What a comparison was begun with stays: options that would say otherwise are not passed over."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    others = [name for name in given if name not in ("resume", "json", "quiet")]
+    if others:
+        options = ", ".join("TASK" if name == "task" else f"--{name.replace('_', '-')}" for name in others)
+        raise UserError(f"--resume goes on with what the comparison was begun with; leave {options} out.")
+
+
+def go_on(folder: Path, json: bool, quiet: bool) -> None:
+    """Computes what is missing of a comparison and shows the result."""
+    from hybridal.cli.screen import follow
+    from hybridal.study.compare import Comparison
+
+    compared = Comparison.open(folder)
+    with follow(compared.settings, quiet or json) as screen:
         screen.message(f"Comparison folder: {compared.folder.path}")
         compared.carry_on(screen)
     print_comparison(compared, json, quiet)

@@ -23,6 +23,11 @@ def export(
     folder = RunFolder.open(run)
     if not folder.model.is_dir():
         raise UserError(f"{run} has no model yet; finish it with `hybridal resume {run}`.")
+    if not any(folder.checkpoint.glob("round-*")):
+        raise UserError(
+            f"{run} has lost its checkpoint, which knows the labels; compute it again with "
+            f"`hybridal resume {run} --recompute`."
+        )
     if target.exists():
         raise UserError(f"{target} exists already; name a new folder.")
     with folder_made_whole(target) as scratch:

@@ -20,7 +20,7 @@ def resume(
     quiet: o.Quiet = False,
 ) -> None:
     """Go on with a run or a comparison that was stopped or killed; its facts come out as if it never had been."""
-    from hybridal.cli.compare import print_comparison
+    from hybridal.cli.compare import go_on
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
     from hybridal.record import RunFolder
@@ -30,10 +30,7 @@ def resume(
     if Comparison.is_one(folder):
         if recompute:
             raise UserError("--recompute is for runs: a comparison computes what is damaged again by itself.")
-        compared = Comparison.open(folder)
-        with follow(compared.settings, quiet or json) as screen:
-            compared.carry_on(screen)
-        print_comparison(compared, json, quiet)
+        go_on(folder, json, quiet)
         return
     run = RunFolder.open(folder)
     with follow(run.settings(), quiet or json) as screen:

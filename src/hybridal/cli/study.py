@@ -30,6 +30,9 @@ Rounds = Annotated[int | None, typer.Option(help="Fewer rounds.")]
 ProtocolName = Annotated[str | None, typer.Option("--protocol", help="paper, reference or quick.")]
 Workers = Annotated[int | None, typer.Option(help="Processes (default: one per core; with GPUs, four each).")]
 Ray = Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")]
+GpusPerCell = Annotated[
+    float | None, typer.Option(help="With --ray: each cell's share of a GPU, from 0 to 1 (default: a quarter).")
+]
 
 
 @study.command()
@@ -45,6 +48,7 @@ def plan(
     json: o.Json = False,
 ) -> None:
     """Say what a study would take: runs, cells, rounds alone and shared."""
+    from hybridal.cli.study_plan import print_plan
     from hybridal.study.folder import StudyFolder
 
     chosen = find_study(what, tasks, backbones, schedules, seeds, rounds, protocol, set)
@@ -64,6 +68,7 @@ def run(
     device: o.DeviceName = None,
     workers: Workers = None,
     ray: Ray = None,
+    gpus_per_cell: GpusPerCell = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the study (default: studies/NAME).")] = None,
     quiet: o.Quiet = False,
 ) -> None:
@@ -71,16 +76,23 @@ def run(
     from hybridal.study.run import begin_study
 
     chosen = find_study(what, tasks, backbones, schedules, seeds, rounds, protocol, set, device)
-    folder = begin_study(chosen, out or Path("studies") / chosen.name)
-    carry_on(folder, workers, ray, quiet)
+    engine = choose_engine(workers, ray, gpus_per_cell, chosen.device)
+    carry_on(begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet)
 
 
 @study.command()
-def resume(folder: Where, workers: Workers = None, ray: Ray = None, quiet: o.Quiet = False) -> None:
+def resume(
+    folder: Where,
+    workers: Workers = None,
+    ray: Ray = None,
+    gpus_per_cell: GpusPerCell = None,
+    quiet: o.Quiet = False,
+) -> None:
     """Go on with a study that was stopped, and try failed cells again."""
     from hybridal.study.folder import StudyFolder
 
-    carry_on(StudyFolder.open(folder), workers, ray, quiet)
+    opened = StudyFolder.open(folder)
+    carry_on(opened, choose_engine(workers, ray, gpus_per_cell, opened.study.device), quiet)
 
 
 @study.command()
@@ -103,6 +115,9 @@ def status(folder: Where, json: o.Json = False) -> None:
         return
     for row in rows:
         typer.echo(f"{row['state']:<9} {row['rounds']:>4} rounds  {row['cell']}")
+    finished = sum(map(opened.finished, opened.cells))
+    all_of = "All" if finished == opened.study.runs else f"{finished} of"
+    typer.echo(f"{all_of} {opened.study.runs} runs are complete.")
     for cell in opened.cells:
         if error := opened.error(cell):
             typer.echo(f"\n{cell.key}:\n{error}")
@@ -178,8 +193,9 @@ def find_study(
     )
 
 
-def carry_on(folder: StudyFolder, workers: int | None, ray: str | None, quiet: bool) -> None:
+def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
     """Shows the plan, computes, writes the report; exits with 1 if a cell failed."""
+    from hybridal.cli.study_plan import print_plan
     from hybridal.cli.study_progress import progress
     from hybridal.evidence.study_report import write_study_report
     from hybridal.study.run import run_study
@@ -187,7 +203,7 @@ def carry_on(folder: StudyFolder, workers: int | None, ray: str | None, quiet: b
     if not quiet:
         print_plan(folder, False)
     with progress(folder, quiet) as done:
-        outcomes = run_study(folder, choose_engine(workers, ray, folder.study.device), done)
+        outcomes = run_study(folder, engine, done)
     target = write_study_report(folder)
     if not quiet:
         typer.echo(f"Report: {target}")
@@ -199,7 +215,7 @@ def carry_on(folder: StudyFolder, workers: int | None, ray: str | None, quiet: b
         raise typer.Exit(1)
 
 
-def choose_engine(workers: int | None, ray: str | None, device: str) -> Engine:
+def choose_engine(workers: int | None, ray: str | None, gpus_per_cell: float | None, device: str) -> Engine:
     """Ray where it is asked for; one process where one is enough; else a pool, dealt out over the GPUs."""
     import os
 
@@ -209,7 +225,11 @@ def choose_engine(workers: int | None, ray: str | None, device: str) -> Engine:
     if ray is not None:
         from hybridal.study.engines.ray import RayEngine
 
-        return RayEngine(ray)
+        if workers is not None:
+            raise UserError("--workers counts processes of this machine; leave it out with --ray, which has its own.")
+        return RayEngine(ray, gpus_per_cell)
+    if gpus_per_cell is not None:
+        raise UserError("--gpus-per-cell is for cells on a Ray cluster; give --ray ADDRESS too, or use --workers.")
     import torch
 
     gpus = [f"cuda:{n}" for n in range(torch.cuda.device_count())] if device in ("auto", "cuda") else []
@@ -217,29 +237,6 @@ def choose_engine(workers: int | None, ray: str | None, device: str) -> Engine:
     if count < 1:
         raise UserError(f"--workers must be at least 1, not {count}.")
     return Here() if count == 1 else Processes(count, gpus)
-
-
-def print_plan(folder: StudyFolder, json: bool) -> None:
-    from dataclasses import asdict
-
-    from hybridal.files import strict_json
-    from hybridal.study.plan import plan as count
-
-    found = count(folder)
-    if json:
-        typer.echo(strict_json({**asdict(found), "saving": found.saving, "seconds_left": found.seconds_left}))
-        return
-    low, high = found.saving
-    distinct = str(found.most) if found.least == found.most else f"{found.least} to {found.most}"
-    factor = f"{low:.1f}" if found.least == found.most else f"{low:.1f} to {high:.1f}"
-    typer.echo(f"Study '{folder.study.name}': {found.runs} runs in {found.cells} cells, {found.rounds} rounds.")
-    typer.echo(f"Schedules share rounds: {distinct} are distinct ({factor} times less work); {found.done} are done.")
-    if found.seconds_left is None:
-        typer.echo("How long it takes will be known after the first rounds.")
-    else:
-        typer.echo(
-            f"At most {found.seconds_left / 60:.0f} minutes left in one process, from {found.done} measured rounds."
-        )
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:

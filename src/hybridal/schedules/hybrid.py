@@ -34,6 +34,8 @@ class HybridAL:
     ) -> None:
         # What looks like a number in a spec comes as one, and is no signal's name.
         chosen = SIGNALS.make(str(signal)) if isinstance(signal, str | int | float) else signal
+        if not isinstance(epsilon, float | int | None):
+            raise ValueError(f"its ε must be a positive number, not '{epsilon}'")
         object.__setattr__(self, "signal", chosen)
         object.__setattr__(self, "epsilon", chosen.epsilon if epsilon is None else float(epsilon))
         object.__setattr__(self, "patience", chosen.patience if patience is None else patience)

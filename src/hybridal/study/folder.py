@@ -84,8 +84,12 @@ class StudyFolder:
         schedules = [make_schedule(spec) for spec in cell.schedules]
         return histories(self.facts(cell), schedules, cell.settings.rules.rounds)
 
+    def finished(self, cell: CellPlan) -> int:
+        """How many of a cell's schedules have all their rounds."""
+        return sum(len(history) == cell.settings.rules.rounds for history in self.histories(cell).values())
+
     def complete(self, cell: CellPlan) -> bool:
-        return all(len(history) == cell.settings.rules.rounds for history in self.histories(cell).values())
+        return self.finished(cell) == cell.runs
 
     def error(self, cell: CellPlan) -> str | None:
         """The traceback of a cell that failed and was not completed since."""

@@ -18,7 +18,8 @@ from hybridal.study.study import CellPlan
 class Plan:
     """How much work a study is. Hybrid schedules decide on the way, so distinct rounds have a least and a most.
 
-    `seconds_per_round` is measured on rounds that are recorded already, None before there are any.
+    `left` counts the rounds that may still be missing, none where every run is complete. `seconds_per_round` is
+    measured on rounds that are recorded already, None before there are any.
     """
 
     cells: int
@@ -27,6 +28,7 @@ class Plan:
     least: int
     most: int
     done: int
+    left: int
     seconds_per_round: float | None
 
     @property
@@ -37,12 +39,13 @@ class Plan:
     @property
     def seconds_left(self) -> float | None:
         """At most, in one process."""
-        return None if self.seconds_per_round is None else self.seconds_per_round * (self.most - self.done)
+        return None if self.seconds_per_round is None else self.seconds_per_round * self.left
 
 
 def plan(folder: StudyFolder) -> Plan:
     """Counts the rounds of a study: alone, and shared."""
-    recorded = [fact for cell in folder.cells for fact in folder.facts(cell).values()]
+    facts = [list(folder.facts(cell).values()) for cell in folder.cells]
+    recorded = [fact for found in facts for fact in found]
     bounds = [distinct_rounds(cell.schedules, cell.settings.rules.rounds) for cell in folder.cells]
     return Plan(
         cells=len(folder.cells),
@@ -51,6 +54,12 @@ def plan(folder: StudyFolder) -> Plan:
         least=sum(least for least, _ in bounds),
         most=sum(most for _, most in bounds),
         done=len(recorded),
+        # Hybrids that fired together leave a complete cell with fewer rounds than the most.
+        left=sum(
+            most - len(found)
+            for cell, found, (_, most) in zip(folder.cells, facts, bounds, strict=True)
+            if not folder.complete(cell)
+        ),
         seconds_per_round=mean(map(_seconds, recorded)) if recorded else None,
     )
 

@@ -11,19 +11,28 @@ from hybridal.assemble import find_task, surroundings
 from hybridal.observer import Observer
 from hybridal.run import check
 from hybridal.study.engines import Engine, Outcome
+from hybridal.study.engines.here import Here
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
 from hybridal.task.store import save_task
 
 
-def begin_study(study: Study, path: Path, observer: Observer | None = None) -> StudyFolder:
-    """The study's folder, with all its tasks found and checked; nothing is computed yet."""
+def begin_study(
+    study: Study, path: Path, engine: Engine | None = None, observer: Observer | None = None
+) -> StudyFolder:
+    """The study's folder, with all its tasks found and checked; nothing is computed yet.
+
+    The engine that will compute (default: this process) is asked for the device.
+    """
+    device = (engine or Here()).device(study.device)
     observer = observer or Observer()
     tasks = {task_key(cell.settings): find_task(cell.settings, observer.message) for cell in study.cells()}
     for cell in study.cells():
         for spec in cell.schedules:
-            check(replace(cell.settings, schedule=spec), tasks[task_key(cell.settings)])
-    about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(study.device)}
+            # The engine knows of its devices; this machine's say nothing about them.
+            check(replace(cell.settings, schedule=spec, device="cpu"), tasks[task_key(cell.settings)])
+    about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings("cpu")}
+    about["hardware"]["device"] = device
     folder = StudyFolder.create(path, study, about)
     for key, task in tasks.items():
         save_task(task, folder.task_home(key))

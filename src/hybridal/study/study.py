@@ -17,6 +17,9 @@ from hybridal.settings import Settings, read_yaml
 
 Choice = Mapping[str, Any]
 
+# Whose combinations are the cells.
+FACTORS = ("tasks", "backbones", "acquisitions", "vary", "seeds")
+
 
 @dataclass(frozen=True)
 class CellPlan:
@@ -65,11 +68,23 @@ class Study:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("tasks", "schedules", "backbones", "acquisitions", "seeds", "vary"):
+        for name in ("schedules", *FACTORS):
             if not getattr(self, name):
                 raise UserError(f"Study '{self.name}': `{name}` is empty; name at least one.")
+        self._check_distinct()
         for variant in self.vary:
             protocol(self.protocol, {**self.overrides, **variant})
+
+    def _check_distinct(self) -> None:
+        """Tables tell runs apart by these; a task is known by its name alone."""
+        for name in FACTORS:
+            values = list(getattr(self, name))
+            if name == "tasks":
+                values = [task if isinstance(task, str) else task.get("task") for task in values]
+            for value in values:
+                if values.count(value) > 1:
+                    other = ", or copy its file under another name" if name == "tasks" else ""
+                    raise UserError(f"Study '{self.name}': `{name}` has {value!r} twice; name it once{other}.")
 
     def cells(self) -> list[CellPlan]:
         """Every combination of the factors."""
@@ -120,6 +135,9 @@ class Study:
         for name in ("tasks", "schedules"):
             if name not in data:
                 raise UserError(f"The study names no `{name}`; add them.")
+        for name in ("schedules", "signals", *FACTORS):
+            if not isinstance(data.get(name, ()), list | tuple):
+                raise UserError(f"The study's `{name}` must be a list, as [one, other]; not {data[name]!r}.")
         values: dict[str, Any] = {"name": "study", **data}
         for name, value in data.items():
             values[name] = tuple(value) if isinstance(value, list) else value

@@ -37,9 +37,11 @@ def test_few_runs_are_shown_one_by_one(small: Made) -> None:
     assert not axes.collections
     shown = [points(dot)[0][0] for dot in marked(axes, "o")]
     assert shown == small.results.runs["test_f1"].to_list()
+    assert violin_words(small.results, small.folder).reading.endswith("; dots are runs, bars their median.")
 
 
 def test_words_give_medians(main: Made) -> None:
+    assert violin_words(main.results, main.folder).reading.endswith("; dots are medians, bars quartiles.")
     runs = main.results.runs
     middle = np.median(runs.loc[(runs["schedule"] == "newonly") & runs["task"].map(CLASSES).gt(2), "test_f1"])
     assert f"NewOnly {middle:.3f}" in violin_words(main.results, main.folder).alt.partition("Multi-class")[2]

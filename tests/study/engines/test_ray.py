@@ -185,13 +185,38 @@ class Resources:
 
 @pytest.mark.parametrize(
     ("gpus", "device", "asked", "share"),
-    [(2, "auto", None, 0.25), (2, "auto", 0.5, 0.5), (2, "cpu", 0.5, 0), (0, "auto", None, 0), (0, "cuda", 1, 1)],
+    [(2, "auto", None, 0.25), (2, "auto", 0.5, 0.5), (2, "cpu", 0.5, 0), (0, "auto", None, 0), (0, "cpu", 1, 0)],
 )
 def test_the_share_of_a_gpu(gpus: int, device: str, asked: float | None, share: float) -> None:
     assert gpu_share(Resources(gpus), device, asked) == share
 
 
-@pytest.mark.parametrize(("device", "asked"), [("cuda", None), ("auto", 1.5), ("cuda", 0)])
-def test_a_share_that_cannot_be(device: str, asked: float | None) -> None:
-    with pytest.raises(UserError):
-        gpu_share(Resources(0), device, asked)
+@pytest.mark.parametrize(
+    ("gpus", "asked", "found"), [(2, "cuda", "GPUs of a Ray cluster"), (2, "cpu", "cpu"), (0, "auto", "cpu")]
+)
+def test_the_cluster_is_asked_for_its_device(
+    gpus: int, asked: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def cluster(_address: str) -> Iterator[Resources]:
+        yield Resources(gpus)
+
+    monkeypatch.setattr(engine, "connected", cluster)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: pytest.fail("this machine was asked"))
+    assert RayEngine("head:6379").device(asked) == found
+
+
+@pytest.mark.parametrize(
+    ("gpus", "device", "asked", "says"),
+    [
+        (0, "cuda", None, "no GPU is given to the workers"),
+        (2, "cuda", 0, "no GPU is given to the workers"),
+        (2, "auto", 1.5, "between 0 and 1 GPU, not 1.5"),
+        (0, "cuda", 1, "should take 1 GPU, but no machine of the cluster has one"),
+        (0, "auto", 0.5, "should take 0.5 GPU, but no machine of the cluster has one"),
+        (2, "abacus", None, "'abacus' is not a device to train on"),
+    ],
+)
+def test_a_share_that_cannot_be(gpus: int, device: str, asked: float | None, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        gpu_share(Resources(gpus), device, asked)

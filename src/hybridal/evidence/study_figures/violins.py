@@ -50,11 +50,13 @@ def violin_words(results: Results, folder: StudyFolder) -> Words:
     assert found is not None
     specs, split = _specs(found), measured_split(found.runs)
     names = method_names(specs)
-    said = []
+    said, most = [], 0
     for family, part in by_family(found, folder):
+        most = max(most, int(part.runs["schedule"].value_counts().max()))
         middle = part.runs.groupby("schedule")[f"{split}_f1"].median()
         said.append(f"{family}, median: {joined([f'{names[spec]} {score(middle[spec])}' for spec in specs])}.")
-    reading = f"Macro-F1 on {split} after the last round, all runs of a schedule; dots are medians, bars quartiles."
+    marks = "dots are medians, bars quartiles" if most >= _RUNS_FOR_A_DENSITY else "dots are runs, bars their median"
+    reading = f"Macro-F1 on {split} after the last round, all runs of a schedule; {marks}."
     return Words("How good the last models are", reading, " ".join(said))
 
 

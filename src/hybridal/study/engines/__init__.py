@@ -26,7 +26,17 @@ class Outcome:
 class Engine(Protocol):
     """Computes cells, in any order, and reports each when it is done."""
 
+    def device(self, asked: str) -> str:
+        """What cells compute on, in words; refuses what is not there."""
+
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]: ...
+
+
+def device_here(asked: str) -> str:
+    """A device of this machine, in words."""
+    from hybridal.model.device import choose_device
+
+    return choose_device(asked).description
 
 
 @contextmanager

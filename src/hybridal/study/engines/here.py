@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hybridal.observer import Observer
-from hybridal.study.engines import Outcome, work
+from hybridal.study.engines import Outcome, device_here, work
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 
@@ -16,6 +16,9 @@ class Here:
     """The simplest engine; the only one in which an observer sees every epoch."""
 
     observer: Observer = field(default_factory=Observer)
+
+    def device(self, asked: str) -> str:
+        return device_here(asked)
 
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
         for cell in cells:

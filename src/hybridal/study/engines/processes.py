@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.queues import Queue
 from pathlib import Path
 
-from hybridal.study.engines import Outcome, work
+from hybridal.study.engines import Outcome, device_here, work
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 
@@ -32,6 +32,9 @@ class Processes:
 
     workers: int
     devices: Sequence[str] = ()
+
+    def device(self, asked: str) -> str:
+        return device_here(asked)
 
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
         waiting = deque(cells)

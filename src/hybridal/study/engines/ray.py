@@ -33,6 +33,11 @@ class RayEngine:
     gpus_per_cell: float | None = None
     tries: int = 3
 
+    def device(self, asked: str) -> str:
+        """Asks the cluster: the machine that starts a study may be the one without a GPU."""
+        with connected(self.address) as ray:
+            return "GPUs of a Ray cluster" if gpu_share(ray, asked, self.gpus_per_cell) else "cpu"
+
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
         if not cells:
             return
@@ -193,9 +198,13 @@ def gpu_share(ray: Any, device: str, asked: float | None) -> float:
     """How much of a GPU each worker gets: none where the processor is asked for or all that there is."""
     if asked is not None and not 0 <= asked <= 1:
         raise UserError(f"A worker takes between 0 and 1 GPU, not {asked}.")
+    if device.partition(":")[0] not in ("auto", "cpu", "cuda"):
+        raise UserError(f"--device '{device}' is not a device to train on; use cpu or cuda.")
     if device == "cpu":
         return 0.0
     present = ray.cluster_resources().get("GPU", 0)
+    if asked and not present:  # Ray would wait for one, and say nothing
+        raise UserError(f"A worker should take {asked:g} GPU, but no machine of the cluster has one; add one first.")
     share = asked if asked is not None else GPU_SHARE if present else 0.0
     if not share and device != "auto":
         raise UserError(f"--device {device} was asked for, but no GPU is given to the workers; use --device cpu.")

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hybridal.cli.study_plan import print_plan
+from hybridal.conformance import fake_history
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import Study
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StudyFolder:
+    """A cell of at least 4 and at most 6 distinct rounds."""
+    study = Study("s", ("imdb",), ("retrain", "hybrid:accuracy:0.01:1"), seeds=(1,), overrides={"rounds": 4})
+    return StudyFolder.create(tmp_path / "s", study, {})
+
+
+def record(folder: StudyFolder, rounds: int) -> None:
+    """A trunk on which accuracy never calms down."""
+    (cell,) = folder.cells
+    folder.home(cell).mkdir(parents=True)
+    for fact in fake_history((), 0, rounds):
+        changes = {"accuracy": None if fact.round == 1 else 0.5}
+        folder.journal(cell).append({**fact.to_json(), "changes": changes, "seconds": {"train": 60.0}})
+
+
+def said(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    print_plan(folder, json=False)
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == "Study 's': 2 runs in 1 cells, 8 rounds."
+    return others
+
+
+def test_before_it_begins(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(folder, capsys) == [
+        "Schedules share rounds: 4 to 6 are distinct (1.3 to 2.0 times less work); 0 are done.",
+        "How long it takes will be known after the first rounds.",
+    ]
+
+
+def test_on_its_way(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    record(folder, 3)
+    assert said(folder, capsys) == [
+        "Schedules share rounds: 4 to 6 are distinct (1.3 to 2.0 times less work); 3 are done.",
+        "At most 3 minutes left in one process, from 3 measured rounds.",
+    ]
+
+
+def test_complete_with_fewer_rounds_than_it_might_have_taken(
+    folder: StudyFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(folder, 4)
+    assert said(folder, capsys) == ["All runs are complete: 4 rounds were distinct (2.0 times less work)."]
+    print_plan(folder, json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["done"], found["most"], found["left"], found["seconds_left"]) == (4, 6, 0, 0.0)

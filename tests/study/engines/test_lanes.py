@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from hybridal.study.engines.lanes import MOST, Lanes, lanes_here, lanes_that_fit
+from hybridal.study.folder import StudyFolder
+
+from .small import begun, facts, run, small_study
+
+
+def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here: StudyFolder, tmp_path: Path) -> None:
+    folder = begun(tmp_path / "study", small_study(task, acquisitions=("entropy", "no-such-thing")))
+    outcomes = run(folder, Lanes(["cpu"] * 4))
+    assert facts(here).items() <= facts(folder).items()
+    failed = [outcome.error or "" for outcome in outcomes.values() if outcome.error]
+    assert len(failed) == 2
+    assert all("no-such-thing" in error for error in failed)
+
+
+@pytest.mark.gpu
+def test_lanes_of_a_gpu_give_the_facts_of_one_cell_at_a_time(task: dict[str, str], tmp_path: Path) -> None:
+    study = small_study(task, seeds=(1, 2, 3, 4), device="cuda")
+    alone, together = (begun(tmp_path / name, study) for name in ("alone", "together"))
+    run(alone, Lanes(["cuda"]))
+    run(together, Lanes(["cuda"] * 4))
+    assert facts(alone) == facts(together)
+
+
+def test_as_many_lanes_as_memory_holds_but_never_none() -> None:
+    assert lanes_that_fit(weights=10**9, free=0) == 1
+    assert lanes_that_fit(weights=10**9, free=2**50) == MOST
+
+
+def test_lanes_are_dealt_out_over_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = {"cuda:0": 30 * 2**30, "cuda:1": 10 * 2**30}
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (free[gpu], 0))
+    dealt = lanes_here([90_000_000, 400_000_000], ["cuda:0", "cuda:1"])
+    assert dealt == ["cuda:0", "cuda:1", "cuda:0", "cuda:0", "cuda:0", "cuda:0"]
