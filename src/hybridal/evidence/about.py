@@ -28,7 +28,8 @@ def task_name(about: Mapping[str, Any]) -> str:
 
 
 def _pairs(part: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(name.replace("_", " "), _value(value)) for name, value in part.items() if value not in (None, [], {}, ())]
+    said = {name.replace("_", " "): _value(value) for name, value in part.items() if value is not None}
+    return [(name, value) for name, value in said.items() if value]
 
 
 def _value(value: Any) -> str:

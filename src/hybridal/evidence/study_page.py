@@ -86,9 +86,17 @@ def section(table: Table, folded: bool = False) -> Section:
         for part in table.sections
         for row in part.rows
     ]
-    return Section(
-        table.name.replace("-", " ").capitalize(), table.caption, PageTable([*keys, *headings], rows), folded
-    )
+    return Section(_title(table.name), table.caption, PageTable([*keys, *headings], rows), folded)
+
+
+def _title(name: str) -> str:
+    """A table's name as a heading.
+
+    >>> _title("endpoint-f1"), _title("ece-by-round")
+    ('Endpoint F1', 'ECE by round')
+    """
+    words = [word.upper() if word in ("f1", "nll", "ece") else word for word in name.split("-")]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 
 
 def _cell(entry: Entry) -> Cell:

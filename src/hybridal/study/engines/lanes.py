@@ -44,18 +44,17 @@ class Lanes:
         def enter() -> None:
             place.device = free.get()
 
+        def compute(cell: CellPlan) -> Outcome:
+            with _stream_of_its_own(place.device):
+                return work(folder, cell, place.device)
+
         with one_thread(), ThreadPoolExecutor(len(self.devices), initializer=enter) as pool:
-            futures = [pool.submit(lambda cell=cell: _in_lane(folder, cell, place.device)) for cell in cells]
+            futures = [pool.submit(compute, cell) for cell in cells]
             try:
                 for future in as_completed(futures):
                     yield future.result()
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _in_lane(folder: StudyFolder, cell: CellPlan, device: str) -> Outcome:
-    with _stream_of_its_own(device):
-        return work(folder, cell, device)
 
 
 @contextmanager
