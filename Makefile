@@ -3,11 +3,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+SMALL_TEXT := .venv-small-text
 
-.PHONY: demo test lint types unit clean
+.PHONY: demo app test lint types unit bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/hybridal run
+
+# The labelling app on the demo's texts; stop it with Ctrl-C, go on with the same command.
+app: $(INSTALLED)
+	$(BIN)/hybridal label --project runs/demo.hybridal
 
 test: lint types unit
 
@@ -23,6 +28,22 @@ types: $(INSTALLED)
 unit: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
 
+# This engine and its peers on the processor, about five minutes; ARGS=--full adds a pool of a million texts.
+bench: $(VENV)/.trainer $(SMALL_TEXT)/.installed
+	$(BIN)/python -m bench.cpu $(ARGS)
+
+$(VENV)/.trainer: bench/trainer.txt $(INSTALLED)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -r $< \
+	  || $(BIN)/pip install -c constraints.txt -r $<
+	touch $@
+
+# A peer that does not run under the versions that this project uses.
+$(SMALL_TEXT)/.installed: bench/small-text.txt $(INSTALLED)
+	$(PYTHON) -m venv $(SMALL_TEXT)
+	UV_FIND_LINKS="$${PIP_FIND_LINKS:-}" $(BIN)/uv pip install --quiet --python $(SMALL_TEXT)/bin/python -r $< \
+	  || $(SMALL_TEXT)/bin/pip install -r $<
+	touch $@
+
 # uv is only the faster installer; where it cannot be had, pip does the same work.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -31,4 +52,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SMALL_TEXT) .mypy_cache .ruff_cache .pytest_cache .hypothesis

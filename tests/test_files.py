@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridal.files import folder_made_whole, strict_json, write_whole
+from hybridal.files import file_made_whole, folder_made_whole, strict_json, write_whole
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -93,6 +93,33 @@ def test_a_file_is_durable_before_it_gets_its_name(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(os, "replace", logged_replace)
     write_whole(tmp_path / "a", "content")
     assert events == ["sync content", "rename", "sync folder"]
+
+
+def test_a_file_appears_when_it_is_full(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    with file_made_whole(path) as file:
+        file.write(b"one")
+        file.flush()
+        assert not path.exists()
+        file.write(b" and two")
+    assert path.read_bytes() == b"one and two"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("error", [ValueError(), KeyboardInterrupt()])
+def test_a_file_whose_writer_fails_leaves_the_old_one(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail() -> None:
+        with file_made_whole(path) as file:
+            file.write(b"ne")
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
 
 
 def test_a_folder_appears_when_it_is_full(tmp_path: Path) -> None:

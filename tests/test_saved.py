@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hybridal import ActiveLearner, SavedModel
+from hybridal import saved as module
 from hybridal.errors import UserError
 from hybridal.export import export_model
 from hybridal.testing import toy_task
@@ -59,6 +60,13 @@ def test_texts_are_cut_where_they_were_in_training(folder: Path) -> None:
     saved = SavedModel(folder, "cpu")
     one, other = saved.predict_proba(["goal " * 30 + "bread", "goal " * 30 + "moon"])
     assert np.array_equal(one, other)
+
+
+def test_texts_beyond_a_chunk_are_answered_alike(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = SavedModel(folder, "cpu")
+    whole = saved.predict_proba(TASK.test.texts)
+    monkeypatch.setattr(module, "CHUNK", 7)
+    np.testing.assert_allclose(saved.predict_proba(TASK.test.texts), whole, atol=1e-6)
 
 
 def test_no_texts_get_no_answers(folder: Path) -> None:

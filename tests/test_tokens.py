@@ -85,13 +85,15 @@ def test_the_disk_gives_back_what_the_encoder_made(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], chunk: int
 ) -> None:
     folder, encoder = tmp_path_factory.mktemp("cache"), Letters(4)
+    heard: list[tuple[int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK", chunk)
-        tokens = tokenise(texts, encoder, folder)
+        tokens = tokenise(texts, encoder, folder, lambda done, of: heard.append((done, of)))
     assert rows_of(tokens) == Letters(4).encode(texts)
     assert tokens.pad == encoder.pad
     assert sum(encoder.asked) == len(texts)
     assert max(encoder.asked, default=0) <= chunk
+    assert heard == [(min(done, len(texts)), len(texts)) for done in range(chunk, len(texts) + chunk, chunk)]
 
 
 def test_texts_are_encoded_once(tmp_path: Path) -> None:
@@ -107,6 +109,16 @@ def test_texts_are_encoded_once(tmp_path: Path) -> None:
 def test_no_tokens_at_all(tmp_path: Path, texts: list[str]) -> None:
     for _ in range(2):
         assert rows_of(tokenise(texts, Letters(), tmp_path)) == [[] for _ in texts]
+
+
+def test_batches_off_the_disk_are_those_of_memory(tmp_path: Path) -> None:
+    rows = np.array([10, 6, 1, 6, 4])
+    for found, expected in zip(
+        tokenise(HOSTILE, Letters(), tmp_path).batch(rows),
+        Tokens.of(Letters().encode(HOSTILE), Letters.pad).batch(rows),
+        strict=True,
+    ):
+        assert np.array_equal(found, expected)
 
 
 def test_tokens_on_disk_are_not_to_be_changed(tmp_path: Path) -> None:

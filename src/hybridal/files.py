@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 
 def strict_json(data: Any, indent: int | None = None) -> str:
@@ -23,11 +23,17 @@ def strict_json(data: Any, indent: int | None = None) -> str:
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes beside and renames, so that a reader sees the old file or the new one and never half of it."""
-    data = content.encode() if isinstance(content, str) else content
+    with file_made_whole(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def file_made_whole(path: Path) -> Iterator[BinaryIO]:
+    """Gives a file beside to fill, and renames it to `path` when the block ends without an error."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             sync(file.fileno())
         os.chmod(name, 0o644)

@@ -47,9 +47,9 @@ class Protocol:
     round or carries its moments over. `validation_loss` is the mean over examples, or over batches as published.
     `newonly_round_1` trains on the initial pool, or "skip"s as published. `calibrate` ranks candidates by
     temperature-scaled probabilities. `split_seed` None draws the splits by the run's seed, as published.
-    `validation_size` keeps only so many of the validation texts, stratified, drawn by the run's seed. `path` "plain" does
-    without fast arithmetic: the same up to rounding and to which dropout masks are drawn. `train_layers` trains only
-    so many of the backbone's layers, the top ones (None: all, and its embeddings).
+    `validation_size` keeps only so many of the validation texts, stratified, drawn by the run's seed. `path` "plain"
+    does without fast arithmetic: the same up to rounding and to which dropout masks are drawn. `train_layers` trains
+    only so many of the backbone's layers, the top ones (None: all, and its embeddings).
 
     >>> protocol("paper").initial, protocol("reference").dropout, protocol("paper", {"rounds": 3}).rounds
     (200, 'finetune', 3)

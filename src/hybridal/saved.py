@@ -13,7 +13,7 @@ from hybridal.calibration import softmax
 from hybridal.errors import UserError
 from hybridal.export import ABOUT
 from hybridal.outputs import Floats
-from hybridal.tokens import Tokens
+from hybridal.tokens import CHUNK, Tokens
 
 
 class SavedModel:
@@ -36,11 +36,13 @@ class SavedModel:
         """(N, C): a row a text, a column a class in the order of `classes`."""
         from hybridal.model.evaluation import predict
 
-        if not texts:
-            return np.empty((0, len(self.classes)))
-        tokens = Tokens.of(self._encoder.encode(texts), self._encoder.pad)
-        return softmax(predict(self._classifier, tokens, np.arange(len(texts))).logits, self.temperature)
+        found = np.empty((len(texts), len(self.classes)))
+        for start in range(0, len(texts), CHUNK):
+            tokens = Tokens.of(self._encoder.encode(texts[start : start + CHUNK]), self._encoder.pad)
+            logits = predict(self._classifier, tokens, np.arange(len(tokens))).logits
+            found[start : start + len(tokens)] = softmax(logits, self.temperature)
+        return found
 
     def predict(self, texts: Sequence[str]) -> list[str]:
         """The likeliest class of each text."""
-        return [self.classes[best] for best in self.predict_proba(texts).argmax(axis=1)] if texts else []
+        return [self.classes[best] for best in self.predict_proba(texts).argmax(axis=1)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +15,11 @@ from numpy.typing import NDArray
 from hybridal.files import folder_made_whole
 from hybridal.outputs import Ints
 
-CHUNK = 20_000
+# Enough to keep every core busy, and little enough that what the encoder makes of them fits into little memory.
+CHUNK = 4096
+
+Progress = Callable[[int, int], None]
+"""Hears how many texts are done, and of how many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +39,8 @@ class Tokens:
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], pad: int) -> Tokens:
         """Tokens that are only needed now, in memory."""
-        flat = np.concatenate([np.empty(0, np.int32), *(np.asarray(row, dtype=np.int32) for row in rows)])
-        return cls(flat, np.cumsum([0, *(len(row) for row in rows)]), pad)
+        offsets = np.cumsum([0, *map(len, rows)])
+        return cls(np.fromiter(chain.from_iterable(rows), np.int32, offsets[-1]), offsets, pad)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -50,10 +55,15 @@ class Tokens:
     def batch(self, rows: Ints) -> tuple[Ints, Ints]:
         """Token ids and attention mask, padded to the longest row."""
         lengths = self.lengths(rows)
-        mask = np.arange(lengths.max())[None, :] < lengths[:, None]
+        columns = np.arange(lengths.max())
+        mask = columns < lengths[:, None]
         ids = np.full(mask.shape, self.pad, dtype=np.int64)
-        ids[mask] = np.concatenate([self.flat[self.offsets[r] : self.offsets[r + 1]] for r in rows])
+        ids[mask] = self.flat[(self.offsets[rows][:, None] + columns)[mask]]
         return ids, mask.astype(np.int64)
+
+    def joined(self, rows: Ints) -> Ints:
+        """The token ids of these rows, one after the other."""
+        return np.concatenate([self.flat[self.offsets[r] : self.offsets[r + 1]] for r in rows]).astype(np.int64)
 
 
 class Encoder(Protocol):
@@ -69,12 +79,14 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
 
 
-def tokenise(texts: Sequence[str], encoder: Encoder, folder: Path) -> Tokens:
+def tokenise(
+    texts: Sequence[str], encoder: Encoder, folder: Path, progress: Progress = lambda _done, _of: None
+) -> Tokens:
     """The tokens of these texts: from `folder` when they were made before, else made and put there."""
     home = folder / _key(texts, encoder)
     if not home.is_dir():
         with folder_made_whole(home) as scratch:
-            _write(texts, encoder, scratch)
+            _write(texts, encoder, scratch, progress)
     offsets = np.load(home / "offsets.npy")
     # An empty file cannot be mapped.
     flat = np.memmap(home / "flat.i32", dtype=np.int32, mode="r") if offsets[-1] else np.empty(0, np.int32)
@@ -92,13 +104,14 @@ def length_sorted(lengths: Ints, size: int) -> Iterator[Ints]:
         yield order[start : start + size]
 
 
-def _write(texts: Sequence[str], encoder: Encoder, scratch: Path) -> None:
+def _write(texts: Sequence[str], encoder: Encoder, scratch: Path, progress: Progress) -> None:
     lengths = np.zeros(len(texts) + 1, dtype=np.int64)
     with (scratch / "flat.i32").open("wb") as file:
         for start in range(0, len(texts), CHUNK):
-            rows = encoder.encode(texts[start : start + CHUNK])
-            lengths[start + 1 : start + 1 + len(rows)] = [len(row) for row in rows]
-            np.concatenate([np.asarray(row, dtype=np.int32) for row in rows]).tofile(file)
+            part = Tokens.of(encoder.encode(texts[start : start + CHUNK]), encoder.pad)
+            lengths[start + 1 : start + 1 + len(part)] = np.diff(part.offsets)
+            part.flat.tofile(file)
+            progress(start + len(part), len(texts))
     np.save(scratch / "offsets.npy", np.cumsum(lengths))
 
 

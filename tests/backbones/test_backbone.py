@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import AutoTokenizer, ByT5Tokenizer
 
 from hybridal.backbones import Backbone, load_backbone
 from hybridal.backbones.backbone import TextEncoder
@@ -80,3 +81,18 @@ def test_a_saved_tokenizer_reads_alike(folder: Path, tmp_path: Path) -> None:
 def test_backbones_are_the_same_by_name(folder: Path, tmp_path: Path) -> None:
     assert Backbone("a", folder) == Backbone("a", shutil.copytree(folder, tmp_path / "moved"))
     assert Backbone("a", folder) != Backbone("b", folder)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_texts_are_read_as_transformers_reads_them(folder: Path, side: str) -> None:
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**config, "truncation_side": side}))
+    texts = [*toy_task().train.texts, "", " ", "[MASK] [SEP] of", "the moon " * 50, "🦊\0\nﷺ"]
+    reference = AutoTokenizer.from_pretrained(folder)(texts, truncation=True, max_length=6)["input_ids"]
+    assert TextEncoder(folder, 6).encode(texts) == reference
+
+
+def test_a_tokenizer_in_python_alone(tmp_path: Path) -> None:
+    ByT5Tokenizer().save_pretrained(tmp_path)
+    encoder = TextEncoder(tmp_path, 4)
+    assert encoder.encode(["a", "abcdef", ""]) == [[100, 1], [100, 101, 102, 1], [1]]  # bytes follow three signs

@@ -95,6 +95,24 @@ def test_what_cannot_work(
     assert os.listdir() == before
 
 
+@pytest.mark.parametrize(
+    ("last", "sentence"),
+    [(("9", " "), "line 4, column 'text': the text is empty"), (("1", "c"), "line 4, column 'id': the id '1' is also")],
+)
+def test_a_bad_row_is_named_before_any_is_predicted(
+    last: tuple[str, str], sentence: str, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr("hybridal.saved.SavedModel", fail)
+    file = write_rows(tmp_path / "texts.csv", ["id", "text"], [["1", "a"], ["2", "b"], list(last)])
+    ended = hybridal("predict", unbroken, file, "--id", "id")
+    assert ended.code == 2
+    assert sentence in ended.stderr
+    assert os.listdir(tmp_path) == ["texts.csv"]
+
+
 def test_an_unfinished_run_has_no_model(
     laboratory: Laboratory, toy: tuple[str, ...], reviews: Path, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
 from hybridal.model.device import choose_device
 from hybridal.model.examples import Examples
+from hybridal.model.source import Source
 from hybridal.task import Split, Task
 from hybridal.tokens import Tokens
 
@@ -68,9 +69,9 @@ def examples_of(backbone: Backbone, split: Split, rows: Any = None) -> Examples:
     return Examples(Tokens.of(encoder.encode(split.texts), encoder.pad), chosen, split.labels[chosen])
 
 
-def row_of(tokens: Tokens, row: int) -> Any:
+def row_of(source: Source, row: int) -> Any:
     """The token ids of one text, as a batch of one without padding."""
-    return torch.tensor(np.array(tokens.flat[tokens.offsets[row] : tokens.offsets[row + 1]]), dtype=torch.int64)[None]
+    return torch.from_numpy(source.joined(np.array([row])))[None]
 
 
 def same_weights(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

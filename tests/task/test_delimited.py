@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hybridal.errors import UserError
 from hybridal.task.delimited import read_csv, read_tsv
+from hybridal.task.table import joined
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -25,13 +26,13 @@ def test_whatever_is_written_is_read(write: Write, delimiter: str, rows: list[tu
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
     path = write("mail.csv", file.getvalue())
-    table = (read_csv if delimiter == "," else read_tsv)(path, ["label", "text"])
+    table = joined((read_csv if delimiter == "," else read_tsv)(path, ["label", "text"]))
     assert list(zip(table.columns["text"], table.columns["label"], strict=True)) == rows
 
 
 def test_lines_are_counted_as_an_editor_does(write: Write) -> None:
     path = write("mail.csv", 'text,label\r\n"two\r\nlines",a\r\n\r\nlast,b\r\n')
-    table = read_csv(path, ["text"])
+    table = joined(read_csv(path, ["text"]))
     assert table.columns["text"] == ["two\r\nlines", "last"]
     assert table.places == [2, 5]
 
@@ -39,20 +40,20 @@ def test_lines_are_counted_as_an_editor_does(write: Write) -> None:
 def test_a_very_long_text(write: Write) -> None:
     limit = csv.field_size_limit()
     long = "x" * 5_000_000
-    assert read_csv(write("mail.csv", f"text\n{long}\n"), ["text"]).columns["text"] == [long]
+    assert joined(read_csv(write("mail.csv", f"text\n{long}\n"), ["text"])).columns["text"] == [long]
     assert csv.field_size_limit() == limit
 
 
 def test_a_quote_left_open_names_the_line_where_its_row_begins(write: Write) -> None:
     path = write("mail.csv", 'text,label\nfine,a\n"open,b\nmore,c\nmore,d\n')
     with pytest.raises(UserError, match=r"mail\.csv, line 3: broken quoting"):
-        read_csv(path, ["text"])
+        joined(read_csv(path, ["text"]))
 
 
 def test_text_after_a_closing_quote(write: Write) -> None:
     path = write("mail.csv", 'text,label\n"She said "hi" to me",b\n')
     with pytest.raises(UserError, match=r"mail\.csv, line 2: broken quoting .* twice"):
-        read_csv(path, ["text"])
+        joined(read_csv(path, ["text"]))
 
 
 @pytest.mark.parametrize(
@@ -65,4 +66,4 @@ def test_text_after_a_closing_quote(write: Write) -> None:
 def test_a_row_of_another_length(write: Write, name: str, content: str, said: str) -> None:
     reader = read_csv if name.endswith("csv") else read_tsv
     with pytest.raises(UserError, match=rf"{name}, {said}"):
-        reader(write(name, content), ["text"])
+        joined(reader(write(name, content), ["text"]))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hybridal.errors import UserError
 from hybridal.task.jsonl import read_jsonl
+from hybridal.task.table import joined
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -19,11 +20,11 @@ Write = Callable[[str, str | bytes], Path]
 def test_whatever_is_written_is_read(write: Write, texts: list[str], ascii: bool, end: str) -> None:
     lines = [json.dumps({"text": text}, ensure_ascii=ascii) for text in texts]
     path = write("mail.jsonl", end.join(lines))
-    assert read_jsonl(path, ["text"]).columns["text"] == texts
+    assert joined(read_jsonl(path, ["text"])).columns["text"] == texts
 
 
 def test_blank_lines_count_but_are_no_rows(write: Write) -> None:
-    table = read_jsonl(write("mail.jsonl", '{"text": "a"}\n\n{"text": "b"}\n'), ["text"])
+    table = joined(read_jsonl(write("mail.jsonl", '{"text": "a"}\n\n{"text": "b"}\n'), ["text"]))
     assert table.places == [1, 3]
 
 
@@ -38,10 +39,10 @@ def test_blank_lines_count_but_are_no_rows(write: Write) -> None:
 def test_a_broken_line_is_named(write: Write, line: str, said: str) -> None:
     path = write("mail.jsonl", '{"text": "fine"}\n' + line + "\n")
     with pytest.raises(UserError, match=rf"mail\.jsonl, line 2: {said}.* per line"):
-        read_jsonl(path, ["text"])
+        joined(read_jsonl(path, ["text"]))
 
 
 def test_a_key_that_no_line_has(write: Write) -> None:
     path = write("mail.jsonl", '{"text": "a"}\n{"text": "b", "kind": "ham"}\n')
     with pytest.raises(UserError, match=r"mail\.jsonl: there is no column 'label'; its columns are text, kind"):
-        read_jsonl(path, ["text", "label"])
+        joined(read_jsonl(path, ["text", "label"]))

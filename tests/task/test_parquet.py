@@ -8,6 +8,7 @@ import pytest
 
 from hybridal.errors import UserError
 from hybridal.task.parquet import read_parquet
+from hybridal.task.table import joined
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_columns_of_any_type(path: Path) -> None:
-    table = read_parquet(path, ["n", "text", "kind"])
+    table = joined(read_parquet(path, ["n", "text", "kind"]))
     assert table.columns == {"n": [1.0, None, 3.0], "text": ["a", "b\0c", "d"], "kind": ["ham", None, "spam"]}
     assert table.at(2) == f"{path}, row 3"
 
@@ -29,7 +30,7 @@ def test_a_truncated_file(path: Path, keep: float) -> None:
     data = path.read_bytes()
     path.write_bytes(data[: int(keep if keep > 1 else len(data) * keep)])
     with pytest.raises(UserError, match=r"mail\.parquet: not a whole Parquet file \(.+\); copy"):
-        read_parquet(path, ["text"])
+        joined(read_parquet(path, ["text"]))
 
 
 def test_damage_in_the_middle(path: Path) -> None:
@@ -37,12 +38,12 @@ def test_damage_in_the_middle(path: Path) -> None:
     data[4:40] = b"\xff" * 36
     path.write_bytes(data)
     with pytest.raises(UserError, match=r"mail\.parquet: not a whole Parquet file"):
-        read_parquet(path, ["text"])
+        joined(read_parquet(path, ["text"]))
 
 
 def test_a_missing_column(path: Path) -> None:
     with pytest.raises(UserError, match=r"no column 'label'; its columns are text, kind, n"):
-        read_parquet(path, ["text", "label"])
+        joined(read_parquet(path, ["text", "label"]))
 
 
 def test_a_string_that_is_not_utf8(tmp_path: Path) -> None:
@@ -51,4 +52,4 @@ def test_a_string_that_is_not_utf8(tmp_path: Path) -> None:
     strings = pyarrow.StringArray.from_buffers(2, raw.buffers()[1], raw.buffers()[2])
     pyarrow.parquet.write_table(pyarrow.table({"text": strings}), path)
     with pytest.raises(UserError, match=r"mail\.parquet, row 2, column 'text': not valid UTF-8"):
-        read_parquet(path, ["text"])
+        joined(read_parquet(path, ["text"]))

@@ -9,7 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.task.read import read_rows
+from hybridal.task import delimited, jsonl, parquet, read
+from hybridal.task.read import count_rows, read_rows, stream_rows
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -123,3 +124,65 @@ def test_a_folder_with_the_name_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "mail.csv").mkdir()
     with pytest.raises(UserError, match=r"mail\.csv: cannot be read"):
         read_rows(tmp_path / "mail.csv", "text")
+
+
+class TestPieces:
+    """Files of more rows than a reader gives at a time."""
+
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for module in (delimited, jsonl, parquet):
+            monkeypatch.setattr(module, "CHUNK", 3)
+
+    @pytest.mark.parametrize("count", [1, 3, 4, 6, 8])
+    @pytest.mark.parametrize("name", ["mail.csv", "mail.jsonl", "mail.parquet"])
+    def test_they_make_up_the_whole(self, write: Write, tmp_path: Path, name: str, count: int) -> None:
+        columns = {key: [f"{key} {row}" for row in range(count)] for key in ("id", "text", "label")}
+        objects = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        write("mail.jsonl", lines(*objects))
+        write(
+            "mail.csv", "".join(",".join(row) + "\n" for row in [list(columns), *zip(*columns.values(), strict=True)])
+        )
+        pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "mail.parquet")
+        for id, ids in (("id", columns["id"]), (None, [str(row + 1) for row in range(count)])):
+            pieces = list(stream_rows(tmp_path / name, "text", "label", id))
+            whole = read_rows(tmp_path / name, "text", "label", id)
+            assert [len(piece) for piece in pieces] == [3] * (count // 3) + [count % 3] * (count % 3 > 0)
+            assert whole.ids == [one for piece in pieces for one in piece.ids] == ids
+            assert whole.texts == [one for piece in pieces for one in piece.texts] == columns["text"]
+            assert whole.labels == [one for piece in pieces for one in piece.labels] == columns["label"]
+            places = [piece.table.at(row) for piece in pieces for row in range(len(piece))]
+            assert [whole.table.at(row) for row in range(count)] == places
+            assert count_rows(tmp_path / name, "text", "label", id) == count
+
+    def test_a_key_that_comes_late(self, write: Write) -> None:
+        objects = [{"text": str(row), **({"label": "ham"} if row == 7 else {})} for row in range(9)]
+        rows = read_rows(write("mail.jsonl", lines(*objects)), "text", "label")
+        assert rows.labels == [None] * 7 + ["ham", None]
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            ("text,id\na,1\nb,2\nc,3\n,4\n", "line 5, column 'text': the text is empty"),
+            ("text,id\na,1\nb,2\nc,3\nd\n", "line 5: 1 fields where the header has 2"),
+            ('text,id\na,1\nb,2\nc,3\n"d,4\n', "line 5: broken quoting"),
+            ("text,id\na,1\nb,2\nc,3\nd,4\ne,2\n", "line 6, column 'id': the id '2' is also that of line 3"),
+        ],
+    )
+    def test_what_is_wrong_far_down_is_named(self, write: Write, content: str, said: str) -> None:
+        path = write("mail.csv", content)
+        for reading in (read_rows, count_rows):
+            with pytest.raises(UserError) as caught:
+                reading(path, "text", id="id")
+            assert str(caught.value).startswith(f"{path}, {said}")
+
+    def test_bytes_of_parquet_far_down(self, tmp_path: Path) -> None:
+        raw = pyarrow.array([b"fine"] * 4 + [b"caf\xe9"])
+        strings = pyarrow.StringArray.from_buffers(5, raw.buffers()[1], raw.buffers()[2])
+        pyarrow.parquet.write_table(pyarrow.table({"text": strings}), tmp_path / "mail.parquet")
+        with pytest.raises(UserError, match=r"mail\.parquet, row 5, column 'text': not valid UTF-8"):
+            count_rows(tmp_path / "mail.parquet", "text")
+
+    def test_ids_of_which_only_the_hashes_are_equal(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(read, "hash", lambda _: 1, raising=False)
+        assert count_rows(write("mail.csv", "text,id\na,1\nb,2\n"), "text", id="id") == 2

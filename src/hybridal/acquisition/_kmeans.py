@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition._chunks import chunks
-from hybridal.acquisition._distance import squared_distances
+from hybridal.acquisition._distance import apart, squared_distances
 from hybridal.acquisition._seeding import plus_plus
 from hybridal.outputs import Floats
 
@@ -25,7 +25,8 @@ def clusters(points: Floats, k: int, rng: np.random.Generator) -> NDArray[np.int
     if len(points) > SAMPLE * k:
         sample = points[np.sort(rng.choice(len(points), SAMPLE * k, replace=False))]
     sample = sample.astype(np.float64)
-    first, _ = plus_plus(len(sample), k, lambda i: squared_distances(sample, sample[i : i + 1])[:, 0], rng)
+    norms = np.einsum("ij,ij->i", sample, sample)
+    first, _ = plus_plus(len(sample), k, lambda i: apart(norms, sample @ sample[i], i), rng)
     centres = sample[first]
     before: NDArray[np.intp] | None = None
     for _ in range(ITERATIONS):

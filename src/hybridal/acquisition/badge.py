@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.acquisition._chunks import chunks
-from hybridal.acquisition._distance import finite, settled
+from hybridal.acquisition._distance import apart, finite, products, squared_norms
 from hybridal.acquisition._ranking import canonical
 from hybridal.acquisition._seeding import plus_plus
 from hybridal.outputs import Floats
@@ -36,27 +35,12 @@ class Gradients:
         return cls(errors, embeddings, order)
 
     def squared_norms(self) -> NDArray[np.float64]:
-        found = np.empty(len(self.order))
-        for some in self._chunks():
-            errors, embeddings = self._rows(self.order[some])
-            found[some] = np.einsum("ij,ij->i", errors, errors) * np.einsum("ij,ij->i", embeddings, embeddings)
-        return found
+        return squared_norms(self.errors, self.order) * squared_norms(self.embeddings, self.order)
 
     def squared_distances_to(self, place: int, norms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of all gradients to the one at this place of the order."""
-        (error,), (embedding,) = self._rows(self.order[place : place + 1])
-        inner = np.empty(len(self.order))
-        for some in self._chunks():
-            errors, embeddings = self._rows(self.order[some])
-            inner[some] = (errors @ error) * (embeddings @ embedding)
-        sums = norms + norms[place]
-        return settled(sums - 2.0 * inner, sums)
-
-    def _chunks(self) -> list[slice]:
-        return list(chunks(len(self.order), self.errors.shape[1] + self.embeddings.shape[1]))
-
-    def _rows(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return self.errors[rows], self.embeddings[rows].astype(np.float64)
+        inner = products(self.errors, self.order, place) * products(self.embeddings, self.order, place)
+        return apart(norms, inner, place)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Cal:
         if not len(known):
             raise UserError("The acquisition 'cal' needs labelled texts to compare with; label some first.")
         points, probabilities = finite(candidates.embeddings()), candidates.probabilities()
-        order, k = canonical(candidates.ids), min(self.neighbours, len(known))
+        order, known, k = canonical(candidates.ids), known.astype(np.float64), min(self.neighbours, len(known))
         scores = np.empty(len(order))
         for some in chunks(len(order), max(len(known), points.shape[1], k * probabilities.shape[1])):
             rows = order[some]

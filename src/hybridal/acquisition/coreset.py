@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hybridal.acquisition import Candidates, Selection
 from hybridal.acquisition._chunks import chunks
-from hybridal.acquisition._distance import finite, squared_distances
+from hybridal.acquisition._distance import apart, finite, products, squared_distances, squared_norms
 from hybridal.acquisition._ranking import canonical
 from hybridal.outputs import Floats
 
@@ -21,6 +21,7 @@ def nearest(points: Floats, order: NDArray[np.intp], centres: Floats) -> NDArray
     >>> nearest(np.array([[0.0], [9.0]]), np.array([1, 0]), np.array([[1.0], [5.0]])).tolist()
     [16.0, 1.0]
     """
+    centres = centres.astype(np.float64)
     found = np.empty(len(order))
     for some in chunks(len(order), max(centres.shape)):
         found[some] = squared_distances(points[order[some]], centres).min(axis=1)
@@ -49,13 +50,13 @@ class Coreset:
         points, centres = finite(candidates.embeddings()), finite(candidates.labelled_embeddings())
         if not len(centres):
             centres = points[order].mean(axis=0, keepdims=True, dtype=np.float64)
-        distances = nearest(points, order, centres)
+        distances, norms = nearest(points, order, centres), squared_norms(points, order)
         picked: list[str] = []
         scores: list[float] = []
         for _ in range(min(n, len(ids))):
             place = int(distances.argmax())  # the first of the farthest, in the order of ids
             picked.append(str(ids[order[place]]))
             scores.append(float(np.sqrt(distances[place])))
-            distances = np.minimum(distances, nearest(points, order, points[order[place : place + 1]]))
+            distances = np.minimum(distances, apart(norms, products(points, order, place), place))
             distances[place] = -1.0  # not again, not even where all others lie on centres
         return Selection(tuple(picked), tuple(scores))

@@ -64,9 +64,11 @@ class TypiClust:
         if not len(ids) or n <= 0:
             return Selection((), ())
         order = canonical(ids)
-        points, known = finite(candidates.embeddings())[order], finite(candidates.labelled_embeddings())
-        k = min(len(known) + n, self.most, len(known) + len(ids))
-        labels = clusters(np.concatenate([known, points]) if len(known) else points, k, rng)
+        known, embeddings = finite(candidates.labelled_embeddings()), finite(candidates.embeddings())
+        everything = _stacked(known, embeddings, order)
+        points = everything[len(known) :]
+        k = min(len(known) + n, self.most, len(everything))
+        labels = clusters(everything, k, rng)
         covered = np.bincount(labels[: len(known)], minlength=k)
         own = labels[len(known) :]
         groups = np.split(np.argsort(own, kind="stable"), np.cumsum(np.bincount(own, minlength=k))[:-1])
@@ -89,3 +91,13 @@ class TypiClust:
         scores = np.zeros(len(group))
         scores[compared] = typicality(points[group[compared]], self.neighbours)
         return sorted(zip(scores.tolist(), (-group).tolist(), strict=True))
+
+
+def _stacked(known: Floats, embeddings: Floats, order: NDArray[np.intp]) -> Floats:
+    """The labelled texts, then the candidates in this order: one copy, made in pieces."""
+    stacked = np.empty((len(known) + len(order), embeddings.shape[1]), dtype=embeddings.dtype)
+    if len(known):
+        stacked[: len(known)] = known
+    for some in chunks(len(order), embeddings.shape[1]):
+        stacked[len(known) :][some] = embeddings[order[some]]
+    return stacked

@@ -6,16 +6,16 @@ import errno
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from hybridal import __version__
-from hybridal.cli import compare, export, listing, predict, replay, report, resume, run, study
+from hybridal.cli import compare, export, label, listing, predict, replay, report, resume, run, study
+from hybridal.cli.help import Verb, Verbs
 from hybridal.errors import RunError, UserError
 
 EXIT_CODES = "Exit codes: 0 done · 1 a fault of ours · 2 bad input · 3 a run that could not go on · 130 stopped by you."
 
 
-class Verbs(TyperGroup):
+class Hybridal(Verbs):
     """Answers what a user can mend with one sentence and an exit code, in place of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -41,21 +41,23 @@ def _end(sentence: str, code: int) -> NoReturn:
 
 app = typer.Typer(
     name="hybridal",
-    cls=Verbs,
+    cls=Hybridal,
     help="Active learning for text classification that decides, round by round, whether to retrain or to fine-tune.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command()(run.run)
-app.command()(resume.resume)
-app.command()(compare.compare)
-app.command()(replay.replay)
-app.command()(predict.predict)
-app.command()(export.export)
-app.command()(report.report)
-app.command("list")(listing.listing)
-app.add_typer(study.study, name="study")
+app.command(cls=Verb)(run.run)
+app.command(cls=Verb)(resume.resume)
+app.command(cls=Verb)(compare.compare)
+app.command(cls=Verb)(replay.replay)
+app.command(cls=Verb)(predict.predict)
+app.command(cls=Verb)(export.export)
+app.command(cls=Verb)(label.label)
+app.command(cls=Verb)(report.report)
+app.command("list", cls=Verb)(listing.listing)
+app.add_typer(study.study, name="study", cls=Verbs)
 
 
 def _version(asked: bool) -> None:

@@ -74,7 +74,7 @@ def packed_logits(module: Any, packed: Packed) -> Tensor:
 def layer_stack(module: Any) -> Any:
     """The part of an encoder that holds its layers, one above the other, as `layer`."""
     base = module.base_model
-    return getattr(base, "encoder", None) or getattr(base, "transformer", None)
+    return base.transformer if hasattr(base, "transformer") else base.encoder
 
 
 def _attend(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hybridal.errors import UserError
-from hybridal.model.packing import layer_stack
+from hybridal.model.packing import KNOWN, layer_stack
 from hybridal.outputs import Ints
 from hybridal.tokens import Tokens, length_sorted
 
@@ -28,9 +28,10 @@ class Trunk:
     """The lower part of an encoder, taken out of it. `top` layers stay, with all that is above them."""
 
     def __init__(self, module: Any, top: int) -> None:
-        self._base, self._layers = module.base_model, getattr(layer_stack(module), "layer", None)
-        if self._layers is None or not hasattr(self._base, "embeddings") or hasattr(self._base, "embeddings_project"):
-            raise UserError("`train_layers` cannot tell the layers of this backbone apart; leave it out to train all.")
+        self._base = module.base_model
+        if module.config.model_type not in KNOWN or hasattr(self._base, "embeddings_project"):
+            raise UserError("`train_layers` does not know the layers of this kind of backbone; leave it out.")
+        self._layers: Any = layer_stack(module).layer
         if top > len(self._layers):
             raise UserError(f"`train_layers` {top} is more than the {len(self._layers)} layers of this backbone.")
         self._embeddings = self._base.embeddings
@@ -108,14 +109,14 @@ class States:
                     self._known[row] = True
 
 
-class _Given(nn.Module):
+class _Given(nn.Module):  # type: ignore[misc]
     """In place of the embeddings: hands on what it is given."""
 
     def forward(self, *given: Any, **named: Any) -> Tensor:
         return next(x for x in (*given, *named.values()) if isinstance(x, Tensor) and x.is_floating_point())
 
 
-class _Skip(nn.Module):
+class _Skip(nn.Module):  # type: ignore[misc]
     """In place of a layer: changes nothing."""
 
     def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:

@@ -7,69 +7,77 @@ of every row, and still reads 100,000 rows in a fraction of a second.
 from __future__ import annotations
 
 import csv
-import io
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 from hybridal.errors import UserError
-from hybridal.task.table import Table, column_position, decoded
+from hybridal.task.table import CHUNK, Table, column_position, opened
 
 
-def read_csv(path: Path, wanted: Sequence[str]) -> Table:
+def read_csv(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
     """These columns of a comma-separated file with a header; every value is a string.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
     >>> _ = path.write_text('text,label\\n"Hello, you",ham\\nWIN NOW,spam\\n')
-    >>> read_csv(path, ["text"]).columns["text"]
-    ['Hello, you', 'WIN NOW']
+    >>> [table.columns["text"] for table in read_csv(path, ["text"])]
+    [['Hello, you', 'WIN NOW']]
     """
     return _read(path, wanted, ",", "a comma")
 
 
-def read_tsv(path: Path, wanted: Sequence[str]) -> Table:
+def read_tsv(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
     """These columns of a tab-separated file with a header, quoted as a CSV file is.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.tsv"
     >>> _ = path.write_text("text\\tlabel\\nHello, you\\tham\\n")
-    >>> read_tsv(path, ["text"]).columns["text"]
-    ['Hello, you']
+    >>> [table.columns["text"] for table in read_tsv(path, ["text"])]
+    [['Hello, you']]
     """
     return _read(path, wanted, "\t", "a tab")
 
 
-def _read(path: Path, wanted: Sequence[str], delimiter: str, delimiter_name: str) -> Table:
-    rows: list[list[str]] = []
-    places: list[int] = []
-    end = 0
-    with _long_fields():
-        reader = csv.reader(io.StringIO(decoded(path), newline=""), delimiter=delimiter, strict=True)
-        try:
-            header = next((row for row in reader if row), [])
-            positions = [column_position(path, name, header) for name in wanted]
-            end = reader.line_num
-            for row in reader:
-                start, end = end + 1, reader.line_num
-                if not row:
-                    continue
+def _read(path: Path, wanted: Sequence[str], delimiter: str, delimiter_name: str) -> Iterator[Table]:
+    with opened(path, newline="") as file:
+        rows = _rows(path, file, delimiter)
+        with _long_fields():
+            _, header = next(rows, (0, []))
+        positions = [column_position(path, name, header) for name in wanted]
+        while True:
+            with _long_fields():
+                some = list(islice(rows, CHUNK))
+            if not some:
+                return
+            for line, row in some:
                 if len(row) != len(header):
                     raise UserError(
-                        f"{path}, line {start}: {len(row)} fields where the header has {len(header)}; put a text "
+                        f"{path}, line {line}: {len(row)} fields where the header has {len(header)}; put a text "
                         f"that contains {delimiter_name} or a line break in double quotes."
                     )
-                rows.append(row)
-                places.append(start)
-        except csv.Error as error:
-            # Where the row began, not where the reader gave up: a quote left open swallows the rest of the file.
-            raise UserError(
-                f"{path}, line {end + 1}: broken quoting ({error}); close every double quote that is opened, and "
-                "write one inside a quoted text twice."
-            ) from error
-    columns = {name: [row[i] for row in rows] for name, i in zip(wanted, positions, strict=True)}
-    return Table(path, columns, "line", places)
+            columns = {name: [row[i] for _, row in some] for name, i in zip(wanted, positions, strict=True)}
+            yield Table(path, columns, "line", [line for line, _ in some])
+
+
+def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank, each with the line where it begins."""
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
+    end = 0
+    try:
+        for row in reader:
+            start, end = end + 1, reader.line_num
+            if row:
+                yield start, row
+    except csv.Error as error:
+        # Where the row began, not where the reader gave up: a quote left open swallows the rest of the file.
+        raise UserError(
+            f"{path}, line {end + 1}: broken quoting ({error}); close every double quote that is opened, and "
+            "write one inside a quoted text twice."
+        ) from error
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,9 @@ from hybridal.errors import UserError
 from hybridal.task.delimited import read_csv, read_tsv
 from hybridal.task.jsonl import read_jsonl
 from hybridal.task.parquet import read_parquet
-from hybridal.task.table import Table
+from hybridal.task.table import Table, joined
 
-READERS: Mapping[str, Callable[[Path, Sequence[str]], Table]] = {
+READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[Table]]] = {
     ".csv": read_csv,
     ".tsv": read_tsv,
     ".jsonl": read_jsonl,
@@ -48,34 +50,83 @@ def read_rows(path: str | Path, text: str, label: str | None = None, id: str | N
     >>> rows.ids, rows.texts, rows.labels
     (['1', '2'], ['Hello', 'NA'], ['ham', None])
     """
-    wanted = [name for name in (text, label, id) if name is not None]
-    table = _table(Path(path), list(dict.fromkeys(wanted)))
-    texts = [_text(table, text, row, value) for row, value in enumerate(table.columns[text])]
-    labels: list[str | None] = [None] * len(texts)
-    if label is not None:
-        labels = [_label(table, label, row, value) for row, value in enumerate(table.columns[label])]
-    ids = [str(number) for number in range(1, len(texts) + 1)]
+    pieces = list(stream_rows(path, text, label, id))
+    rows = Rows(
+        list(chain.from_iterable(piece.ids for piece in pieces)),
+        list(chain.from_iterable(piece.texts for piece in pieces)),
+        list(chain.from_iterable(piece.labels for piece in pieces)),
+        joined(piece.table for piece in pieces),
+        numbered=id is None,
+    )
     if id is not None:
-        ids = [_id(table, id, row, value) for row, value in enumerate(table.columns[id])]
-        _check_unique(table, id, ids)
-    for column, strings in ((text, texts), (label, labels), (id, ids)):
-        _check_whole_characters(table, column, strings)
-    return Rows(ids, texts, labels, table, numbered=id is None)
+        _check_unique(rows.table, id, rows.ids)
+    return rows
 
 
-def _table(path: Path, wanted: Sequence[str]) -> Table:
+def stream_rows(path: str | Path, text: str, label: str | None = None, id: str | None = None) -> Iterator[Rows]:
+    """The rows of a file of any size, some thousand at a time; see `count_rows` for whether its ids are unique.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("text\\nHello\\nYou\\n")
+    >>> [(rows.ids, rows.texts) for rows in stream_rows(path, "text")]
+    [(['1', '2'], ['Hello', 'You'])]
+    """
+    wanted = [name for name in (text, label, id) if name is not None]
+    before = 0
+    for table in _tables(Path(path), list(dict.fromkeys(wanted))):
+        yield _rows(table, text, label, id, before)
+        before += len(table.places)
+
+
+def count_rows(path: str | Path, text: str, label: str | None = None, id: str | None = None) -> int:
+    """How many rows a file has, of any size, once it is sure that nothing is wrong with them.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("text\\nHello\\nYou\\n")
+    >>> count_rows(path, "text")
+    2
+    """
+    import numpy as np
+
+    hashes = array("q")  # eight bytes a row, where the ids themselves would take a hundred
+    for rows in stream_rows(path, text, label, id):
+        hashes.extend(map(hash, rows.ids))
+    ordered = np.sort(hashes)
+    if id is not None and (ordered[1:] == ordered[:-1]).any():
+        read_rows(path, text, label, id)  # says which are equal, unless only their hashes are
+    return len(hashes)
+
+
+def _tables(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise UserError(f"{path}: the extension '{path.suffix}' is not known; use one of {', '.join(READERS)}.")
     if not path.exists():
         raise UserError(f"{path}: there is no such file; check the path.")
+    rows = 0
     try:
-        table = reader(path, wanted)
+        for table in reader(path, wanted):
+            rows += len(table.places)
+            yield table
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
-    if not table.places:
+    if not rows:
         raise UserError(f"{path}: the file has no rows; give one with a text per row.")
-    return table
+
+
+def _rows(table: Table, text: str, label: str | None, id: str | None, before: int) -> Rows:
+    texts = [_text(table, text, row, value) for row, value in enumerate(table.columns[text])]
+    labels: list[str | None] = [None] * len(texts)
+    if label is not None:
+        labels = [_label(table, label, row, value) for row, value in enumerate(table.columns[label])]
+    ids = [str(number) for number in range(before + 1, before + 1 + len(texts))]
+    if id is not None:
+        ids = [_id(table, id, row, value) for row, value in enumerate(table.columns[id])]
+    for column, strings in ((text, texts), (label, labels), (id, ids)):
+        _check_whole_characters(table, column, strings)
+    return Rows(ids, texts, labels, table, numbered=id is None)
 
 
 def _text(table: Table, column: str, row: int, value: Any) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from hybridal.errors import UserError
+
+# Readers give this many rows at a time, so that a file may be larger than any memory.
+CHUNK = 4096
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,20 @@ class Table:
 
     def at(self, row: int) -> str:
         return f"{self.path}, {self.unit} {self.places[row]}"
+
+
+def joined(tables: Iterable[Table]) -> Table:
+    """The pieces of one file as one table.
+
+    >>> path = Path("mail.csv")
+    >>> pieces = [Table(path, {"text": ["hello"]}, "line", [2]), Table(path, {"text": ["you"]}, "line", [5])]
+    >>> joined(pieces).columns, joined(pieces).places
+    ({'text': ['hello', 'you']}, [2, 5])
+    """
+    pieces = list(tables)
+    first = pieces[0]
+    columns = {name: list(chain.from_iterable(piece.columns[name] for piece in pieces)) for name in first.columns}
+    return Table(first.path, columns, first.unit, list(chain.from_iterable(piece.places for piece in pieces)))
 
 
 def column_position(path: Path, name: str, names: Sequence[str]) -> int:
@@ -46,20 +64,32 @@ def column_position(path: Path, name: str, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-def decoded(path: Path) -> str:
-    """The whole file as text; it must be UTF-8, with or without a byte order mark.
+@contextmanager
+def opened(path: Path, newline: str) -> Iterator[TextIO]:
+    """The file as text; it must be UTF-8, with or without a byte order mark.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.csv"
     >>> _ = path.write_bytes("\\ufeffé".encode())
-    >>> decoded(path)
+    >>> with opened(path, newline="") as file:
+    ...     file.read()
     'é'
     """
-    data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(
-            f"{path}, line {line}: the byte 0x{data[error.start]:02x} is not valid UTF-8; save the file as UTF-8."
-        ) from error
+        with path.open(encoding="utf-8-sig", newline=newline) as file:
+            yield file
+    except UnicodeDecodeError:
+        _name_the_byte(path)
+        raise
+
+
+def _name_the_byte(path: Path) -> None:
+    with path.open("rb") as file:
+        for line, data in enumerate(file, start=1):  # no character has the byte of a line's end in it
+            try:
+                data.decode()
+            except UnicodeDecodeError as error:
+                raise UserError(
+                    f"{path}, line {line}: the byte 0x{data[error.start]:02x} is not valid UTF-8; "
+                    "save the file as UTF-8."
+                ) from error

@@ -1,0 +1,33 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+
+def describe() -> dict[str, str | int]:
+    """The processor, its cores, the memory and the versions that matter."""
+    import torch
+
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count() or 1,
+        "threads": torch.get_num_threads(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": version("transformers"),
+        "hybridal": version("hybridal"),
+    }
+
+
+def _processor() -> str:
+    """As Linux tells it; elsewhere what Python knows."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

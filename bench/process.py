@@ -1,0 +1,38 @@
+"""Runs a module of the benchmark in a process of its own, out of any environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hybridal.errors import RunError
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(python: Path, module: str, asked: str) -> dict[str, Any]:
+    """What `python -m module ASKED ANSWER` answers, in an empty folder with an empty cache."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        question, answer = Path(scratch, "asked.json"), Path(scratch, "answer.json")
+        question.write_text(asked, encoding="utf-8")
+        found = {
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
+            "HYBRIDAL_CACHE": str(Path(scratch, "cache")),
+            "HF_HUB_OFFLINE": "1",
+        }
+        done = subprocess.run(
+            [python, "-W", "ignore", "-m", module, question, answer],
+            cwd=scratch,
+            env={**os.environ, **found},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+            raise RunError(f"`{module}` failed: {reason}")
+        result: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+        return result

@@ -1,0 +1,1 @@
+"""The labelling app: people label, a model learns in the background, and nobody waits."""

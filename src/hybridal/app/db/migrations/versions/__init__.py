@@ -1,0 +1,1 @@
+"""One file a step; none is ever changed once it was released."""

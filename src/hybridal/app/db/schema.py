@@ -1,0 +1,292 @@
+"""The tables. Answers are only ever added; what they mean now (`Standing`, `Verdict`) is kept beside them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Dialect, Float, ForeignKey, Index, Integer, MetaData, String, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.types import TypeDecorator
+
+# SQLite counts up only a column that is called INTEGER.
+Counter = BigInteger().with_variant(Integer, "sqlite")
+
+
+class Words(TypeDecorator[str]):
+    """Any text. PostgreSQL cannot keep U+0000, so in both databases it becomes the replacement character."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else clean(value)
+
+
+def clean(words: str) -> str:
+    """The words as the database keeps them.
+
+    >>> clean("a\\0b")
+    'a\ufffdb'
+    """
+    return words.replace("\0", "\ufffd")
+
+
+def now() -> float:
+    """Seconds since 1970, UTC: the same in both databases, and easy to compare."""
+    return datetime.now(UTC).timestamp()
+
+
+class Base(DeclarativeBase):
+    """All tables of a project."""
+
+    type_annotation_map = {str: Words(), float: Float(53)}  # noqa: RUF012
+    # Constraints with names can be changed by later migrations.
+    metadata = MetaData(
+        naming_convention={
+            "ix": "%(table_name)s_by_%(column_0_N_name)s",
+            "uq": "%(table_name)s_unique_%(column_0_N_name)s",
+            "fk": "%(table_name)s_refer_by_%(column_0_N_name)s",
+            "pk": "%(table_name)s_key",
+        }
+    )
+
+
+def _where(rows: str) -> dict[str, Any]:
+    """An index of some rows only. SQLite uses it if a query says the same words, and has no word for true."""
+    return {"sqlite_where": text(rows.format(true=" = 1")), "postgresql_where": text(rows.format(true=""))}
+
+
+class Text(Base):
+    """One text. `split` is `pool`, or `validation` for the random reserve that is only ever measured on.
+
+    `place` is a random number drawn when the text came: texts are served in its order while no model has a say.
+    `wanted` is how many people shall answer it: more than one for the texts on which agreement is measured.
+    `answered` is how many people have labelled it, and `open` whether somebody may still be asked: both follow from
+    the standing answers, and are kept here so that the next text is found without a look at all the others.
+    """
+
+    __tablename__ = "texts"
+
+    row: Mapped[int] = mapped_column(Counter, primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    body: Mapped[str]
+    split: Mapped[str] = mapped_column(default="pool")
+    place: Mapped[float]
+    wanted: Mapped[int] = mapped_column(default=1)
+    answered: Mapped[int] = mapped_column(default=0)
+    open: Mapped[bool] = mapped_column(default=True)
+    added: Mapped[float] = mapped_column(default=now)
+
+    __table_args__ = (
+        Index("texts_in_order", "split", "place"),
+        Index("texts_open", "split", "place", **_where("open{true}")),
+        Index("texts_begun", "place", **_where("open{true} AND answered > 0")),
+    )
+
+
+class Class(Base):
+    """One class. A merged class stays, with the class it became, so that old answers keep their meaning."""
+
+    __tablename__ = "classes"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    description: Mapped[str] = mapped_column(default="")
+    position: Mapped[int]
+    became: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+
+
+class Person(Base):
+    """Whoever answers: a `person`, the labels that came with a `file`, or an `llm`.
+
+    `role` is `owner`, `reviewer` or `annotator`.
+    """
+
+    __tablename__ = "people"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    kind: Mapped[str] = mapped_column(default="person")
+    role: Mapped[str] = mapped_column(default="annotator")
+    password: Mapped[str | None]
+    active: Mapped[bool] = mapped_column(default=True)
+    joined: Mapped[float] = mapped_column(default=now)
+
+
+class Answer(Base):
+    """What somebody said of a text, for ever. `key` is drawn by who asks, so that asking twice counts once.
+
+    `action` is `label` (with a class), `skip`, or `withdraw` (as if never answered). A flag or a comment may come
+    with any of them. An adjudication is a `label` with `decides` set.
+    """
+
+    __tablename__ = "answers"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    key: Mapped[str] = mapped_column(String(64), unique=True)
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), index=True)
+    person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), index=True)
+    action: Mapped[str]
+    class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+    flagged: Mapped[bool] = mapped_column(default=False)
+    comment: Mapped[str] = mapped_column(default="")
+    decides: Mapped[bool] = mapped_column(default=False)
+    at: Mapped[float] = mapped_column(default=now)
+
+
+class Standing(Base):
+    """What a person says of a text now: their last answer that was not withdrawn; a skip has no class."""
+
+    __tablename__ = "standings"
+
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
+    person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), primary_key=True)
+    answer_number: Mapped[int] = mapped_column(ForeignKey("answers.number"))
+    class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+    flagged: Mapped[bool] = mapped_column(default=False)
+    decides: Mapped[bool] = mapped_column(default=False)
+
+    __table_args__ = (
+        Index("standings_of_a_person", "person_number", "answer_number"),
+        Index("standings_skipped", "text_row", **_where("class_number IS NULL")),
+        Index("standings_flagged", "text_row", **_where("flagged{true}")),
+    )
+
+
+class Verdict(Base):
+    """The class that the model learns for a text; none while people disagree. `source` says who settled it.
+
+    `source` is `people`, `file`, `llm` or `adjudicated`. `changed` is the answer that last changed it, so that the
+    trainer can tell what is new.
+    """
+
+    __tablename__ = "verdicts"
+
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
+    class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"), index=True)
+    source: Mapped[str]
+    changed: Mapped[int] = mapped_column(ForeignKey("answers.number"), index=True)
+
+
+class Tally(Base):
+    """One row: counts that each answer moves, so that no request counts all texts.
+
+    `labelled` texts have a verdict, of which `validation` and `pool` are those of each split. `skipped` texts have
+    none and were skipped by somebody; `disagreements` have none because people disagree.
+    """
+
+    __tablename__ = "tally"
+
+    number: Mapped[int] = mapped_column(primary_key=True, default=1)
+    texts: Mapped[int] = mapped_column(default=0)
+    labelled: Mapped[int] = mapped_column(default=0)
+    validation: Mapped[int] = mapped_column(default=0)
+    pool: Mapped[int] = mapped_column(default=0)
+    skipped: Mapped[int] = mapped_column(default=0)
+    flagged: Mapped[int] = mapped_column(default=0)
+    disagreements: Mapped[int] = mapped_column(default=0)
+
+
+class Queued(Base):
+    """A text that the model wants labelled, best first. `round` is that of the model that chose it."""
+
+    __tablename__ = "queue"
+
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
+    rank: Mapped[int] = mapped_column(index=True)
+    round: Mapped[int]
+
+
+class Lease(Base):
+    """A text in somebody's hands until a time: nobody else gets it meanwhile."""
+
+    __tablename__ = "leases"
+
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
+    person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), primary_key=True)
+    until: Mapped[float] = mapped_column(index=True)
+
+
+class Guess(Base):
+    """What the newest model thinks of a text that it scored, its probabilities in the order of the active classes."""
+
+    __tablename__ = "guesses"
+
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
+    class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"))
+    probability: Mapped[float]
+    entropy: Mapped[float] = mapped_column(index=True)
+    round: Mapped[int]
+
+
+class Trainer(Base):
+    """One row: what the trainer does now, as the page shows it.
+
+    `phase` is `waiting`, `loading`, `training`, `scoring`, `predicting`, `failed` or `stopped`. `done` of `total`
+    counts its epochs or texts; `seconds_left` is its own estimate. `beat` is when it last said anything. `asked` is
+    what the page wants of it: `retry`, `train` (now, with fewer labels than a batch) or `predict` (score the whole
+    pool). `seen` is the newest answer that its model has learnt from.
+    """
+
+    __tablename__ = "trainer"
+
+    number: Mapped[int] = mapped_column(primary_key=True, default=1)
+    phase: Mapped[str] = mapped_column(default="stopped")
+    update: Mapped[str] = mapped_column(default="")
+    round: Mapped[int] = mapped_column(default=0)
+    done: Mapped[int] = mapped_column(default=0)
+    total: Mapped[int] = mapped_column(default=0)
+    seconds_left: Mapped[float | None]
+    error: Mapped[str] = mapped_column(default="")
+    asked: Mapped[str] = mapped_column(default="")
+    beat: Mapped[float] = mapped_column(default=0.0)
+    seen: Mapped[int] = mapped_column(Counter, default=0)
+
+
+class Setting(Base):
+    """One thing that was decided for the whole project, as JSON."""
+
+    __tablename__ = "settings"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[Any] = mapped_column(JSON)
+
+
+class Invitation(Base):
+    """A link that lets one person in; only the hash of its token is kept."""
+
+    __tablename__ = "invitations"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    token: Mapped[str] = mapped_column(String(64), unique=True)
+    role: Mapped[str]
+    until: Mapped[float]
+    used_by: Mapped[int | None] = mapped_column(ForeignKey("people.number"))
+    revoked: Mapped[bool] = mapped_column(default=False)
+
+
+class Login(Base):
+    """A browser that is signed in; only the hash of its cookie is kept."""
+
+    __tablename__ = "logins"
+
+    token: Mapped[str] = mapped_column(String(64), primary_key=True)
+    person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), index=True)
+    csrf: Mapped[str] = mapped_column(String(64))
+    until: Mapped[float]
+
+
+class LlmAnswer(Base):
+    """An LLM's answer, kept so that the same question is never paid for twice."""
+
+    __tablename__ = "llm_answers"
+
+    question: Mapped[str] = mapped_column(String(64), primary_key=True)
+    model: Mapped[str]
+    text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), index=True)
+    class_name: Mapped[str | None]
+    confidence: Mapped[float | None]
+    reason: Mapped[str] = mapped_column(default="")
+    tokens: Mapped[int] = mapped_column(default=0)
+    at: Mapped[float] = mapped_column(default=now)

@@ -1,0 +1,1 @@
+"""What the labels and the model say: agreement, progress, doubts."""

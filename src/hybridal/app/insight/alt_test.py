@@ -1,0 +1,119 @@
+"""May an LLM stand in for people? The alternative-annotator test of Calderon, Reichart and Dror (2025).
+
+Each person is left out in turn. On every text, the LLM and the person left out are compared by how many of the others
+they agree with; who agrees with at least as many as the rival wins it, so both win a tie. The test asks, person by
+person, whether the LLM wins nearly as often: less than ε behind. ε is what an LLM's cheapness is worth: its authors
+advise 0.2 where people are experts, 0.15 where they are skilled, 0.1 for crowds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+Answers = Mapping[str, str]  # text: class
+
+MIN_TEXTS = 30  # below it the t-test's normality is not to be trusted
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The LLM against one person: the shares of `texts` that each wins (ties count for both), and the test of it.
+
+    `p` is of the null hypothesis that the person wins by ε or more; `adjusted` allows for several people.
+    """
+
+    person: str
+    texts: int
+    llm_wins: float
+    person_wins: float
+    p: float
+    adjusted: float = 1.0
+    llm_holds: bool = False
+
+
+@dataclass(frozen=True)
+class AltTest:
+    """`winning_rate` ω is the share of people against whom the LLM holds; from one half on, it `passes`.
+
+    `advantage` ρ is how often the LLM does as well as a person, in the mean over people: the number to compare LLMs by.
+    All are None where the test cannot be made, and `note` says what is missing.
+    """
+
+    people: tuple[Comparison, ...]
+    winning_rate: float | None
+    advantage: float | None
+    passes: bool | None
+    epsilon: float
+    note: str = ""
+
+
+def alt_test(llm: Answers, people: Mapping[str, Answers], epsilon: float = 0.2) -> AltTest:
+    """The test on the texts that the LLM and two or more people labelled; people with fewer than 30 of them sit out.
+
+    >>> texts = [f"t{n}" for n in range(40)]
+    >>> alike = {text: "bug" if n % 2 else "idea" for n, text in enumerate(texts)}
+    >>> careless = {**alike, "t0": "bug", "t1": "idea", "t2": "bug"}
+    >>> found = alt_test(alike, {"Ann": alike, "Bo": careless, "Cy": alike})
+    >>> found.passes, found.winning_rate, found.advantage, found.people[1].person_wins
+    (True, 1.0, 1.0, 0.925)
+    >>> alt_test(alike, {"Ann": alike}).note
+    'needs two people, better three, who each labelled 30 of the same texts as the LLM; now there is none'
+    """
+    others = {text: {person: said[text] for person, said in people.items() if text in said} for text in llm}
+    shared = {text: said for text, said in others.items() if len(said) > 1}
+    compared = [_compared(person, llm, shared, epsilon) for person in people]
+    tested = [found for found in compared if found is not None]
+    if len(tested) < 2:
+        now = "there is none" if not tested else "there is one"
+        missing = f"needs two people, better three, who each labelled {MIN_TEXTS} of the same texts as the LLM"
+        return AltTest((), None, None, None, epsilon, f"{missing}; now {now}")
+    adjusted = benjamini_yekutieli([found.p for found in tested])
+    judged = tuple(replace(found, adjusted=p, llm_holds=p <= _LEVEL) for found, p in zip(tested, adjusted, strict=True))
+    rate = float(np.mean([found.llm_holds for found in judged]))
+    advantage = float(np.mean([found.llm_wins for found in judged]))
+    few = "with two people, one's habits weigh much: three are better" if len(judged) == 2 else ""
+    return AltTest(judged, rate, advantage, rate >= 0.5, epsilon, few)
+
+
+def benjamini_yekutieli(p_values: Sequence[float]) -> list[float]:
+    """p values that may be compared with a false discovery rate, however they depend on each other.
+
+    >>> [round(p, 4) for p in benjamini_yekutieli([0.01, 0.04, 0.03])]
+    [0.055, 0.0733, 0.0733]
+    """
+    m = len(p_values)
+    harmonic = sum(1 / rank for rank in range(1, m + 1))
+    adjusted, least = [1.0] * m, 1.0
+    for rank, at in sorted(enumerate(np.argsort(p_values, kind="stable"), start=1), reverse=True):
+        least = min(least, p_values[at] * m * harmonic / rank)
+        adjusted[at] = least
+    return adjusted
+
+
+def _compared(person: str, llm: Answers, shared: Mapping[str, Answers], epsilon: float) -> Comparison | None:
+    llm_wins, person_wins = [], []
+    for text, said in shared.items():
+        if person in said:
+            remaining = [name for other, name in said.items() if other != person]
+            llm_agrees, person_agrees = remaining.count(llm[text]), remaining.count(said[person])
+            llm_wins.append(llm_agrees >= person_agrees)
+            person_wins.append(person_agrees >= llm_agrees)
+    if len(llm_wins) < MIN_TEXTS:
+        return None
+    p = _p_value(np.subtract(person_wins, llm_wins, dtype=np.float64), epsilon)
+    return Comparison(person, len(llm_wins), float(np.mean(llm_wins)), float(np.mean(person_wins)), p)
+
+
+def _p_value(behind: np.typing.NDArray[np.float64], epsilon: float) -> float:
+    """The one-sided t-test of H0 "the mean is ε or more"; without any spread there is nothing to doubt."""
+    from scipy.special import stdtr
+
+    mean, spread = float(behind.mean()), float(behind.std(ddof=1))
+    if spread == 0:
+        return 0.0 if mean < epsilon else 1.0
+    return float(stdtr(len(behind) - 1, (mean - epsilon) / (spread / math.sqrt(len(behind)))))

@@ -1,0 +1,1 @@
+"""Texts, answers, and what they mean."""

@@ -1,0 +1,63 @@
+"""Finds texts: by words, by class, by what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import ColumnElement, Select, and_, func, not_, select
+from sqlalchemy.orm import Session, aliased
+
+from hybridal.app.db.schema import Class, Standing, Text, Verdict
+
+State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation"]
+
+ON_A_PAGE = 50
+
+
+@dataclass(frozen=True)
+class Found:
+    """One page of what was looked for."""
+
+    texts: list[Text]
+    total: int
+    pages: int
+
+
+def search(session: Session, words: str = "", class_name: str = "", state: State | None = None, page: int = 1) -> Found:
+    """The texts that fit all of it: the newest answers first where they were answered, else in the file's order."""
+    wanted = _wanted(words, class_name, state)
+    total = session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
+    newest = select(func.max(Standing.answer_number)).where(Standing.text_row == Text.row).scalar_subquery()
+    order = [newest.desc()] if state in ("labelled", "skipped", "flagged") or class_name else []
+    texts = select(Text).where(Text.row.in_(wanted)).order_by(*order, Text.row)
+    shown = session.scalars(texts.limit(ON_A_PAGE).offset((page - 1) * ON_A_PAGE)).all()
+    return Found([*shown], total, max(1, -(-total // ON_A_PAGE)))
+
+
+def _wanted(words: str, class_name: str, state: State | None) -> Select[tuple[int]]:
+    wanted = select(Text.row)
+    for word in words.split():
+        wanted = wanted.where(Text.body.icontains(word, autoescape=True))
+    if class_name:
+        given = select(Verdict.text_row).join(Class, Class.number == Verdict.class_number)
+        wanted = wanted.where(Text.row.in_(given.where(Class.name == class_name)))
+    return wanted if state is None else wanted.where(_is(state))
+
+
+def _is(state: State) -> ColumnElement[bool]:
+    labelled = Text.row.in_(select(Verdict.text_row))
+    skipped = Text.row.in_(select(Standing.text_row).where(Standing.class_number.is_(None)))
+    later = aliased(Standing)
+    decided = select(later.text_row).where(
+        later.text_row == Standing.text_row, later.decides, later.answer_number >= Standing.answer_number
+    )
+    flagged = Text.row.in_(select(Standing.text_row).where(Standing.flagged, ~decided.exists()))
+    states: dict[str, ColumnElement[bool]] = {
+        "labelled": labelled,
+        "unlabelled": not_(labelled),
+        "skipped": and_(not_(labelled), skipped),
+        "flagged": flagged,
+        "validation": Text.split == "validation",
+    }
+    return states[state]

@@ -1,0 +1,61 @@
+"""Where a project's texts come from: a file with its columns, or a task by its name, without its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hybridal.app.labelling.texts import Row
+from hybridal.task import load_task, task_names
+from hybridal.task.classes import choose_classes, sort_names
+from hybridal.task.mirror import same_name
+from hybridal.task.read import Rows, read_rows
+from hybridal.task.task import check_classes
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows, the classes that are known from the start, and whether ids are only row numbers."""
+
+    name: str
+    rows: Sequence[Row]
+    classes: tuple[str, ...] = ()
+    numbered: bool = False
+
+
+def read_source(
+    source: str | Path,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> Source:
+    """A CSV, TSV, JSONL or Parquet file, or the texts of a task that is there to try things out.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("text,kind\\nHello,ham\\nWIN,\\n")
+    >>> found = read_source(path, label="kind")
+    >>> found.name, found.classes, found.rows
+    ('mail', ('ham',), [('1', 'Hello', 'ham'), ('2', 'WIN', None)])
+    """
+    if same_name(str(source)) in {same_name(name) for name in task_names()} and not Path(source).exists():
+        task = load_task(source, classes=classes)
+        pairs = zip(task.train.ids, task.train.texts, strict=True)
+        return Source(task.name, [(id, body, None) for id, body in pairs], task.classes)
+    rows = read_rows(source, text or "text", label, id)
+    found = Source(Path(source).stem, [*zip(rows.ids, rows.texts, rows.labels, strict=True)], (), rows.numbered)
+    if classes is None:
+        return replace(found, classes=sort_names(filter(None, rows.labels)))
+    return _only(found, rows, classes)
+
+
+def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
+    """Rows whose label nobody asked for are left out, as everywhere."""
+    if any(rows.labels):
+        names = choose_classes(rows, [], classes)
+        return replace(found, classes=names, rows=[row for row in found.rows if row[2] is None or row[2] in names])
+    check_classes(classes)
+    return replace(found, classes=tuple(classes))

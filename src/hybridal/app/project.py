@@ -1,0 +1,148 @@
+"""A project: one folder beside the data, and a database."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from sqlalchemy import Engine, make_url, select
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+
+from hybridal.app import settings as decided
+from hybridal.app.db.connect import Sessions, connect, reading, writing
+from hybridal.app.db.migrate import migrate
+from hybridal.app.db.schema import Setting, Tally, Trainer
+from hybridal.app.labelling import classes, overlap, texts
+from hybridal.app.labelling.source import Source
+from hybridal.app.people import accounts
+from hybridal.errors import UserError
+from hybridal.files import strict_json, write_whole
+
+DB_VARIABLE = "HYBRIDAL_DB"
+"""An address with a password is not written down: the trainer, and later starts, read it from here."""
+
+
+class Project:
+    """`sessions` may write; `reads` only read, and nobody waits for them.
+
+    `runs` holds a folder for each chapter of the model, in the format of `hybridal run`; `exports` what people take
+    away; `log` what the trainer says.
+    """
+
+    def __init__(self, folder: Path, engine: Engine) -> None:
+        self.folder = folder
+        self.engine = engine
+        self.sessions: Sessions = writing(engine)
+        self.reads: Sessions = reading(engine)
+        self.runs = folder / "runs"
+        self.exports = folder / "exports"
+        self.log = folder / "trainer.log"
+
+    @classmethod
+    def create(cls, source: Source, folder: Path, *, db: str | None = None, **settings: Any) -> Project:
+        """A new project of these texts; one whose creation was interrupted is begun again."""
+        for name, value in settings.items():
+            decided.check(name, value)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            address = {} if db is None else {"db": _without_password(db)}
+            write_whole(folder / "project.json", strict_json({"name": source.name, **address}, indent=2) + "\n")
+        except OSError as error:
+            raise UserError(f"The project folder {folder} could not be written ({error.strerror}).") from error
+        project = cls(folder, _reach(_address(folder, db)))
+        with project.sessions.begin() as session:
+            if project._begun(session):
+                raise UserError(
+                    f"The database holds the project '{decided.read(session)['name']}' already; give --db another one."
+                )
+            decided.write(session, {"name": source.name, "key": token_hex(4), **settings})
+            session.add_all([Tally(), Trainer()])
+            accounts.add(session, "me", "owner")
+            classes.add(session, source.classes)
+            texts.add(session, source.rows, numbered=source.numbered)
+        return project
+
+    @classmethod
+    def open(cls, folder: str | Path, db: str | None = None) -> Project:
+        """The project in a folder, its tables brought up to date."""
+        folder = Path(folder)
+        if not (folder / "project.json").is_file():
+            raise UserError(f"{folder} is not a project of `hybridal label`: it has no project.json.")
+        project = cls(folder, _reach(_address(folder, db)))
+        with project.reads() as session:
+            if not project._begun(session):
+                raise UserError(f"{folder} was never filled; delete it and run `hybridal label` with your file again.")
+        return project
+
+    @staticmethod
+    def exists(folder: Path, db: str | None = None) -> bool:
+        """Whether there is a whole project in this folder."""
+        if not (folder / "project.json").is_file():
+            return False
+        project = Project(folder, _reach(_address(folder, db)))
+        with project.reads() as session:
+            begun = project._begun(session)
+        project.close()
+        return begun
+
+    def decide(self, settings: Mapping[str, Any], class_names: Sequence[str] = ()) -> None:
+        """Decides some settings anew, and adds the classes that are not there."""
+        with self.sessions.begin() as session:
+            before = decided.read(session)
+            decided.write(session, settings)
+            if settings.get("overlap", before["overlap"]) != before["overlap"]:
+                overlap.draw(session, settings["overlap"], before["seed"])
+            classes.add(session, class_names)
+
+    def setting(self, name: str) -> Any:
+        """One thing that is decided for the project (see `hybridal.app.settings`)."""
+        return self.settings()[name]
+
+    def settings(self) -> Mapping[str, Any]:
+        """All of them."""
+        with self.reads() as session:
+            return decided.read(session)
+
+    @cached_property
+    def key(self) -> str:
+        """A few characters that no other project has."""
+        return str(self.setting("key"))
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What a child process needs to know to open the same database."""
+        return {DB_VARIABLE: self.engine.url.render_as_string(hide_password=False)}
+
+    def close(self) -> None:
+        """Lets go of the database."""
+        self.engine.dispose()
+
+    @staticmethod
+    def _begun(session: Session) -> bool:
+        return session.scalar(select(Setting.name).where(Setting.name == "name")) is not None
+
+
+def _address(folder: Path, db: str | None) -> str:
+    written = json.loads((folder / "project.json").read_text(encoding="utf-8")).get("db")
+    default = f"sqlite:///{(folder / 'labels.db').resolve()}"
+    return db or os.environ.get(DB_VARIABLE) or written or default
+
+
+def _without_password(db: str) -> str:
+    return make_url(db)._replace(password=None).render_as_string()
+
+
+def _reach(address: str) -> Engine:
+    engine = connect(address)
+    try:
+        migrate(engine)
+    except OperationalError as error:
+        reason = " ".join(str(error.orig).split())
+        raise UserError(f"The database cannot be reached ({reason:.200}); check --db and that it runs.") from error
+    return engine

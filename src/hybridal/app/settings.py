@@ -1,0 +1,73 @@
+"""What is decided for a whole project, with defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.schema import Setting
+from hybridal.errors import UserError
+
+DEFAULTS: Mapping[str, Any] = {
+    "name": "texts",
+    "key": "",  # drawn when the project is made: tells the cookies of two projects on one machine apart
+    "budget": 800,
+    "batch": 16,
+    "validation_first": 50,
+    "validation_share": 0.1,
+    "overlap": 0.0,
+    "lease_seconds": 600,
+    "show_guesses": False,
+    "open_classes": True,
+    "backbone": "minilm",
+    "schedule": "hybrid:accuracy",
+    "protocol": "quick",
+    "overrides": {"candidates": 1000},
+    "acquisition": "entropy",
+    "device": "auto",
+    "seed": 42,
+    "llm": {},
+}
+
+_AT_LEAST = {"budget": 1, "batch": 1, "validation_first": 0, "lease_seconds": 10}
+_SHARES = {"validation_share": 0.5, "overlap": 1.0}
+
+
+def read(session: Session) -> dict[str, Any]:
+    """All settings: those decided, and the defaults of the others."""
+    decided = {setting.name: setting.value for setting in session.scalars(select(Setting))}
+    return {**DEFAULTS, **decided}
+
+
+def write(session: Session, changes: Mapping[str, Any]) -> None:
+    """Decides some settings, if all of them make sense."""
+    for name, value in changes.items():
+        check(name, value)
+    for name, value in changes.items():
+        session.merge(Setting(name=name, value=value))
+
+
+def check(name: str, value: Any) -> None:
+    """Refuses what is not a setting, and a value that it cannot have.
+
+    >>> check("batch", 0)
+    Traceback (most recent call last):
+        ...
+    hybridal.errors.UserError: The setting 'batch' must be at least 1, not 0.
+    """
+    if name not in DEFAULTS:
+        raise UserError(f"'{name}' is not a setting; there are {', '.join(sorted(DEFAULTS))}.")
+    kind = type(DEFAULTS[name])
+    kinds = (int, float) if kind is float else (kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
+        raise UserError(f"The setting '{name}' must be {_WORDS[kind]}, not {value!r:.40}.")
+    if name in _AT_LEAST and not _AT_LEAST[name] <= value <= 1_000_000_000:
+        raise UserError(f"The setting '{name}' must be at least {_AT_LEAST[name]}, not {value}.")
+    if name in _SHARES and not 0 <= value <= _SHARES[name]:
+        raise UserError(f"The setting '{name}' must be between 0 and {_SHARES[name]:g}, not {value}.")
+
+
+_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a JSON object"}

@@ -1,0 +1,149 @@
+"""A chapter of a project's model: one run folder of the engine, and the learner that it holds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from hybridal.acquisition import Acquisition, Candidates, Selection
+from hybridal.acquisition.entropy import entropies
+from hybridal.active_learner import ActiveLearner
+from hybridal.app.trainer.frame import Frame
+from hybridal.app.trainer.runs import folders, rounds, told
+from hybridal.app.trainer.snapshot import Snapshot
+from hybridal.errors import UserError
+from hybridal.facts import Round
+from hybridal.files import folder_made_whole
+from hybridal.outputs import Floats
+
+if TYPE_CHECKING:
+    from hybridal.model.transformer import TransformerModel
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What the model thinks of a text: the number of its likeliest class, and how sure it is."""
+
+    id: str
+    class_number: int
+    probability: float
+    entropy: float
+
+
+class Overheard:
+    """An acquisition that remembers what it chose from, so that nothing is scored twice."""
+
+    def __init__(self, inner: Acquisition) -> None:
+        self.inner, self.candidates = inner, cast("Candidates | None", None)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+        self.candidates = candidates
+        return self.inner.select(candidates, n, rng)
+
+
+class Chapter:
+    """Rounds over one set of classes and texts, told in `folder`, after `before` rounds of earlier chapters.
+
+    The engine knows the classes by the names that they had when the chapter began; here they go by number.
+    """
+
+    def __init__(self, folder: Path, frame: Frame, learner: ActiveLearner, before: int) -> None:
+        self.folder, self.frame, self.learner, self.before = folder, frame, learner, before
+        self._overheard = Overheard(learner.cell.acquisition)
+        learner.cell = replace(learner.cell, acquisition=cast(Acquisition, self._overheard))
+
+    @property
+    def round(self) -> int:
+        """The project's rounds so far, those of earlier chapters included."""
+        return self.before + len(self.learner.history)
+
+    @property
+    def model(self) -> TransformerModel:
+        return cast("TransformerModel", self.learner.cell.model)
+
+    @property
+    def update(self) -> str:
+        """What the schedule would do next."""
+        return self.learner.schedule.decide(self.learner.history).spec
+
+    def learnt(self) -> dict[str, int]:
+        """The class number of each pool text that the model has learnt."""
+        number = dict(zip(self.learner.cell.task.classes, self.frame.classes, strict=True))
+        return {id: number[name] for id, name in self.learner.labels.items()}
+
+    def learn(self, snapshot: Snapshot, epoch_done: Callable[[int, int], None]) -> Round:
+        """One update on what the snapshot says now: corrected labels and those taken back count too."""
+        learner, task = self.learner, self.learner.cell.task
+        name = dict(zip(self.frame.classes, task.classes, strict=True))
+        there = {*task.train.ids, *task.validation.ids}
+        # A text that came after this chapter's were counted waits for the next one.
+        wanted = {id: name[c] for id, c in {**snapshot.pool, **snapshot.validation}.items() if id in there}
+        known = learner.labels
+        learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
+        learner.teach({id: label for id, label in wanted.items() if known.get(id) != label}, update=False)
+        self.model.epoch_done = epoch_done
+        return learner.update()
+
+    def choose(self, n: int) -> tuple[list[str], list[Opinion]]:
+        """The ids to label next, best first, and what the model thinks of all that it chose from."""
+        self._overheard.candidates = None
+        ids = self.learner.query(n)
+        seen = self._overheard.candidates
+        return ids, self._opinions(seen.ids, seen.probabilities()) if seen is not None else []
+
+    def opinions(self, ids: Iterable[str]) -> list[Opinion]:
+        """What the model thinks of these texts."""
+        asked = set(ids)
+        splits = (self.learner.cell.task.train, self.learner.cell.task.validation)
+        texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
+        return self._opinions(list(texts), self.learner.predict_proba(list(texts.values())))
+
+    def save(self) -> None:
+        """Writes what is new; a chapter's folder appears whole, with its first round."""
+        if self.folder.exists():
+            self.learner.save(self.folder)
+            return
+        with folder_made_whole(self.folder) as scratch:
+            self.learner.save(scratch)
+            self.frame.write(scratch)
+
+    def _opinions(self, ids: Sequence[str], probabilities: Floats) -> list[Opinion]:
+        if not len(ids):
+            return []
+        best, sure = probabilities.argmax(axis=1).tolist(), probabilities.max(axis=1).tolist()
+        spread = entropies(probabilities).tolist()
+        numbers = [self.frame.classes[index] for index in best]
+        return [Opinion(*values) for values in zip(ids, numbers, sure, spread, strict=True)]
+
+
+def newest(runs: Path) -> Chapter | None:
+    """The chapter to go on with; None where there is none that can be read: then the labels are learnt anew."""
+    found = folders(runs)
+    if not found:
+        return None
+    try:
+        if not any((found[-1] / "checkpoint").glob("round-*.safetensors")):
+            raise UserError(f"{found[-1]} has no checkpoint.")
+        learner, frame = ActiveLearner.load(found[-1]), Frame.read(found[-1])
+    except (UserError, OSError, ValueError, KeyError):
+        log.exception("%s cannot be read; a new chapter learns its labels again.", found[-1].name)
+        return None
+    return Chapter(found[-1], frame, learner, rounds(told(found[:-1])))
+
+
+def begin(runs: Path, frame: Frame, learner: ActiveLearner) -> Chapter:
+    """A chapter after all others, which is on disk once it has learnt something."""
+    found = folders(runs)
+    number = int(found[-1].name) + 1 if found else 1
+    return Chapter(runs / f"{number:03d}", frame, learner, rounds(told(found)))

@@ -1,0 +1,151 @@
+"""The trainer's cycle: look, and do at most one piece of work."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from hybridal.active_learner import ActiveLearner
+from hybridal.app.project import Project
+from hybridal.app.trainer import chapter as chapters
+from hybridal.app.trainer.chapter import Chapter
+from hybridal.app.trainer.due import is_due, lacking, refusal
+from hybridal.app.trainer.frame import Frame, first_batch, options
+from hybridal.app.trainer.predictions import export
+from hybridal.app.trainer.publish import publish, published_round
+from hybridal.app.trainer.reason import reason
+from hybridal.app.trainer.runs import clear_scratch
+from hybridal.app.trainer.snapshot import Snapshot, glance, snapshot, task_of
+from hybridal.app.trainer.status import Status, expected_seconds, settle, write
+from hybridal.errors import UserError
+
+# So many batches are queued that nobody runs out of chosen texts while the next model trains.
+AHEAD = 4
+ALIVE = 5.0  # seconds between two signs of life
+AWAY = (OperationalError, InterfaceError)
+log = logging.getLogger(__name__)
+
+
+class Cycle:
+    """One trainer at work. Everything that it must remember is in the database and in the run folder.
+
+    So it may be killed at any instant: the next one reads the newest chapter, compares what it has learnt with the
+    verdicts, and goes on.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.status = Status(project.sessions)
+        self.chapter: Chapter | None = None
+        self._looked_at = -1  # the newest answer when the labels were last counted
+        self._failed_at: int | None = None  # the newest answer when an update last failed
+
+    def start(self) -> None:
+        """Takes up what is there."""
+        self.status.say("loading")
+        self.project.runs.mkdir(parents=True, exist_ok=True)
+        clear_scratch(self.project.runs)
+        chapter = self.chapter = chapters.newest(self.project.runs)
+        with self.project.reads() as session:
+            shown = published_round(session)
+        if chapter is None:
+            self.status.say("waiting", round=0, seen=0)
+        elif chapter.round != shown:
+            # The last trainer ended between saving a round and saying so.
+            self._attempt(lambda: self._publish(chapter, None, ""), "", 0)
+        else:
+            self.status.say("waiting", round=shown)
+
+    def turn(self) -> bool:
+        """Whether there was something to do."""
+        with self.project.reads() as session:
+            newest, asked = glance(session)
+        if asked == "predict":
+            self._attempt(self._predict, asked, newest)
+        elif asked or self._is_due(newest):
+            self._attempt(lambda: self._update(asked), asked, newest)
+        else:
+            self.status.beat(ALIVE)
+            return False
+        return True
+
+    def _is_due(self, newest: int) -> bool:
+        batch = int(self.project.setting("batch"))
+        # After a failure it takes a batch of answers, or somebody who asks, to try again.
+        discouraged = self._failed_at is not None and newest - self._failed_at < batch
+        if newest == self._looked_at or discouraged:
+            return False
+        self._looked_at = newest
+        with self.project.reads() as session:
+            now = snapshot(session)
+        labels = now.labels(self.chapter.learnt() if self.chapter else {})
+        rules = self.chapter is not None, batch, first_batch(self.project)
+        due = is_due(labels, *rules)
+        if not due:
+            self.status.say("waiting", done=labels.new, total=labels.new + lacking(labels, *rules), error="")
+        return due
+
+    def _attempt(self, work: Callable[[], None], asked: str, newest: int) -> None:
+        """Does it; when that fails, says why."""
+        try:
+            work()
+            self._failed_at = None
+        except AWAY:
+            raise  # nothing can be said while the database is away; whoever starts again sees what is left to do
+        except Exception as error:
+            log.exception("The trainer failed.")
+            if asked != "predict":
+                # What it holds may be half of an update; the folder holds the last whole one.
+                self.chapter, self._failed_at = None, newest
+            with self.project.sessions.begin() as session:
+                why, round = reason(error, self.project.folder), published_round(session)
+                write(session, phase="failed", error=why, round=round, seconds_left=None)
+                settle(session, asked)
+
+    def _update(self, asked: str) -> None:
+        """Snapshot, teach, update, choose, save, say so."""
+        with self.project.reads() as session:
+            now = snapshot(session)
+        if why := refusal(now.labels({})):
+            raise UserError(why)
+        self.chapter = chapter = self._chapter_for(now)
+        history, epochs = chapter.learner.history, chapter.learner.cell.rules.max_epochs
+        left = expected_seconds(history, len(now.pool), epochs)
+        self.status.say("training", update=chapter.update, round=chapter.round + 1, total=epochs, seconds_left=left)
+        chapter.learn(now, self.status.progress)
+        self._publish(chapter, now.answer, asked)
+
+    def _chapter_for(self, now: Snapshot) -> Chapter:
+        """The chapter that goes on, or a new one where classes, texts or settings have changed.
+
+        A new one learns all labels from the beginning, also where only texts were added: the vocabulary of a
+        backbone and the rows of the pool may be others now.
+        """
+        frame = Frame.of(now, self.project)
+        last = self.chapter or chapters.newest(self.project.runs)
+        if last is not None and last.frame == frame:
+            return last
+        self.status.say("loading")
+        with self.project.reads() as session:
+            task = task_of(session, self.project.setting("name"), list(now.classes.values()))
+        return chapters.begin(self.project.runs, frame, ActiveLearner(task, **options(self.project)))
+
+    def _publish(self, chapter: Chapter, seen: int | None, asked: str) -> None:
+        self.status.say("scoring", round=chapter.round)
+        queue, opinions = chapter.choose(AHEAD * int(self.project.setting("batch")))
+        chapter.save()
+        with self.project.reads() as session:
+            now = snapshot(session)
+        labelled = chapter.opinions([*now.pool, *now.validation])
+        publish(self.project, chapter.round, queue, [*opinions, *labelled], seen, asked)
+
+    def _predict(self) -> None:
+        if self.chapter is None:
+            raise UserError("There is no model yet; label some texts first.")
+        self.status.say("predicting")
+        export(self.project, self.chapter, self.status.progress)
+        with self.project.sessions.begin() as session:
+            write(session, phase="waiting", done=0, total=0, seconds_left=None, error="")
+            settle(session, "predict")

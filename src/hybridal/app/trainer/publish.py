@@ -1,0 +1,63 @@
+"""What a new model has to say, brought to the people in one transaction: the old queue or the new one, never half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlalchemy import delete, func, insert, select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.schema import Guess, Queued, Text
+from hybridal.app.labelling.texts import chunks
+from hybridal.app.project import Project
+from hybridal.app.trainer.chapter import Opinion
+from hybridal.app.trainer.snapshot import meanings
+from hybridal.app.trainer.status import settle, write
+
+
+def publish(
+    project: Project,
+    round: int,
+    queue: Sequence[str],
+    opinions: Iterable[Opinion],
+    seen: int | None = None,
+    asked: str = "",
+) -> None:
+    """Replaces queue and guesses by those of this round's model, which has learnt from all answers up to `seen`."""
+    thought = {opinion.id: opinion for opinion in opinions}
+    with project.reads() as session:
+        rows = rows_of(session, [*queue, *thought])
+        now = meanings(session)  # classes may have been merged while the model trained
+    queued = [{"text_row": rows[id], "rank": rank, "round": round} for rank, id in enumerate(queue) if id in rows]
+    guesses = [
+        {
+            "text_row": rows[id],
+            "class_number": now[opinion.class_number],
+            "probability": opinion.probability,
+            "entropy": opinion.entropy,
+            "round": round,
+        }
+        for id, opinion in thought.items()
+        if id in rows
+    ]
+    learnt = {} if seen is None else {"seen": seen}
+    with project.sessions.begin() as session:
+        for table, values in ((Queued, queued), (Guess, guesses)):
+            session.execute(delete(table))
+            if values:
+                session.execute(insert(table), values)
+        write(session, phase="waiting", round=round, done=0, total=0, seconds_left=None, error="", **learnt)
+        settle(session, asked)
+
+
+def published_round(session: Session) -> int:
+    """The round whose model's guesses the people see; 0 where there are none."""
+    return session.scalar(select(func.max(Guess.round))) or 0
+
+
+def rows_of(session: Session, ids: Sequence[str]) -> Mapping[str, int]:
+    """The rows of texts by their ids; the ids that are not there are left out."""
+    found: dict[str, int] = {}
+    for some in chunks(list(dict.fromkeys(ids))):
+        found.update((id, row) for id, row in session.execute(select(Text.id, Text.row).where(Text.id.in_(some))))
+    return found

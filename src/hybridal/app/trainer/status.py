@@ -1,0 +1,80 @@
+"""The one row in which the trainer says what it does."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.connect import Sessions
+from hybridal.app.db.schema import Trainer, now
+from hybridal.facts import Round
+
+PAUSE = 0.5  # seconds between two reports of progress: more often nobody sees
+log = logging.getLogger(__name__)
+
+
+def write(session: Session, **values: Any) -> None:
+    """Changes the row, and makes it where there is none."""
+    values["beat"] = now()
+    if not session.execute(update(Trainer).where(Trainer.number == 1).values(values)).rowcount:  # type: ignore[attr-defined]
+        session.add(Trainer(number=1, **values))
+
+
+def settle(session: Session, asked: str) -> None:
+    """A wish is taken off the page when it is dealt with, unless another has come meanwhile."""
+    session.execute(update(Trainer).where(Trainer.number == 1, Trainer.asked == asked).values(asked=""))
+
+
+def seconds_left(elapsed: float, done: int, total: int) -> float | None:
+    """How long the rest takes if it goes on as before.
+
+    >>> seconds_left(elapsed=6.0, done=2, total=5), seconds_left(0.1, 0, 5)
+    (9.0, None)
+    """
+    return elapsed / done * (total - done) if done else None
+
+
+def expected_seconds(history: Sequence[Round], labels: int, epochs: int) -> float | None:
+    """How long a training should take at the last one's pace, before it has shown its own."""
+    if not history or not history[-1].cost.examples:
+        return None
+    return history[-1].training_time / history[-1].cost.examples * labels * epochs
+
+
+class Status:
+    """Says what the trainer does. Words are not worth failing for: a database that does not listen is only noted."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self.sessions = sessions
+        self._started = self._said = time.monotonic()
+
+    def say(self, phase: str, **values: Any) -> None:
+        """Says it at once; a phase begins."""
+        fresh = {"done": 0, "total": 0, "seconds_left": None}
+        self._started = time.monotonic()
+        self._write(phase=phase, **(fresh | values))
+
+    def progress(self, done: int, total: int) -> None:
+        """Says how far the phase is, unless it was said just now."""
+        moment = time.monotonic()
+        if moment - self._said >= PAUSE:
+            self._write(done=done, total=total, seconds_left=seconds_left(moment - self._started, done, total))
+
+    def beat(self, every: float) -> None:
+        """Says that it is alive, unless it said something lately."""
+        if time.monotonic() - self._said >= every:
+            self._write()
+
+    def _write(self, **values: Any) -> None:
+        self._said = time.monotonic()
+        try:
+            with self.sessions.begin() as session:
+                write(session, **values)
+        except SQLAlchemyError:
+            log.exception("The database did not take the status %s.", values)

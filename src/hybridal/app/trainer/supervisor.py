@@ -1,0 +1,169 @@
+"""Keeps a project's trainer running, from inside the web process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from hybridal.app.db.schema import Trainer
+from hybridal.app.project import Project
+from hybridal.app.trainer.status import write
+
+PATIENCE = 6  # deaths in a row, without anything done in between
+LONGEST = 60.0  # seconds between two starts
+LOG_BYTES = 1_000_000
+log = logging.getLogger(__name__)
+
+
+def pause(deaths: int) -> float:
+    """How long to wait after so many deaths in a row.
+
+    >>> [pause(deaths) for deaths in (1, 2, 3, 9)]
+    [1.0, 2.0, 4.0, 60.0]
+    """
+    return min(LONGEST, 2.0 ** (deaths - 1))
+
+
+def epitaph(code: int) -> str:
+    """Why a process ended, as far as its exit code tells.
+
+    >>> epitaph(-9)
+    'The training was killed, most likely because the machine ran out of memory.'
+    """
+    if code == -signal.SIGKILL:
+        return "The training was killed, most likely because the machine ran out of memory."
+    if code < 0:
+        return f"The training was ended by {signal.Signals(-code).name}."
+    return f"The training process ended by itself with code {code}; trainer.log says why."
+
+
+def command(project: Project) -> list[str]:
+    """What is run."""
+    return [sys.executable, "-m", "hybridal.app.trainer", str(project.folder)]
+
+
+class Supervisor:
+    """Starts the trainer, starts it again when it dies, and ends it with the web process.
+
+    After `PATIENCE` deaths in a row it gives up and says so, until somebody asks for something.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.child: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether a trainer is running now."""
+        return self.child is not None and self.child.poll() is None
+
+    def start(self) -> None:
+        """Returns at once; the trainer comes up beside."""
+        if self._thread is None:
+            self._stopping.clear()
+            self._thread = threading.Thread(target=self._keep, name="trainer's supervisor", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the trainer; what it was computing is computed again another time."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+            self._say(phase="stopped")
+
+    def _keep(self) -> None:
+        deaths, reached = 0, -1
+        while not self._stopping.is_set():
+            born = time.monotonic()
+            try:
+                code = self._run()
+            except OSError:
+                log.exception("The trainer could not be started.")
+                code = 1
+            if code is None:
+                return
+            idle, round = self._standing()
+            well = idle and time.monotonic() - born > LONGEST
+            deaths, reached = 1 if well or round != reached else deaths + 1, round
+            log.warning("The trainer ended with code %s.", code)
+            if deaths < PATIENCE:
+                self._say(phase="failed", error=f"{epitaph(code)} It is started again.")
+                self._stopping.wait(pause(deaths))
+            else:
+                times = f"It happened {deaths} times in a row, so it is not started again until you ask for it."
+                self._say(phase="failed", error=f"{epitaph(code)} {times}", asked="")
+                self._wait_for_a_wish()
+                deaths = 0
+
+    def _run(self) -> int | None:
+        """One trainer's life: its exit code, or None when it was told to end."""
+        file = self.project.log
+        if file.exists() and file.stat().st_size > LOG_BYTES:
+            file.replace(file.with_name(f"{file.name}.1"))
+        environment = {**os.environ, **self.project.environment}
+        with file.open("ab") as output:
+            # The pipe is never written to: its end tells the trainer that this process is gone.
+            # In a session of its own, it does not hear a Ctrl-C that is meant for the server.
+            self.child = subprocess.Popen(
+                command(self.project),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                env=environment,
+                start_new_session=True,
+            )
+        while True:
+            if self._stopping.is_set():
+                self._end(self.child)
+                return None
+            with suppress(subprocess.TimeoutExpired):
+                code = self.child.wait(0.2)
+                _close(self.child)
+                return code
+
+    def _end(self, child: subprocess.Popen[bytes]) -> None:
+        child.terminate()
+        try:
+            child.wait(10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        _close(child)
+
+    def _wait_for_a_wish(self) -> None:
+        while not self._stopping.wait(1.0):
+            with suppress(SQLAlchemyError), self.project.reads() as session:
+                row = session.get(Trainer, 1)
+                if row is not None and row.asked:
+                    return
+
+    def _standing(self) -> tuple[bool, int]:
+        """Whether the trainer had nothing to do when it last said anything, and which round it had reached."""
+        with suppress(SQLAlchemyError), self.project.reads() as session:
+            row = session.get(Trainer, 1)
+            if row is not None:
+                return row.phase == "waiting", row.round
+        return False, -1
+
+    def _say(self, **values: str) -> None:
+        try:
+            with self.project.sessions.begin() as session:
+                write(session, **values)
+        except SQLAlchemyError:
+            log.exception("The database did not take the trainer's end.")
+
+
+def _close(child: subprocess.Popen[bytes]) -> None:
+    if child.stdin is not None:
+        child.stdin.close()

@@ -1,0 +1,131 @@
+"""The pages: frames that the scripts fill, and the files that they need."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from hybridal.app.people.accounts import ROLES
+
+_FILES = Path(__file__).parent / "static"
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+class Visitor(Protocol):
+    """Whoever is signed in."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
+
+    @property
+    def can_return(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the menu, and the least role that may open it."""
+
+    path: str
+    name: str
+    title: str
+    least: str = "annotator"
+
+    def opens_to(self, role: str) -> bool:
+        """Whether somebody of this role may open it.
+
+        >>> Page("/people", "people", "People", "owner").opens_to("reviewer")
+        False
+        """
+        return ROLES.index(role) >= ROLES.index(self.least)
+
+
+PAGES = (
+    Page("/", "label", "Label"),
+    Page("/texts", "texts", "Texts"),
+    Page("/progress", "progress", "Progress"),
+    Page("/review", "review", "Review", "reviewer"),
+    Page("/people", "people", "People", "owner"),
+    Page("/settings", "settings", "Settings", "owner"),
+)
+
+
+def pages(visitor: Callable[[Request], Visitor | None], accounts: Callable[[Request], bool]) -> APIRouter:
+    """The routes of all pages. `visitor` says who is signed in; `accounts`, whether people sign in with passwords."""
+    router = APIRouter(include_in_schema=False)
+
+    def frame(page: Page) -> Callable[[Request], Response]:
+        def show(request: Request) -> Response:
+            who = visitor(request)
+            if who is None:
+                return RedirectResponse("/login", 303)
+            shown = [entry for entry in PAGES if entry.opens_to(who.role)]
+            facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "visitor": who}
+            if page not in shown:
+                return _render("closed", 403, least=page.least, **facts)
+            return _render(page.name, **facts)
+
+        return show
+
+    for page in PAGES:
+        router.get(page.path)(frame(page))
+
+    @router.get("/login")
+    def login(request: Request) -> Response:
+        return _render("login", page="door", title="Sign in", accounts=accounts(request))
+
+    @router.get("/join/{token}")
+    def join(token: str) -> Response:
+        return _render("join", page="door", title="Join", token=token)
+
+    @router.get("/static/{version}/{name:path}")
+    def static(version: str, name: str) -> Response:
+        known = _static_files()
+        if version != static_version() or name not in known:
+            return PlainTextResponse("There is no such file.", 404)
+        # The version changes with any file, so what was fetched once is right for ever.
+        for_ever = {"Cache-Control": "public, max-age=31536000, immutable"}
+        return FileResponse(known[name], media_type=_TYPES[known[name].suffix], headers=for_ever)
+
+    return router
+
+
+@cache
+def static_version() -> str:
+    """A name for the static files as they are now: other files, other name.
+
+    >>> static_version() == static_version(), len(static_version())
+    (True, 12)
+    """
+    digest = hashlib.sha256()
+    for name, path in _static_files().items():
+        digest.update(name.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@cache
+def _static_files() -> dict[str, Path]:
+    # Looked up here and never joined to a path, a name that a visitor sends cannot leave the folder.
+    files = (path for path in sorted(_FILES.rglob("*")) if path.suffix in _TYPES)
+    return {path.relative_to(_FILES).as_posix(): path for path in files}
+
+
+@cache
+def _templates() -> Environment:
+    loader = PackageLoader("hybridal.app.web", "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def _render(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
+    html = _templates().get_template(f"{template}.html").render(static=f"/static/{static_version()}", **facts)
+    return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,1 @@
+"""One file a noun; each module's `router` is part of the app."""

@@ -1,0 +1,87 @@
+"""What people take away, and bring from Label Studio. Files are sent while they are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Form, UploadFile
+from fastapi.responses import StreamingResponse
+
+from hybridal.app.exchange import labels_out, predictions_out
+from hybridal.app.exchange.label_studio_in import import_tasks
+from hybridal.app.exchange.label_studio_out import as_json
+from hybridal.app.exchange.label_studio_tasks import read_tasks
+from hybridal.app.exchange.labels import labels
+from hybridal.app.exchange.model_out import Model
+from hybridal.app.web.access import Opened, Owner, Reviewer
+from hybridal.app.web.shapes import Shape
+from hybridal.errors import UserError
+
+router = APIRouter(prefix="/api")
+
+_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/jsonl",
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json",
+    "zip": "application/zip",
+}
+Name = Annotated[str, Form(max_length=200)]
+
+
+def _sends(*kinds: str) -> dict[str, Any]:
+    """What a route is said to answer with."""
+    bytes_, tasks = {"type": "string", "format": "binary"}, {"type": "array", "items": {"type": "object"}}
+    content = {_TYPES[kind].partition(";")[0]: {"schema": tasks if kind == "json" else bytes_} for kind in kinds}
+    return {"response_class": StreamingResponse, "responses": {200: {"content": content, "description": "The file."}}}
+
+
+class Imported(Shape):
+    """How many texts are new, how many were there, and how many labels the file has."""
+
+    added: int
+    known: int
+    labelled: int
+
+
+@router.get("/export/labels.{kind}", **_sends("csv", "jsonl", "parquet"))
+def labels_file(kind: Literal["csv", "jsonl", "parquet"], _: Reviewer, project: Opened) -> StreamingResponse:
+    """Every text that somebody answered. In CSV, cells that a spreadsheet would run begin with an apostrophe."""
+    return _file(labels_out.FORMATS[kind](labels(project.reads)), "labels", kind)
+
+
+@router.get("/export/predictions.{kind}", **_sends("csv", "parquet"))
+def predictions_file(kind: Literal["csv", "parquet"], _: Reviewer, project: Opened) -> StreamingResponse:
+    """What the model says of every text, since the trainer was last asked to predict."""
+    file = predictions_out.predictions(project.exports)
+    return _file(predictions_out.FORMATS[kind](file), "predictions", kind)
+
+
+@router.get("/export/model.zip", **_sends("zip"))
+def model_file(_: Reviewer, project: Opened) -> StreamingResponse:
+    """The model folder, since the trainer was last asked to predict."""
+    return _file(Model(project.exports).parts(), "model", "zip")
+
+
+@router.get("/export/label-studio.json", **_sends("json"))
+def label_studio_file(_: Reviewer, project: Opened, anonymous: bool = False) -> StreamingResponse:
+    """All texts as tasks. Label Studio takes annotations only of people that it knows, or `anonymous` ones."""
+    return _file(as_json(project.reads, anonymous), "label-studio", "json")
+
+
+@router.post("/import/label-studio")
+def from_label_studio(file: UploadFile, _: Owner, project: Opened, text: Name = "", choices: Name = "") -> Imported:
+    """Takes an export of Label Studio in; `text` names the field of the text, `choices` the control of the class."""
+    try:
+        data = json.load(file.file)
+    except (ValueError, RecursionError) as error:
+        raise UserError("The file is not JSON; export from Label Studio in the format JSON.") from error
+    found = import_tasks(project.sessions, read_tasks(data, text or None, choices or None))
+    return Imported(added=found.added, known=found.known, labelled=found.labelled)
+
+
+def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
+    return StreamingResponse(parts, media_type=_TYPES[kind], headers=headers)

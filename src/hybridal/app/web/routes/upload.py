@@ -1,0 +1,39 @@
+"""More texts, out of a file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, UploadFile
+
+from hybridal.app.errors import TooLargeError
+from hybridal.app.labelling import classes, texts
+from hybridal.app.labelling.source import read_source
+from hybridal.app.web.access import Opened, Owner
+from hybridal.app.web.shapes import Shape
+from hybridal.app.web.uploads import kept
+
+router = APIRouter(prefix="/api/texts")
+
+MOST_ROWS = 1_000_000
+Column = Annotated[str, Form(max_length=200)]
+
+
+class Added(Shape):
+    """How many texts are new, and how many were there already."""
+
+    added: int
+    known: int
+
+
+@router.post("")
+def add(file: UploadFile, _: Owner, project: Opened, text: Column = "", label: Column = "", id: Column = "") -> Added:
+    """Adds the texts of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns."""
+    with kept(file) as path:
+        source = read_source(path, text=text or None, label=label or None, id=id or None)
+    if len(source.rows) > MOST_ROWS:
+        raise TooLargeError(f"The file has {len(source.rows)} rows; {MOST_ROWS} are the most.")
+    with project.sessions.begin() as session:
+        classes.add(session, source.classes)
+        made = texts.add(session, source.rows, numbered=source.numbered)
+    return Added(added=made.added, known=made.known)

@@ -1,0 +1,58 @@
+/** Talking to the server: JSON in, JSON out, and one sentence when it says no. */
+
+/** The server understood and said no, or could not be reached (status 0). */
+export class Refusal extends Error {
+  /** @param {number} status @param {string} sentence */
+  constructor(status, sentence) {
+    super(sentence);
+    this.status = status;
+  }
+
+  /** Whether the same request may well succeed later. */
+  get passing() {
+    return [0, 401, 408, 425, 429].includes(this.status) || this.status >= 500;
+  }
+}
+
+let csrf = "";
+
+/** The project, the person and the classes; also renews the token that every change is sent with. */
+export async function getProject() {
+  const project = await get("/api/project");
+  csrf = project.csrf;
+  return project;
+}
+
+/** @param {string} path @param {Record<string, unknown>} [query] */
+export function get(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== "" && value != null);
+  return ask("GET", given.length ? `${path}?${new URLSearchParams(given)}` : path);
+}
+
+export const post = (path, body = {}) => ask("POST", path, body);
+export const patch = (path, body) => ask("PATCH", path, body);
+export const put = (path, body) => ask("PUT", path, body);
+
+async function ask(method, path, body) {
+  const reply = await reach(method, path, body);
+  if (reply.ok) return reply.status === 204 ? null : reply.json();
+  const said = await reply.json().catch(() => ({}));
+  if (reply.status === 401 && !isDoor()) location.assign("/login");
+  throw new Refusal(reply.status, said.error ?? `The server answered with status ${reply.status}.`);
+}
+
+async function reach(method, path, body) {
+  const form = body instanceof FormData;
+  const headers = { Accept: "application/json" };
+  if (method !== "GET") headers["X-CSRF"] = csrf;
+  if (body && !form) headers["Content-Type"] = "application/json";
+  try {
+    return await fetch(path, { method, headers, body: form || !body ? body : JSON.stringify(body) });
+  } catch {
+    throw new Refusal(0, "The server cannot be reached.");
+  }
+}
+
+function isDoor() {
+  return document.documentElement.dataset.page === "door";
+}

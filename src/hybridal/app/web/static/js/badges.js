@@ -1,0 +1,21 @@
+/** Small facts about a text. */
+import { colourOf } from "./class-buttons.js";
+import { el, named } from "./dom.js";
+import { percent } from "./format.js";
+
+/** A class by its name and colour. @param {{name: string}[]} classes */
+export function classBadge(name, classes, prefix = "", suffix = "") {
+  const index = classes.findIndex((each) => each.name === name);
+  const swatch = el("span", { class: "swatch", "data-colour": index < 0 ? null : colourOf(index) });
+  return el("span", { class: "badge" }, swatch, prefix || null, named(name), suffix || null);
+}
+
+/** What a list knows of a text. */
+export function facts(item, classes) {
+  const sources = { file: "from the file", llm: "by the LLM", adjudicated: "decided" };
+  const all = [item.class ? classBadge(item.class, classes, "", sources[item.source]) : el("span", { class: "badge" }, "no label")];
+  if (item.guess && item.guess.class !== item.class) all.push(classBadge(item.guess.class, classes, "model:", percent(item.guess.probability)));
+  if (item.split === "validation") all.push(el("span", { class: "badge strong" }, "validation"));
+  if (item.flagged) all.push(el("span", { class: "badge strong" }, "flagged"));
+  return el("span", { class: "facts" }, ...all);
+}

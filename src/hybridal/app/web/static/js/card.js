@@ -1,0 +1,84 @@
+/** The text in the middle of the page, with its flag and its comment. */
+import { byId, el, named } from "./dom.js";
+
+export class Card {
+  constructor() {
+    this.body = byId("body");
+    this.text = byId("text");
+    this.empty = byId("empty");
+    this.flag = byId("flag");
+    this.note = byId("note");
+    this.commentButton = byId("comment");
+    this.commentField = byId("comment-text");
+    this.flag.addEventListener("click", () => this.toggleFlag());
+    this.commentButton.addEventListener("click", () => this.toggleComment());
+    this.commentField.addEventListener("keydown", (event) => this.#leaveComment(event));
+  }
+
+  /**
+   * @param {import("./queue.js").Item} item
+   * @param {string} [before] what this person had said of it, when they took that back
+   */
+  show(item, before) {
+    this.#toggle(true);
+    this.text.textContent = item.text;
+    this.body.dataset.length = item.text.length < 160 ? "short" : item.text.length < 700 ? "middle" : "long";
+    this.body.scrollTop = 0;
+    byId("validation").hidden = item.split !== "validation";
+    byId("before").hidden = !before;
+    byId("before").replaceChildren("You had said: ", named(before ?? ""));
+    this.#arrive();
+    this.#note("", false);
+  }
+
+  /** @param {string} title @param {string} sentence @param {...HTMLElement} actions */
+  showEmpty(title, sentence, ...actions) {
+    this.#toggle(false);
+    this.text.textContent = "";
+    byId("validation").hidden = byId("before").hidden = true;
+    this.empty.replaceChildren(el("h2", {}, title), el("p", { class: "muted" }, sentence), el("div", { class: "row" }, ...actions));
+    this.#note("", false);
+  }
+
+  /** What goes along with an answer. */
+  get remarks() {
+    return { flagged: this.flag.getAttribute("aria-pressed") === "true", comment: this.commentField.value.trim() };
+  }
+
+  toggleFlag() {
+    this.flag.setAttribute("aria-pressed", String(!this.remarks.flagged));
+  }
+
+  toggleComment() {
+    this.note.hidden = !this.note.hidden;
+    this.commentButton.setAttribute("aria-expanded", String(!this.note.hidden));
+    if (!this.note.hidden) this.commentField.focus();
+  }
+
+  #leaveComment(event) {
+    if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
+    event.preventDefault();
+    this.#note(this.commentField.value, this.remarks.flagged);
+    this.commentButton.focus();
+  }
+
+  #note(comment, flagged) {
+    this.commentField.value = comment;
+    this.note.hidden = true;
+    this.commentButton.setAttribute("aria-expanded", "false");
+    this.commentButton.setAttribute("aria-pressed", String(comment.trim() !== ""));
+    this.flag.setAttribute("aria-pressed", String(flagged));
+  }
+
+  #toggle(hasText) {
+    this.text.hidden = !hasText;
+    this.empty.hidden = hasText;
+    this.flag.disabled = this.commentButton.disabled = !hasText;
+  }
+
+  #arrive() {
+    this.text.classList.remove("fresh");
+    void this.text.offsetWidth; // the animation starts again only after a layout without it
+    this.text.classList.add("fresh");
+  }
+}

@@ -1,0 +1,43 @@
+/** How good the model became with the labels it had, and how sure that is. */
+import { svg } from "../dom.js";
+import { figure as digits, percent } from "../format.js";
+import { axes, MARGIN, moment, path } from "./axes.js";
+import { figure } from "./figure.js";
+import { legend, mark } from "./mark.js";
+import { linear, ticks, wholeTicks } from "./scale.js";
+
+const HEIGHT = 290;
+
+/** @param {{labels: number, accuracy: number, low: number, high: number, update: string, round: number, f1: number}[]} rounds */
+export function curve(rounds, switched) {
+  rounds = rounds.filter((r) => r.accuracy != null);
+  const last = rounds.at(-1);
+  return figure({
+    title: "Learning curve",
+    about: "Accuracy on the texts set aside for validation; the band holds the true accuracy with a confidence of 95%.",
+    says: `After ${last.labels} labels the accuracy is ${percent(last.accuracy)}, between ${percent(last.low)} and ${percent(last.high)}.`,
+    wide: true,
+    legend: legend(rounds.map(({ update }) => update)),
+    draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, switched, width) }),
+    columns: ["Round", "Update", "Labels", "Accuracy", "Low", "High", "Macro-F1"],
+    rows: rounds.map((r) => [r.round, r.update, r.labels, digits(r.accuracy), digits(r.low), digits(r.high), digits(r.f1)]),
+  });
+}
+
+function drawing(rounds, switched, width) {
+  const labels = rounds.map((r) => r.labels);
+  const [first, last] = [Math.min(...labels), Math.max(...labels)];
+  const room = Math.max(1, (last - first) * 0.02);
+  const x = linear([first - room, last + room], [MARGIN.left, width - MARGIN.right]);
+  const bottom = Math.max(0, Math.floor(Math.min(...rounds.map((r) => r.low)) * 10) / 10);
+  const y = linear([bottom, 1], [HEIGHT - MARGIN.bottom, MARGIN.top]);
+  const band = [...rounds.map((r) => [x(r.labels), y(r.high)]), ...rounds.toReversed().map((r) => [x(r.labels), y(r.low)])];
+  const turn = rounds.find((r) => r.round === switched);
+  return [
+    axes({ width, height: HEIGHT, x, y, xs: wholeTicks(first, last, width / 80), ys: ticks(bottom, 1), xName: "labels the model learnt from", yName: "accuracy", yText: percent }),
+    svg("path", { class: "band", d: `${path(band)}Z` }),
+    svg("path", { class: "line", d: path(rounds.map((r) => [x(r.labels), y(r.accuracy)])) }),
+    turn ? moment(x(turn.labels), HEIGHT, "settled", width) : null,
+    ...rounds.map((r) => mark(x(r.labels), y(r.accuracy), r.update, `Round ${r.round}: ${percent(r.accuracy)} with ${r.labels} labels`)),
+  ].filter(Boolean);
+}

@@ -1,0 +1,31 @@
+/** A drawing with its title, what it says in words, and its numbers behind a disclosure. */
+import { el, svg } from "../dom.js";
+
+/**
+ * @param {{title: string, about: string, says: string, wide?: boolean, legend?: HTMLElement,
+ *   draw: (width: number) => {height: number, parts: Node[]},
+ *   columns: string[], rows: (string | number)[][]}} options `says` is read out in place of the drawing
+ */
+export function figure({ title, about, says, wide = false, legend, draw, columns, rows }) {
+  const place = svg("svg", { role: "img", "aria-label": `${title}. ${says}` });
+  let drawn = 0;
+  new ResizeObserver(() => {
+    const width = Math.round(place.parentElement?.clientWidth ? place.getBoundingClientRect().width : 0);
+    if (!width || width === drawn) return;
+    drawn = width;
+    const { height, parts } = draw(width);
+    place.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    place.setAttribute("height", height);
+    place.replaceChildren(...parts);
+  }).observe(place);
+  const numbers = el("details", {}, el("summary", {}, "The numbers"), table(title, columns, rows));
+  return el("figure", { class: `card${wide ? " wide" : ""}` }, el("figcaption", {}, el("h2", {}, title), el("p", {}, about)), place, legend, numbers);
+}
+
+/** @param {string} caption @param {string[]} columns @param {(string | number)[][]} rows */
+export function table(caption, columns, rows) {
+  const cell = (value) => el("td", { class: typeof value === "number" || /^[\d.–-]/.test(value) ? "number" : null }, value);
+  const head = el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, name)));
+  const body = rows.map((row) => el("tr", {}, ...row.map(cell)));
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)));
+}

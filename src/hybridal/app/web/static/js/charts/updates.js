@@ -1,0 +1,45 @@
+/** Which rounds trained anew and which went on, and how long each took. */
+import { svg } from "../dom.js";
+import { count, duration } from "../format.js";
+import { figure } from "./figure.js";
+import { kindOf, legend } from "./mark.js";
+import { linear } from "./scale.js";
+
+const HEIGHT = 190;
+const FOOT = 40;
+const LETTERS = { retrain: "R", finetune: "F", other: "·" };
+
+const took = (seconds) => (seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds));
+
+/** @param {{round: number, update: string, seconds: number}[]} rounds @param {{sentence: string}} saved */
+export function updates(rounds, saved) {
+  const times = (kind) => rounds.filter((r) => kindOf(r.update) === kind).length;
+  return figure({
+    title: "Updates, and what they saved",
+    about: saved?.sentence || "Each bar is a round; its height is the time that it took.",
+    says: `${count(times("retrain"), "round")} retrained and ${count(times("finetune"), "round")} fine-tuned the model.`,
+    legend: legend(rounds.map(({ update }) => update)),
+    draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, width) }),
+    columns: ["Round", "Update", "Seconds"],
+    rows: rounds.map((r) => [r.round, r.update, r.seconds.toFixed(1)]),
+  });
+}
+
+function drawing(rounds, width) {
+  const slot = Math.min(64, width / rounds.length);
+  const gap = slot > 12 ? 4 : 1;
+  const height = linear([0, Math.max(...rounds.map((r) => r.seconds))], [3, HEIGHT - FOOT - 22]);
+  const everyNth = Math.ceil(22 / slot);
+  return rounds.flatMap((r, i) => {
+    const [kind, left, tall] = [kindOf(r.update), i * slot, height(r.seconds)];
+    const middle = left + (slot - gap) / 2;
+    const bar = svg("rect", { class: kind, x: left, y: HEIGHT - FOOT - tall, width: slot - gap, height: tall, rx: 3 }, svg("title", {}, `Round ${r.round}: ${r.update}, ${took(r.seconds)}`));
+    if (i % everyNth) return [bar];
+    return [
+      bar,
+      svg("text", { x: middle, y: HEIGHT - FOOT - tall - 6, "text-anchor": "middle" }, slot > 38 ? took(r.seconds) : ""),
+      svg("text", { class: "strong", x: middle, y: HEIGHT - FOOT + 16, "text-anchor": "middle" }, LETTERS[kind]),
+      svg("text", { x: middle, y: HEIGHT - FOOT + 33, "text-anchor": "middle" }, r.round),
+    ];
+  });
+}

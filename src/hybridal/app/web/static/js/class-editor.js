@@ -1,0 +1,52 @@
+/** Classes: rename, describe, reorder, merge, add. */
+import { get, patch, post } from "./api.js";
+import { colourOf } from "./class-buttons.js";
+import { byId, el } from "./dom.js";
+import { told } from "./toast.js";
+
+export async function classEditor() {
+  byId("add-class").addEventListener("submit", (event) => (event.preventDefault(), told(add)));
+  await show();
+}
+
+async function add() {
+  const form = byId("add-class");
+  await post("/api/classes", Object.fromEntries(new FormData(form)));
+  form.reset();
+  await show();
+}
+
+async function show() {
+  const { items } = await get("/api/classes");
+  byId("class-list").replaceChildren(...items.map((each, index) => row(each, index, items)));
+}
+
+function row(each, index, all) {
+  const change = (what) => told(() => patch(`/api/classes/${each.number}`, what)).then(() => told(show));
+  const field = (name, label) =>
+    el("input", { value: each[name], "aria-label": `${label} of ${each.name}`, dir: "auto", autocomplete: "off", placeholder: label, required: name === "name", onchange: ({ target }) => change({ [name]: target.value.trim() }) });
+  const move = (name, by, off) => el("button", { type: "button", class: "plain square", disabled: off, "aria-label": `Move ${each.name} ${name}`, onclick: () => change({ position: all[index + by].position }) }, by < 0 ? "↑" : "↓");
+  return el(
+    "li",
+    {},
+    el("span", { class: "swatch", "data-colour": colourOf(index) }),
+    field("name", "Name"),
+    field("description", "What belongs here"),
+    el("span", { class: "actions" }, move("up", -1, index === 0), move("down", 1, index === all.length - 1), merger(each, all)),
+  );
+}
+
+function merger(each, all) {
+  const others = all.filter(({ number }) => number !== each.number);
+  if (!others.length) return null;
+  const options = others.map(({ name, number }) => el("option", { value: number }, name));
+  return el("select", { "aria-label": `Merge ${each.name} into another class`, onchange: ({ target }) => merge(each, target) }, el("option", { value: "" }, "merge into …"), ...options);
+}
+
+async function merge(each, select) {
+  const into = select.selectedOptions[0].textContent;
+  if (confirm(`Merge “${each.name}” into “${into}”? All its labels become “${into}”; this cannot be undone.`)) {
+    await told(() => post(`/api/classes/${each.number}/merge`, { into: Number(select.value) }));
+  }
+  await told(show);
+}

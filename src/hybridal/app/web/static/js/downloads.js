@@ -1,0 +1,22 @@
+/** Files to take away. Asked for by script, so that a refusal is a sentence on the page and not a broken file. */
+import { Refusal } from "./api.js";
+import { el } from "./dom.js";
+import { told } from "./toast.js";
+
+export function downloads() {
+  for (const link of document.querySelectorAll("a[download]")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      link.ariaBusy = "true";
+      told(() => save(link.pathname)).finally(() => (link.ariaBusy = "false"));
+    });
+  }
+}
+
+async function save(path) {
+  const reply = await fetch(path);
+  if (!reply.ok) throw new Refusal(reply.status, (await reply.json()).error);
+  const address = URL.createObjectURL(await reply.blob());
+  el("a", { href: address, download: path.split("/").at(-1) }).click();
+  URL.revokeObjectURL(address);
+}

@@ -1,0 +1,71 @@
+/** What every page of somebody who is signed in has: the project's name, unsent answers, the trainer's bar. */
+import { getProject, post, Refusal } from "./api.js";
+import { byId } from "./dom.js";
+import { count } from "./format.js";
+import { Outbox } from "./outbox.js";
+import { told, toast } from "./toast.js";
+import { TrainerBar } from "./trainer-bar.js";
+
+/** Resolves to `{project, outbox, trainer}` once the project is known. */
+export const frame = start();
+
+async function start() {
+  byId("sign-out")?.addEventListener("click", () => told(signOut));
+  const project = await patiently(getProject);
+  byId("project-name").textContent = project.name;
+  document.title = `${document.title.split(" · ")[0]} · ${project.name}`;
+  const outbox = new Outbox(localStorage, `${project.id}/${project.me.name}`, senderOf(project.me.name));
+  showSaved(outbox);
+  const trainer = new TrainerBar(byId("trainer"));
+  trainer.poll();
+  outbox.flush();
+  return { project, outbox, trainer };
+}
+
+async function signOut() {
+  await post("/api/logout");
+  location.assign("/login");
+}
+
+async function patiently(load) {
+  for (let told = false; ; told = true) {
+    try {
+      return await load();
+    } catch (error) {
+      if (!told) toast(error.message);
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+    }
+  }
+}
+
+/** Sends what one person said. A token that has run out is renewed once; a second refusal is meant. */
+function senderOf(name) {
+  return async (path, body) => {
+    try {
+      return await post(path, body);
+    } catch (error) {
+      if (error.status !== 403) throw error;
+      const { me } = await getProject();
+      if (me.name === name) return post(path, body);
+      // Somebody else has signed in with this browser: these answers wait for their own person.
+      location.reload();
+      throw new Refusal(0, "Somebody else has signed in here.");
+    }
+  };
+}
+
+function showSaved(outbox) {
+  const place = byId("saved");
+  const show = () => {
+    const waiting = outbox.waiting.length;
+    // A request that is under way is no news; one that failed, or a heap of them, is.
+    const late = waiting > 0 && (outbox.failures > 0 || waiting > 3);
+    place.dataset.state = late ? "waiting" : "saved";
+    // Spoken only when something is wrong: nobody wants to hear "Saved" 800 times.
+    place.setAttribute("aria-live", late ? "polite" : "off");
+    const said = late ? `${count(waiting, "answer")} waiting to be sent` : waiting ? "Saving" : "Saved";
+    if (place.textContent !== said) place.textContent = said;
+  };
+  outbox.addEventListener("change", show);
+  show();
+}

@@ -1,0 +1,19 @@
+/** The list of keys, and the switch for those who type with something else. */
+import { byId, el, named } from "./dom.js";
+import { CLASS_KEYS, keysAreOn, switchKeys } from "./keys.js";
+
+/** @param {() => {name: string}[]} classes */
+export function helpDialog(classes) {
+  const dialog = byId("help-dialog");
+  const list = byId("key-list");
+  const fixed = [...list.children];
+  const toggle = byId("use-keys");
+  toggle.addEventListener("change", () => switchKeys(toggle.checked));
+  return () => {
+    const own = classes().slice(0, CLASS_KEYS.length);
+    const rows = own.flatMap(({ name }, index) => [el("dt", {}, el("kbd", {}, CLASS_KEYS[index])), el("dd", {}, named(name))]);
+    list.replaceChildren(...rows, ...fixed);
+    toggle.checked = keysAreOn();
+    dialog.showModal();
+  };
+}

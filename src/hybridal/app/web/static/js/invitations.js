@@ -1,0 +1,45 @@
+/** Links that let people in. */
+import { get, post } from "./api.js";
+import { byId, el } from "./dom.js";
+import { ago } from "./format.js";
+import { told } from "./toast.js";
+
+const HERE = ["localhost", "127.0.0.1", "[::1]"];
+
+export async function invitations() {
+  byId("only-here").hidden = !HERE.includes(location.hostname);
+  byId("invite").addEventListener("submit", (event) => (event.preventDefault(), told(invite)));
+  byId("copy").addEventListener("click", copy);
+  await list();
+}
+
+async function invite() {
+  const { role } = Object.fromEntries(new FormData(byId("invite")));
+  const made = await post("/api/invitations", { role });
+  byId("fresh-link").hidden = false;
+  byId("link").value = new URL(made.path, location.origin).href;
+  byId("link").select();
+  await list();
+}
+
+async function copy() {
+  byId("link").select();
+  // The clipboard is closed to pages over plain http; the old command still works there.
+  await (navigator.clipboard?.writeText(byId("link").value) ?? document.execCommand("copy"));
+  byId("copy").textContent = "Copied";
+  setTimeout(() => (byId("copy").textContent = "Copy"), 2000);
+}
+
+async function list() {
+  const { items } = await get("/api/invitations");
+  const table = byId("invitations");
+  table.hidden = !items.length;
+  table.tBodies[0].replaceChildren(...items.map(row));
+}
+
+function row(invitation) {
+  const state = invitation.used_by ? `used by ${invitation.used_by}` : invitation.revoked ? "withdrawn" : invitation.until * 1000 < Date.now() ? "run out" : `open, ends ${ago(invitation.until)}`;
+  const revoke = () => told(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list()));
+  const action = state.startsWith("open") ? el("button", { type: "button", class: "plain", onclick: revoke }, "Withdraw") : "";
+  return el("tr", {}, el("td", {}, invitation.role), el("td", {}, state), el("td", {}, action));
+}

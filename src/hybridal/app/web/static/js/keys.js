@@ -1,0 +1,30 @@
+/** Single keys. They are off inside fields and dialogs, and can be switched off on this device. */
+
+/** Keys of the classes in their order: first digits, then the letters that mean nothing else. */
+export const CLASS_KEYS = [..."123456789abdeghijklmnopqrtvwxyz"];
+
+const SETTING = "hybridal.keys";
+
+export const keysAreOn = () => localStorage.getItem(SETTING) !== "off";
+export const switchKeys = (on) => localStorage.setItem(SETTING, on ? "on" : "off");
+
+/** @param {(key: string) => boolean} act does what a key means, and says whether it means anything */
+export function listen(act) {
+  document.addEventListener("keydown", (event) => {
+    // A key that is held down is one answer, not twenty.
+    if (event.repeat || event.altKey || event.metaKey || isBusy(event.target)) return;
+    const key = event.ctrlKey ? { z: "undo" }[event.key] : keysAreOn() && meant(event);
+    if (key && act(key)) event.preventDefault();
+  });
+}
+
+function isBusy(target) {
+  return target.closest("input, textarea, select, dialog") || document.querySelector("dialog[open], [popover]:popover-open");
+}
+
+/** The key by its letter; by its place on keyboards of other scripts, and where digits need shift. */
+function meant(event) {
+  if (/^Digit[1-9]$/.test(event.code) && !event.shiftKey) return event.code.slice(5);
+  if (/^Key[A-Z]$/.test(event.code) && event.key > "~") return event.code.slice(3).toLowerCase();
+  return event.key.toLowerCase();
+}

@@ -1,0 +1,65 @@
+/** The LLM as annotator: where it is, what it may spend, when it is believed, and what it does now. */
+import { get, post, put } from "./api.js";
+import { byId, el } from "./dom.js";
+import { count, whole } from "./format.js";
+import { llmTrial } from "./llm-trial.js";
+import { toast, told } from "./toast.js";
+
+const PAUSE = 3000;
+const SHARE = { type: "number", min: 0, max: 1, step: 0.01, required: true };
+const FIELDS = [
+  ["base_url", "Address of the server", { type: "url", placeholder: "its base URL, up to /v1", required: true }],
+  ["model", "Model", { placeholder: "its name there", required: true }],
+  ["budget_tokens", "Tokens that it may use", { type: "number", min: 0, required: true }],
+  ["per_minute", "Questions a minute", { type: "number", min: 1, required: true }],
+  ["examples", "Examples of each class in its instructions", { type: "number", min: 0, max: 10, required: true }],
+];
+const RULES = [
+  ["threshold", "Believe it from this confidence on", SHARE],
+  ["contradiction", "Unless the model contradicts it this surely", SHARE],
+  ["overlap", "Share of its texts that people label too, as a test", SHARE],
+];
+const PHASES = { stopped: "It is not at work.", working: "It is at work.", spent: "It has used all its tokens.", failed: "It stopped." };
+
+export async function llmPanel() {
+  const llm = await get("/api/llm");
+  const state = el("div", { class: "stack" });
+  byId("llm").replaceChildren(state, form(llm, state), el("div", { class: "stack", id: "llm-trial" }));
+  show(llm, state);
+  await llmTrial(byId("llm-trial"));
+}
+
+function form(llm, state) {
+  const field = (value) => ([name, label, kind]) => el("label", {}, label, el("input", { name, value: value[name], autocomplete: "off", ...kind }));
+  return el(
+    "form",
+    { class: "stack", onsubmit: (event) => (event.preventDefault(), told(() => save(event.target, state))) },
+    el("div", { class: "fields" }, ...FIELDS.map(field(llm)), ...RULES.map(field(llm.routing))),
+    el("div", { class: "row" }, el("button", { class: "main" }, "Save")),
+  );
+}
+
+async function save(form, state) {
+  const given = Object.fromEntries(new FormData(form));
+  const typed = ([name, , { type }]) => [name, type === "number" ? Number(given[name]) : given[name].trim()];
+  const plan = { ...Object.fromEntries(FIELDS.map(typed)), routing: Object.fromEntries(RULES.map(typed)) };
+  show(await put("/api/llm", plan), state);
+  toast("Saved.");
+}
+
+function show(llm, state) {
+  const { phase, error } = llm.state;
+  const active = phase === "working" || phase === "waiting";
+  const act = async () => (await post(`/api/llm/${active ? "stop" : "start"}`), show(await get("/api/llm"), state));
+  const waiting = error ? "It waits for the server." : "It waits for more texts.";
+  state.replaceChildren(
+    el(
+      "div",
+      { class: "row spread" },
+      el("p", {}, `${PHASES[phase] ?? waiting} ${error}`),
+      el("button", { type: "button", class: active ? null : "main", onclick: () => told(act) }, active ? "Stop it" : "Let it start"),
+    ),
+    el("p", { class: "small muted" }, `${count(llm.asked, "text")} asked about, ${whole(llm.labels)} labelled by it, ${whole(llm.unusable)} answers of no use; ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`),
+  );
+  if (active) setTimeout(() => state.isConnected && told(async () => show(await get("/api/llm"), state)), PAUSE);
+}

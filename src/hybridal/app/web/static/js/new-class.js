@@ -1,0 +1,28 @@
+/** Asks for a new class, in the middle of the work. */
+import { post } from "./api.js";
+import { byId } from "./dom.js";
+
+/** @param {() => Promise<void>} added */
+export function newClassDialog(added) {
+  const dialog = byId("class-dialog");
+  const form = byId("class-form");
+  const problem = form.querySelector(".problem");
+  byId("class-cancel").addEventListener("click", () => dialog.close());
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { name, description } = Object.fromEntries(new FormData(form));
+    try {
+      await post("/api/classes", { name: name.trim(), description: description.trim() });
+    } catch (error) {
+      problem.textContent = error.message;
+      return;
+    }
+    dialog.close();
+    await added();
+  });
+  return () => {
+    form.reset();
+    problem.textContent = "";
+    dialog.showModal();
+  };
+}

@@ -1,0 +1,94 @@
+/** What is on its way to the server: kept in the browser until it is acknowledged, sent in order, never given up. */
+
+/**
+ * @typedef {{path: string, body: {key: string, [name: string]: unknown}, undoes?: string}} Message
+ *   `undoes` is the key of the answer that an undo takes back.
+ */
+
+/** Seconds until the next attempt, after so many failures in a row. */
+export function backoff(failures) {
+  return Math.min(30, 0.5 * 2 ** failures) * (0.75 + Math.random() / 2);
+}
+
+/** Fires `change`, `acknowledged` (with message and reply) and `refused` (with message and reason). */
+export class Outbox extends EventTarget {
+  #running = false;
+  #wake = () => {};
+  #count = 0;
+
+  /**
+   * @param {Storage} storage
+   * @param {string} owner whose messages these are: another project or person on this address never sends them
+   * @param {(path: string, body: object) => Promise<any>} send
+   */
+  constructor(storage, owner, send) {
+    super();
+    this.storage = storage;
+    this.prefix = `hybridal.outbox/${owner}/`;
+    this.send = send;
+    this.failures = 0;
+    addEventListener("online", () => this.#wake());
+  }
+
+  /** @returns {Message[]} oldest first */
+  get waiting() {
+    return this.#names().map((name) => JSON.parse(this.storage.getItem(name)));
+  }
+
+  /** @param {Message} message */
+  add(message) {
+    // One entry a message, so that two open tabs never overwrite each other's. Names sort by time.
+    const name = `${this.prefix}${String(Date.now()).padStart(15, "0")}-${String(this.#count++).padStart(6, "0")}-${message.body.key}`;
+    this.storage.setItem(name, JSON.stringify(message));
+    this.#tell("change");
+    this.flush();
+  }
+
+  /** Sends whatever waits; at most one such walk at a time. */
+  async flush() {
+    if (this.#running) return this.#wake();
+    this.#running = true;
+    for (let name = this.#names()[0]; name; name = this.#names()[0]) await this.#deliver(name);
+    this.#running = false;
+  }
+
+  async #deliver(name) {
+    const message = JSON.parse(this.storage.getItem(name));
+    try {
+      const reply = await this.send(message.path, message.body);
+      this.failures = 0;
+      this.storage.removeItem(name);
+      this.#tell("acknowledged", { message, reply });
+    } catch (error) {
+      if (error.passing) await this.#pause();
+      else this.#refuse(name, message, error.message);
+    }
+    this.#tell("change");
+  }
+
+  #refuse(name, message, reason) {
+    this.storage.removeItem(name);
+    // An undo of what never counted would take back the answer before it.
+    for (const other of this.#names()) {
+      if (JSON.parse(this.storage.getItem(other)).undoes === message.body.key) this.storage.removeItem(other);
+    }
+    this.#tell("refused", { message, reason });
+  }
+
+  #pause() {
+    this.failures += 1;
+    this.#tell("change");
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, backoff(this.failures) * 1000);
+      this.#wake = () => (clearTimeout(timer), resolve());
+    });
+  }
+
+  #names() {
+    return Object.keys(this.storage).filter((name) => name.startsWith(this.prefix)).sort();
+  }
+
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}

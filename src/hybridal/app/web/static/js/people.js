@@ -1,0 +1,36 @@
+/** The page of people: who may do what, invitations, agreement, and the LLM. */
+import { get, patch } from "./api.js";
+import { agreement } from "./agreement.js";
+import { byId, el, named } from "./dom.js";
+import { whole } from "./format.js";
+import { frame } from "./frame.js";
+import { invitations } from "./invitations.js";
+import { llmPanel } from "./llm-panel.js";
+import { told } from "./toast.js";
+
+const ROLES = ["annotator", "reviewer", "owner"];
+
+const { project } = await frame;
+await Promise.all([people, invitations, agreement, llmPanel].map(told));
+
+async function people() {
+  const { items } = await get("/api/people");
+  byId("people").replaceChildren(...items.map(row));
+}
+
+function row(person) {
+  const change = (what) => told(() => patch("/api/people", { number: person.number, ...what })).then(() => told(people));
+  const fixed = person.kind !== "person" || person.name === project.me.name;
+  const role = el("select", { "aria-label": `Role of ${person.name}`, onchange: () => change({ role: role.value }) }, ...ROLES.map((name) => el("option", { value: name, selected: name === person.role }, name)));
+  const active = el("input", { type: "checkbox", checked: person.active, "aria-label": `${person.name} may sign in`, onchange: () => change({ active: active.checked }) });
+  const kinds = { file: "labels of the file", llm: "language model" };
+  return el(
+    "tr",
+    {},
+    el("td", {}, named(person.name), person.name === project.me.name ? " (you)" : ""),
+    el("td", {}, fixed ? (kinds[person.kind] ?? person.role) : role),
+    el("td", { class: "number" }, whole(person.labels)),
+    el("td", { class: "number" }, whole(person.skips)),
+    el("td", {}, fixed ? "" : active),
+  );
+}

@@ -1,0 +1,32 @@
+/** How much is labelled, and how: the settings that can change while people work. */
+import { getProject, patch } from "./api.js";
+import { byId, el } from "./dom.js";
+import { toast, told } from "./toast.js";
+
+const FIELDS = [
+  ["budget", "Labels planned", { type: "number", min: 1 }],
+  ["batch", "New labels until the model learns again", { type: "number", min: 1 }],
+  ["validation_share", "Share of labels set aside for validation", { type: "number", min: 0, max: 0.5, step: 0.01 }],
+  ["overlap", "Share of new texts that two people label", { type: "number", min: 0, max: 1, step: 0.01 }],
+];
+const SWITCHES = [
+  ["show_guesses", "Show the model's guess while labelling (it may sway people)"],
+  ["open_classes", "Reviewers may add classes while labelling"],
+];
+
+export async function plan() {
+  const { settings } = await getProject();
+  const form = byId("plan");
+  const fields = FIELDS.map(([name, label, kind]) => el("label", {}, label, el("input", { name, value: settings[name], required: true, ...kind })));
+  const switches = SWITCHES.map(([name, label]) => el("label", { class: "check" }, el("input", { type: "checkbox", name, checked: Boolean(settings[name]) }), label));
+  form.replaceChildren(...fields, ...switches, el("div", {}, el("button", { class: "main" }, "Save")));
+  form.addEventListener("submit", (event) => (event.preventDefault(), told(save)));
+}
+
+async function save() {
+  const { elements } = byId("plan");
+  const numbers = FIELDS.map(([name]) => [name, Number(elements[name].value)]);
+  const choices = SWITCHES.map(([name]) => [name, elements[name].checked]);
+  await patch("/api/settings", Object.fromEntries([...numbers, ...choices]));
+  toast("Saved.");
+}

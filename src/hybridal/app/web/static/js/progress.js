@@ -1,0 +1,55 @@
+/** The page of figures: redrawn whenever there is a new model. */
+import { get, getProject } from "./api.js";
+import { balance } from "./charts/balance.js";
+import { calibration } from "./charts/calibration.js";
+import { curve } from "./charts/curve.js";
+import { signalChart } from "./charts/signal.js";
+import { updates } from "./charts/updates.js";
+import { byId, el } from "./dom.js";
+import { count, duration, figure, percent, whole } from "./format.js";
+import { frame } from "./frame.js";
+import { told } from "./toast.js";
+
+const { trainer } = await frame;
+trainer.addEventListener("round", () => told(draw));
+document.addEventListener("visibilitychange", () => document.hidden || told(draw));
+await told(draw);
+
+async function draw() {
+  const [project, progress] = await Promise.all([getProject(), get("/api/progress")]);
+  byId("story").textContent = story(progress);
+  byId("tiles").replaceChildren(...tiles(project, progress));
+  const opened = titles("details[open]");
+  byId("figures").replaceChildren(...figures(progress));
+  for (const details of document.querySelectorAll("figure details")) details.open = opened.includes(titleOf(details));
+}
+
+const titles = (selector) => [...document.querySelectorAll(`figure ${selector}`)].map(titleOf);
+const titleOf = (element) => element.closest("figure").querySelector("h2").textContent;
+
+function story({ rounds, switch: switched }) {
+  if (!rounds.length) return "The model has not learnt yet: its first figures appear here after the first training.";
+  if (!switched) return `After ${count(rounds.length, "round")} the model still moves, so every update trains it anew.`;
+  return `The model settled in round ${switched}: since then each update goes on from the last weights, which takes less time.`;
+}
+
+function tiles({ counts, budget }, { rounds, saved }) {
+  const last = rounds.findLast((r) => r.accuracy != null);
+  const all = [["Labels", whole(counts.labelled), `of ${whole(budget)} planned, ${whole(counts.validation)} of them for validation`]];
+  if (last) {
+    all.push(["Accuracy", percent(last.accuracy), `between ${percent(last.low)} and ${percent(last.high)}`]);
+    all.push(["Macro-F1", figure(last.f1), `negative log-likelihood ${figure(last.nll)}`]);
+    all.push(["Calibration error", figure(last.ece), "0 would be perfectly honest"]);
+  }
+  if (saved?.seconds > 0) all.push(["Training time saved", duration(saved.seconds), `${percent(saved.share)} of the steps of retraining always`]);
+  return all.map(([name, value, more]) => el("div", { class: "card" }, el("dt", {}, name), el("dd", { class: "value" }, value), el("dd", {}, more)));
+}
+
+function figures({ rounds, switch: switched, calibration: bins, saved, balance: classes, signal }) {
+  const shown = [];
+  if (rounds.some((r) => r.accuracy != null)) shown.push(curve(rounds, switched));
+  if (rounds.length) shown.push(updates(rounds, saved));
+  if (signal && rounds.some((r) => r.signal != null)) shown.push(signalChart(rounds, signal, switched));
+  if (bins?.some((bin) => bin.n)) shown.push(calibration(bins, rounds.at(-1)?.ece));
+  return [...shown, balance(classes)];
+}

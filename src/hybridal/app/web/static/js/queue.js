@@ -1,0 +1,67 @@
+/** The next texts, fetched before they are needed. */
+
+/** @typedef {{id: string, text: string, split: string, guess: null | {class: string, probability: number}}} Item */
+
+// Enough for a dropped connection; more would make people answer what an older model wanted to know.
+const LEAST = 4;
+const MORE = 4;
+
+export class Queue {
+  #items = [];
+  #answered = new Set();
+  #putBack = new Set();
+  #filling = null;
+
+  /**
+   * @param {(n: number) => Promise<{items: Item[]}>} fetchNext
+   * @param {Iterable<string>} answered texts whose answers are still on their way
+   */
+  constructor(fetchNext, answered = []) {
+    this.fetchNext = fetchNext;
+    this.#answered = new Set(answered);
+  }
+
+  /** @returns {Item | undefined} */
+  get current() {
+    return this.#items[0];
+  }
+
+  /** Takes the current text away, as answered. */
+  advance() {
+    const item = this.#items.shift();
+    this.#putBack.delete(item.id);
+    this.#answered.add(item.id);
+    return item;
+  }
+
+  /** Puts a text first again. */
+  putBack(item) {
+    this.#answered.delete(item.id);
+    this.#putBack.add(item.id);
+    this.#items = [item, ...this.#items.filter((other) => other.id !== item.id)];
+  }
+
+  /**
+   * Fetches more when few are left. `unsent` texts are still in this person's hands, so the server names them again.
+   * @param {number} unsent
+   */
+  async refill(unsent) {
+    if (this.#items.length >= LEAST) return;
+    this.#filling ??= this.#fetch(unsent).finally(() => (this.#filling = null));
+    await this.#filling;
+  }
+
+  /** After a long while away: drops what has gone to somebody else, and fetches more. */
+  async renew(unsent) {
+    const mine = new Set((await this.#fetch(unsent)).map((item) => item.id));
+    // What was put back is not in the server's books before the undo has arrived there.
+    this.#items = this.#items.filter((item) => mine.has(item.id) || this.#putBack.has(item.id));
+  }
+
+  async #fetch(unsent) {
+    const { items } = await this.fetchNext(this.#items.length + unsent + MORE);
+    const held = new Set(this.#items.map((item) => item.id));
+    this.#items.push(...items.filter((item) => !held.has(item.id) && !this.#answered.has(item.id)));
+    return items;
+  }
+}

@@ -1,0 +1,71 @@
+/** The page for second looks: one list at a time, under tabs. */
+import { byId, el } from "./dom.js";
+import { whole } from "./format.js";
+import { frame } from "./frame.js";
+import { kinds } from "./review-kinds.js";
+import { openText } from "./text-dialog.js";
+import { toast, told } from "./toast.js";
+
+const { project } = await frame;
+const all = kinds(project);
+const tabs = all.map((kind) =>
+  el("button", { type: "button", role: "tab", id: `tab-${kind.name}`, "aria-controls": "panel", onclick: () => open(kind) }, kind.title, el("span", { class: "count" })),
+);
+byId("tabs").append(...tabs);
+byId("tabs").addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const at = tabs.indexOf(document.activeElement);
+  const next = (at + step + tabs.length) % tabs.length;
+  tabs[next].focus();
+  open(all[next]);
+});
+open(all.find(({ name }) => `#${name}` === location.hash) ?? all[0]);
+
+function open(kind) {
+  tabs.forEach((tab, index) => {
+    tab.setAttribute("aria-selected", String(all[index] === kind));
+    tab.tabIndex = all[index] === kind ? 0 : -1;
+  });
+  history.replaceState(null, "", `#${kind.name}`);
+  byId("panel").setAttribute("aria-labelledby", `tab-${kind.name}`);
+  byId("about").textContent = kind.about;
+  byId("items").replaceChildren();
+  return told(() => load(kind));
+}
+
+async function load(kind) {
+  const items = await kind.load();
+  if (location.hash !== `#${kind.name}`) return; // another tab was opened meanwhile
+  tally(kind, items.length);
+  byId("items").replaceChildren(...items.map((item) => row(kind, item)));
+  if (!items.length) byId("items").append(el("li", { class: "nothing" }, kind.none));
+}
+
+function row(kind, item) {
+  const settle = async (act) => {
+    if (!(await told(act))) return;
+    const next = place.nextElementSibling;
+    place.remove();
+    tally(kind, byId("items").children.length);
+    toast("Saved.");
+    // The keyboard stays where the work is.
+    (next?.querySelector("button, select") ?? byId("panel")).focus();
+    if (!byId("items").children.length) told(() => load(kind)); // there may be more than one list's worth
+  };
+  const look = el("button", { type: "button", class: "plain", onclick: () => told(() => openText(item.id, project, () => told(() => load(kind)))) }, "Open");
+  const [said, actions] = kind.draw(item, settle);
+  actions.append(look);
+  const place = el(
+    "li",
+    { class: "item card" },
+    el("p", { class: "written", dir: "auto" }, item.text),
+    item.comment ? el("p", { class: "small muted written", dir: "auto" }, item.comment) : null,
+    el("div", { class: "row" }, said, actions),
+  );
+  return place;
+}
+
+function tally(kind, n) {
+  tabs[all.indexOf(kind)].querySelector(".count").textContent = n ? whole(n) : "";
+}

@@ -1,0 +1,71 @@
+/** One text with everything that was ever said of it, and a way to say something else. */
+import { get, post } from "./api.js";
+import { facts } from "./badges.js";
+import { classSelect } from "./class-select.js";
+import { el, named } from "./dom.js";
+import { ago } from "./format.js";
+import { drawKey } from "./key.js";
+
+/**
+ * @param {string} id
+ * @param {{classes: {name: string}[], me: {name: string, role: string}}} project
+ * @param {() => void} changed
+ */
+export async function openText(id, project, changed) {
+  const item = await get(`/api/texts/${encodeURIComponent(id)}`);
+  const select = classSelect(project.classes, "choose a class", item.class);
+  const flagged = el("input", { type: "checkbox", checked: Boolean(item.flagged) });
+  const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
+  comment.value = mine(item.answers, project.me)?.comment ?? "";
+  const problem = el("p", { class: "problem", role: "alert" });
+  const decides = decidesForOthers(item, project.me);
+  const dialog = el(
+    "dialog",
+    { "aria-label": "A text and its history", onclose: () => dialog.remove() },
+    el(
+      "form",
+      { class: "stack item", onsubmit: (event) => (event.preventDefault(), save()) },
+      el("p", { class: "written", dir: "auto" }, item.text),
+      facts(item, project.classes),
+      el("label", {}, decides ? "The class, decided for everybody" : "Your label", select),
+      decides ? null : el("label", { class: "check" }, flagged, "Flag this text"),
+      decides ? null : el("label", {}, "Comment", comment),
+      problem,
+      el("div", { class: "row" }, el("button", { class: "main" }, "Save"), el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close")),
+      el("h3", {}, "History"),
+      history(item.answers),
+    ),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+
+  async function save() {
+    const body = { key: drawKey(), text: id, class: select.value };
+    if (!body.class) return void (problem.textContent = "Choose a class first.");
+    try {
+      if (decides) await post("/api/adjudications", body);
+      else await post("/api/answers", { ...body, action: "label", flagged: flagged.checked, comment: comment.value.trim() });
+    } catch (error) {
+      problem.textContent = error.message;
+      return;
+    }
+    dialog.close();
+    changed();
+  }
+}
+
+/** Who may review settles what others said; everybody else, and the first to speak, gives an opinion. */
+function decidesForOthers(item, me) {
+  return me.role !== "annotator" && item.answers.some(({ person, action }) => person !== me.name && action === "label");
+}
+
+function mine(answers, me) {
+  return answers.findLast(({ person, action }) => person === me.name && action !== "withdraw");
+}
+
+function history(answers) {
+  if (!answers.length) return el("p", { class: "muted small" }, "Nobody has said anything yet.");
+  const said = ({ action, class: name, decides }) => (action === "label" ? [decides ? " decided: " : " said ", named(name)] : [{ skip: " skipped it", withdraw: " took that back" }[action]]);
+  const line = (answer) => el("li", {}, el("b", {}, named(answer.person)), ...said(answer), el("span", { class: "muted" }, ` · ${ago(answer.at)}`), answer.comment ? el("p", { class: "written", dir: "auto" }, answer.comment) : null);
+  return el("ul", { class: "history" }, ...answers.toReversed().map(line));
+}

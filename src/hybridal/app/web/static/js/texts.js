@@ -1,0 +1,61 @@
+/** The list of all texts: search, filters, paging. Where one stands is in the address, so that it can be shared. */
+import { get } from "./api.js";
+import { facts } from "./badges.js";
+import { byId, el } from "./dom.js";
+import { count, whole } from "./format.js";
+import { frame } from "./frame.js";
+import { openText } from "./text-dialog.js";
+import { told } from "./toast.js";
+
+const PAUSE = 250;
+
+const { project } = await frame;
+const form = byId("filters");
+form.elements.class.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
+for (const [name, value] of new URLSearchParams(location.search)) if (form.elements[name]) form.elements[name].value = value;
+let page = Number(new URLSearchParams(location.search).get("page")) || 1;
+let typing = 0;
+let asked = 0;
+
+form.addEventListener("submit", (event) => (event.preventDefault(), turnTo(1)));
+form.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(() => turnTo(1), PAUSE);
+});
+await told(load);
+
+function turnTo(number) {
+  clearTimeout(typing);
+  page = number;
+  told(load);
+}
+
+async function load() {
+  const query = { ...Object.fromEntries(new FormData(form)), page };
+  const mine = ++asked;
+  const found = await get("/api/texts", query);
+  if (mine !== asked) return; // a later question has overtaken this one
+  const given = Object.entries(query).filter(([name, value]) => value && !(name === "page" && value === 1));
+  history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
+  byId("found").textContent = count(found.total, "text");
+  byId("items").replaceChildren(...found.items.map(row));
+  if (!found.items.length) byId("items").append(el("li", { class: "nothing" }, "No text fits. Try fewer words, or another state."));
+  pager(found.pages);
+}
+
+function row(item) {
+  const open = () => told(() => openText(item.id, project, () => told(load)));
+  return el(
+    "li",
+    { class: "item card" },
+    el("p", { class: "written brief", dir: "auto" }, item.text),
+    item.comment ? el("p", { class: "small muted written", dir: "auto" }, item.comment) : null,
+    el("div", { class: "row" }, facts(item, project.classes), el("button", { type: "button", class: "plain", onclick: open }, "Open")),
+  );
+}
+
+function pager(pages) {
+  const step = (name, to, off) => el("button", { type: "button", disabled: off, onclick: () => (turnTo(to), scrollTo(0, 0)) }, name);
+  const place = el("span", { class: "small muted" }, `Page ${whole(page)} of ${whole(pages)}`);
+  byId("pager").replaceChildren(...(pages > 1 ? [step("Back", page - 1, page <= 1), place, step("Next", page + 1, page >= pages)] : []));
+}

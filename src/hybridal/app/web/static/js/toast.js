@@ -1,0 +1,21 @@
+/** A sentence at the foot of the page that goes away by itself, unless it is bad news. */
+import { byId, el } from "./dom.js";
+
+/** @param {string} sentence @param {{stays?: boolean}} [options] */
+export function toast(sentence, { stays = false } = {}) {
+  const close = el("button", { type: "button", onclick: () => box.remove() }, "Close");
+  const box = el("div", { class: "toast" }, sentence, close);
+  byId("toasts").append(box);
+  if (!stays) setTimeout(() => box.remove(), 6000);
+}
+
+/** Runs an action; when it fails, its reason is shown. @returns whether it went well */
+export async function told(action) {
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    toast(error.message, { stays: true });
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+/** The bar that shows what the trainer does; it asks every two seconds, and less often when nobody looks. */
+import { get, post } from "./api.js";
+import { told } from "./toast.js";
+import { words } from "./trainer-words.js";
+
+const SEEN = 2000;
+const HIDDEN = 20000;
+
+/** Fires `round` when a new model is there. */
+export class TrainerBar extends EventTarget {
+  #timer = 0;
+  #round = null;
+  #worked = false;
+  #said = "";
+
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    super();
+    this.root = root;
+    [this.sentence, this.button, this.progress, this.live] = root.querySelectorAll("p, button, progress, [role=status]");
+    this.button.addEventListener("click", () => told(() => this.#ask(this.button.value)));
+    document.addEventListener("visibilitychange", () => document.hidden || this.poll());
+  }
+
+  async poll() {
+    clearTimeout(this.#timer);
+    try {
+      this.show(await get("/api/trainer"));
+    } catch (error) {
+      this.#draw({ mood: "quiet", sentence: error.message });
+    }
+    this.#timer = setTimeout(() => this.poll(), document.hidden ? HIDDEN : SEEN);
+  }
+
+  /** @param {import("./trainer-words.js").Trainer} trainer */
+  show(trainer) {
+    this.#draw(words(trainer, Date.now() / 1000));
+    this.#noteRound(trainer);
+    // Spoken only when something begins or ends, not with every second that passes.
+    const news = `${trainer.phase} ${trainer.update} ${trainer.round}`;
+    if (this.#said && news !== this.#said) this.live.textContent = this.sentence.textContent;
+    this.#said = news;
+  }
+
+  /** A model is there when the trainer rests again; in a new chapter its rounds count from 1 again. */
+  #noteRound({ phase, round }) {
+    const isNew = phase === "waiting" && (this.#worked || round !== this.#round);
+    if (isNew && this.#round !== null) this.dispatchEvent(new Event("round"));
+    this.#worked = phase === "training" || phase === "scoring";
+    if (phase === "waiting" || this.#round === null) this.#round = round;
+  }
+
+  async #ask(asked) {
+    this.button.disabled = true;
+    try {
+      await post("/api/trainer", { asked });
+      await this.poll();
+    } finally {
+      this.button.disabled = false;
+    }
+  }
+
+  #draw({ mood, sentence, share, ask }) {
+    this.root.dataset.mood = mood;
+    this.sentence.textContent = sentence;
+    this.progress.hidden = share === undefined;
+    this.progress.value = share ?? 0;
+    this.button.hidden = !ask;
+    [this.button.textContent, this.button.value] = ask ?? ["", ""];
+  }
+}

@@ -1,0 +1,63 @@
+/** What the trainer does, in a sentence. */
+import { ago, count, duration, whole } from "./format.js";
+
+const SILENT = 60;
+
+/**
+ * @typedef {{phase: string, update: string, round: number, done: number, total: number, seconds_left: number | null,
+ *   error: string, asked: string, beat: number, new_labels: number, needed: number}} Trainer
+ * @param {Trainer} trainer
+ * @param {number} now seconds since 1970
+ * @returns {{mood: "quiet" | "busy" | "failed", sentence: string, share?: number, ask?: [string, string]}}
+ *   `share` done, if it is known; `ask` is a button's name and what it asks of the trainer
+ */
+export function words(trainer, now) {
+  const busy = { training, scoring, predicting, loading }[trainer.phase];
+  if (busy && now - trainer.beat > SILENT) {
+    return { mood: "quiet", sentence: `The trainer was last heard ${ago(trainer.beat, now)}. Your labels are safe.` };
+  }
+  if (busy) return { mood: "busy", ...busy(trainer) };
+  if (trainer.phase === "failed") {
+    return { mood: "failed", sentence: `The trainer failed. ${trainer.error} Your labels are safe.`, ask: ["Retry", "retry"] };
+  }
+  if (trainer.asked) return { mood: "busy", sentence: "The trainer is about to start." };
+  if (trainer.phase === "stopped") return { mood: "quiet", sentence: "The trainer is not there yet. Labels are kept for when it is." };
+  return waiting(trainer);
+}
+
+function training(trainer) {
+  const how = { retrain: "Retraining the model", finetune: "Fine-tuning the model" }[trainer.update] ?? "Training the model";
+  return { sentence: `${how}, round ${trainer.round}${far(trainer, "epoch")}.`, share: share(trainer) };
+}
+
+function scoring(trainer) {
+  return { sentence: `Choosing the texts that teach most${left(trainer)}.`, share: share(trainer) };
+}
+
+function predicting(trainer) {
+  return { sentence: `Scoring all texts: ${whole(trainer.done)} of ${whole(trainer.total)}${left(trainer)}.`, share: share(trainer) };
+}
+
+function loading() {
+  return { sentence: "Loading the model." };
+}
+
+function waiting(trainer) {
+  const { round, new_labels: fresh, needed } = trainer;
+  const next = round ? "The model learns again" : "The model starts to learn";
+  const upToDate = round ? "The model has learnt from all labels." : "The model waits for the first labels.";
+  const sentence = needed > fresh ? `${next} after ${count(needed - fresh, "more label")}.` : needed ? `${next} in a moment.` : upToDate;
+  return { mood: "quiet", sentence, ask: round && fresh ? ["Train now", "train"] : undefined };
+}
+
+function far(trainer, unit) {
+  return trainer.total ? `: ${unit} ${trainer.done} of ${trainer.total}${left(trainer)}` : "";
+}
+
+function left({ seconds_left: seconds }) {
+  return seconds == null ? "" : `, about ${duration(seconds)} left`;
+}
+
+function share({ done, total }) {
+  return total ? done / total : undefined;
+}

@@ -1,0 +1,148 @@
+"""`hybridal label`: label texts in the browser while the model learns beside."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybridal.cli import options as o
+from hybridal.errors import UserError
+from hybridal.settings import DEMO
+
+if TYPE_CHECKING:
+    from hybridal.app.project import Project
+
+_PLAN = "Plan"
+_SERVER = "Server"
+PASSWORD_VARIABLE = "HYBRIDAL_OWNER_PASSWORD"
+
+
+def label(
+    file: Annotated[
+        str | None, typer.Argument(help="A CSV, TSV, JSONL or Parquet file, or a project folder; none: the demo.")
+    ] = None,
+    text: o.Text = None,
+    label: o.Label = None,
+    id: o.Id = None,
+    classes: Annotated[
+        str | None, typer.Option(help="The classes: a,b,c (default: define them as you go).", rich_help_panel="Task")
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="Labels planned [800].", rich_help_panel=_PLAN)] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="New labels until the model learns again [16].", rich_help_panel=_PLAN)
+    ] = None,
+    validation_first: Annotated[
+        int | None,
+        typer.Option(help="Labels set aside for validation at the start [50].", rich_help_panel=_PLAN),
+    ] = None,
+    overlap: Annotated[
+        float | None, typer.Option(help="Share of the texts that two people label [0].", rich_help_panel=_PLAN)
+    ] = None,
+    backbone: o.BackboneName = None,
+    schedule: o.ScheduleSpec = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to listen on; any but this machine's own asks for a password.", rich_help_panel=_SERVER
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any.", rich_help_panel=_SERVER)
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open a browser.", rich_help_panel=_SERVER)
+    ] = True,
+    db: Annotated[
+        str | None,
+        typer.Option(help="postgresql+psycopg://user@host/name (default: SQLite).", rich_help_panel=_SERVER),
+    ] = None,
+    project: Annotated[
+        Path | None, typer.Option(help="Folder of the project (default: beside FILE).", rich_help_panel=_SERVER)
+    ] = None,
+) -> None:
+    """Label texts in the browser while the model learns beside; stop with Ctrl-C, go on with the same command."""
+    try:
+        from hybridal.app.serve import HERE, serve
+    except ModuleNotFoundError as error:
+        raise UserError(f"The labelling app needs {error.name}; install `hybridal[app]`.") from error
+    from hybridal.lock import locked
+
+    folder = folder_of(file, project)
+    settings = o.given(budget=budget, batch=batch, validation_first=validation_first, overlap=overlap)
+    settings |= o.given(backbone=backbone, schedule=schedule)
+    columns = o.given(text=text, label=label, id=id, classes=o.names(classes))
+    folder_is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(folder / "app.lock", folder):
+            opened = open_or_create(file, folder, db, columns, settings)
+            if host not in HERE:
+                ask_password(opened)
+            typer.echo(f"Project: {folder}  (stop with Ctrl-C; all labels are kept)")
+            serve(
+                opened,
+                host=host,
+                port=port,
+                browser=browser,
+                announce=lambda address: typer.echo(f"Label at {address}"),
+            )
+    except UserError:
+        if folder_is_new:
+            _remove_if_empty(folder)
+        raise
+    typer.echo("Stopped. Go on with the same command.")
+
+
+def folder_of(file: str | None, project: Path | None) -> Path:
+    """Where the project is: named, or beside the file.
+
+    >>> folder_of("data/tickets.csv", None).as_posix(), folder_of(None, None).as_posix()
+    ('data/tickets.hybridal', 'newsgroups.hybridal')
+    """
+    if project is not None:
+        return project
+    path = Path(file or DEMO.task)
+    return path if (path / "project.json").is_file() else path.with_suffix(".hybridal")
+
+
+def open_or_create(
+    file: str | None, folder: Path, db: str | None, columns: dict[str, Any], settings: dict[str, Any]
+) -> Project:
+    """The project in its folder, whatever became of the file; or a new one of the file's texts."""
+    from hybridal.app.labelling.source import read_source
+    from hybridal.app.project import Project
+    from hybridal.schedules import make_schedule
+
+    if "schedule" in settings:
+        settings["schedule"] = make_schedule(settings["schedule"]).spec
+    if Project.exists(folder, db):
+        opened = Project.open(folder, db)
+        opened.decide(settings, columns.get("classes", ()))
+        return opened
+    if file is None:
+        columns = {"classes": DEMO.classes, **columns}
+    return Project.create(read_source(file or DEMO.task, **columns), folder, db=db, **settings)
+
+
+def ask_password(project: Project) -> None:
+    """Who opens the app to others signs in with a password, as they do."""
+    from hybridal.app.serve import has_owner_password, set_owner_password
+
+    given = os.environ.get(PASSWORD_VARIABLE)
+    if given is None and not has_owner_password(project):
+        if not sys.stdin.isatty():
+            raise UserError(f"--host: others could open this address; set a password in {PASSWORD_VARIABLE}.")
+        given = typer.prompt("A password for you (you sign in as 'me')", hide_input=True, confirmation_prompt=True)
+    if given is not None:
+        set_owner_password(project, given)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Leaves nothing behind where nothing could be begun."""
+    (folder / "app.lock").unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()

@@ -1,0 +1,32 @@
+"""The app as people start it: the command, in a process of its own, with its trainer."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def started(file: Path, *options: str) -> Iterator[str]:
+    """Runs `hybridal label FILE`, and ends it as Ctrl-C does; gives the link that it prints."""
+    command = [sys.executable, "-m", "hybridal", "label", str(file), "--port", "0", "--no-browser", *options]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            said = iter(process.stdout.readline, "")
+            links = (found[0] for line in said if (found := re.search(r"http://\S+", line)))
+            yield next(links)
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(timeout=30)
+            finally:
+                process.kill()
+    assert process.returncode == 0

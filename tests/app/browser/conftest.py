@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from .served import Served, served
+from .window import FLAGS, Window
+
+
+# Not for the whole session: while Playwright is open, no other test of this process could run an event loop.
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """A real browser."""
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("Chromium is not installed: `apt-get install chromium`")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def window(chromium: Browser) -> Iterator[Window]:
+    """Opens pages, and insists that no script of theirs failed."""
+    opened = Window(chromium)
+    yield opened
+    opened.close()
+    assert opened.problems == []
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Served]:
+    """The app of a small project, without a trainer."""
+    with served(tmp_path / "p") as opened:
+        yield opened
+
+
+@pytest.fixture
+def shot(tmp_path: Path) -> Callable[[Page, str], None]:
+    """Keeps what a page looks like, in the folder HYBRIDAL_SCREENSHOTS if that is set."""
+    folder = Path(os.environ.get("HYBRIDAL_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def take(page: Page, name: str) -> None:
+        page.screenshot(path=folder / f"{name}.png")
+
+    return take

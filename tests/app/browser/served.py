@@ -1,0 +1,57 @@
+"""The app in a thread of this process: quick to start, and its project at hand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Answer, Text
+from hybridal.app.labelling.source import Source
+from hybridal.app.project import Project
+from hybridal.app.serve import HERE, bind
+from hybridal.app.web.app import create_app
+from hybridal.app.web.entry import Entry
+
+
+@dataclass(frozen=True)
+class Served:
+    """A project, and where its app is; `link` lets its owner in, once."""
+
+    project: Project
+    address: str
+    link: str
+
+    def answers(self) -> list[tuple[str, str]]:
+        """Texts and actions, in the order in which they were written down."""
+        with self.project.reads() as session:
+            found = session.execute(select(Text.id, Answer.action).join(Answer).order_by(Answer.number))
+            return [(id, action) for id, action in found]
+
+
+@contextmanager
+def served(
+    folder: Path, texts: Iterable[str] = (), classes: Iterable[str] = ("a", "b", "c"), **settings: Any
+) -> Iterator[Served]:
+    """Serves a new project of these texts, or of twenty short ones."""
+    bodies = list(texts) or [f"text {i}" for i in range(20)]
+    rows = [(f"t{i}", body, None) for i, body in enumerate(bodies)]
+    project = Project.create(Source("made up", rows, tuple(classes)), folder, **settings)
+    entry, listening = Entry(), bind(HERE[0], 0)
+    address = f"http://{HERE[0]}:{listening.getsockname()[1]}"
+    server = uvicorn.Server(uvicorn.Config(create_app(project, entry), log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield Served(project, address, f"{address}/?token={entry.token}")
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)
+        listening.close()
+        project.close()

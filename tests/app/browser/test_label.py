@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from .served import Served, served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+
+def shown(page: Page) -> str:
+    """The text on the page; another one than before it."""
+    expect(page.locator("#text")).not_to_be_empty()
+    return page.locator("#text").inner_text()
+
+
+def saved(page: Page) -> None:
+    expect(page.locator("#saved")).to_have_text("Saved")
+
+
+def test_digits_label_s_skips_and_u_takes_back(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    first = shown(page)
+    page.keyboard.press("2")
+    second = shown(page)
+    page.keyboard.press("s")
+    page.keyboard.press("u")
+    assert shown(page) == second != first
+    expect(page.locator("#before")).to_have_text("You had said: skipped")
+    page.keyboard.press("Control+z")
+    assert shown(page) == first
+    expect(page.get_by_role("button", name="b", exact=True)).to_have_class("chosen")
+    saved(page)
+    assert [action for _, action in app.answers()] == ["label", "skip", "withdraw", "withdraw"]
+    expect(page.locator("#goal")).to_contain_text("0 of 800 labels")
+
+
+def test_a_flag_and_a_comment_go_with_the_answer_and_are_gone_with_the_next_text(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    shown(page)
+    page.keyboard.press("f")
+    page.keyboard.press("c")
+    page.keyboard.type("1 of 3?")
+    page.keyboard.press("Enter")
+    page.keyboard.press("1")
+    expect(page.locator("#flag")).to_have_attribute("aria-pressed", "false")
+    saved(page)
+    page.goto(f"{app.address}/texts?state=flagged")
+    expect(page.locator(".item")).to_have_count(1)
+    expect(page.locator(".item")).to_contain_text("1 of 3?")
+
+
+def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    shown(page)
+    page.keyboard.press("1")
+    saved(page)
+
+    def lose_the_reply(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    # The first answer arrives, but nobody tells the page; the others do not even leave.
+    page.route("**/api/answers", lose_the_reply, times=1)
+    page.keyboard.press("2")
+    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    page.route("**/api/answers", lambda route: route.abort())
+    page.keyboard.press("3")
+    page.keyboard.press("s")
+    expect(page.locator("#saved")).to_have_text("3 answers waiting to be sent")
+    page.unroute_all()
+    page.reload()
+    saved(page)
+    answers = app.answers()
+    assert [action for _, action in answers] == ["label", "label", "label", "skip"]
+    assert len({id for id, _ in answers}) == 4
+    assert shown(page) not in {f"text {id[1:]}" for id, _ in answers}
+
+
+def test_undo_reaches_back_beyond_a_reload(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    first = shown(page)
+    page.keyboard.press("1")
+    saved(page)
+    page.reload()
+    assert shown(page) != first
+    page.keyboard.press("u")
+    expect(page.locator("#text")).to_have_text(first)
+    page.keyboard.press("u")
+    expect(page.locator("#last")).to_have_text("There is nothing to take back")
+
+
+def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    text = shown(page)
+    refusal = {"error": "There is no class 'a' any more."}
+    page.route("**/api/answers", lambda route: route.fulfill(status=404, json=refusal), times=1)
+    page.keyboard.press("1")
+    expect(page.locator("#toasts")).to_contain_text("There is no class 'a' any more.")
+    assert shown(page) == text
+    page.keyboard.press("2")
+    saved(page)
+    assert len(app.answers()) == 1
+
+
+def test_keys_are_silent_in_fields_and_dialogs_and_when_switched_off(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    text = shown(page)
+    page.keyboard.press("?")
+    page.keyboard.press("1")
+    page.get_by_label("Use single keys").uncheck()
+    page.get_by_role("button", name="Back to the texts").click()
+    page.keyboard.press("1")
+    assert shown(page) == text
+    page.get_by_role("button", name="a", exact=True).click()
+    assert shown(page) != text
+    saved(page)
+    assert len(app.answers()) == 1
+
+
+def test_classes_are_defined_as_one_goes(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "q", classes=()) as app:
+        page = window.open(app.link)
+        page.get_by_role("button", name="Define the first class").click()
+        page.keyboard.type("bug")
+        page.keyboard.press("Enter")
+        text = shown(page)
+        page.keyboard.press("+")
+        page.keyboard.type("wish")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name="wish")).to_be_visible()
+        page.keyboard.press("2")
+        assert shown(page) != text
+        saved(page)
+
+
+def test_a_class_among_many_is_found_by_its_name(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "q", classes=[f"class number {n}" for n in range(40)]) as app:
+        page = window.open(app.link)
+        shown(page)
+        page.keyboard.press("/")
+        page.keyboard.type("number 37")
+        expect(page.locator("#classes button:visible")).to_have_count(2)
+        page.keyboard.press("Enter")
+        expect(page.locator("#last")).to_have_text("Labelled “class number 37”")
+        saved(page)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .served import Served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+PATHS = ("/", "/texts", "/progress", "/review", "/people", "/settings")
+
+HERE = Path(__file__).parent
+CONTRASTS, NAMELESS = ((HERE / name).read_text(encoding="utf-8") for name in ("contrasts.js", "nameless.js"))
+
+
+def test_every_page_fits_a_phone_has_contrast_and_names_its_controls(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    page = window.open(app.link, viewport={"width": 360, "height": 740}, reduced_motion="reduce", has_touch=True)
+    for path in PATHS:
+        page.goto(app.address + path)
+        expect(page.locator("#trainer p")).not_to_be_empty()
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert page.evaluate(NAMELESS) == [], path
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            contrasts = page.evaluate(CONTRASTS)
+            assert contrasts
+            assert [words for words in contrasts if words[0] < 4.5] == [], (path, scheme)
+            shot(page, f"phone-{scheme}-{path.strip('/') or 'label'}")
+
+
+def test_colours_follow_the_button_and_are_remembered(window: Window, app: Served) -> None:
+    page = window.open(app.link, color_scheme="light")
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Colours: as the system").click()
+    page.get_by_role("button", name="Colours: light").click()
+    page.goto(f"{app.address}/texts")
+    expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+
+
+def test_buttons_for_thumbs_are_large_enough(window: Window, app: Served) -> None:
+    page = window.open(app.link, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    expect(page.locator("#text")).not_to_be_empty()
+    boxes = [box for button in page.locator("main button:visible").all() if (box := button.bounding_box())]
+    assert len(boxes) > 6
+    assert min(min(box["width"], box["height"]) for box in boxes) >= 40
+    assert all(box["y"] >= 0 and box["y"] + box["height"] <= 740 for box in boxes)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .served import Served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_second_annotator_joins_by_link_and_gets_other_texts(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    owner = window.open(app.link)
+    expect(owner.locator("#text")).not_to_be_empty()
+    mine = owner.locator("#text").inner_text()
+    people = owner.context.new_page()
+    people.goto(f"{app.address}/people")
+    people.get_by_role("button", name="Make a link").click()
+    link = people.get_by_label("The link, shown only now")
+    expect(link).not_to_have_value("")
+
+    guest = window.open(link.input_value())
+    guest.get_by_label("Name").fill("Ada")
+    guest.get_by_label("Password").fill("correct horse")
+    guest.keyboard.press("Enter")
+    expect(guest.locator("#text")).not_to_be_empty()
+    assert guest.locator("#text").inner_text() != mine
+    assert guest.locator("nav a").all_inner_texts() == ["Label", "Texts", "Progress"]
+    guest.keyboard.press("1")
+    expect(guest.locator("#saved")).to_have_text("Saved")
+    guest.goto(f"{app.address}/settings")
+    expect(guest.get_by_role("main")).to_contain_text("This page is for owners.")
+
+    people.reload()
+    row = people.get_by_role("row", name="Ada")
+    expect(row.get_by_role("cell").nth(2)).to_have_text("1")
+    expect(people.locator("#invitations")).to_contain_text("used by Ada")
+    shot(people, "people")

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Class, Guess, Person, Text
+from hybridal.app.labelling.answer import answer
+from hybridal.app.people import accounts
+
+from ..made_up import me, verdicts
+from .served import Served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+
+def says(app: Served, person: Person, text: str, name: str) -> None:
+    with app.project.sessions.begin() as session:
+        answer(session, person, text, "label", class_name=name, key=f"{person.name}-{text}")
+
+
+def test_a_disagreement_is_decided(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        ada = accounts.add(session, "Ada", "annotator")
+    says(app, me(app.project), "t3", "a")
+    says(app, ada, "t3", "b")
+    page = window.open(app.link)
+    page.goto(f"{app.address}/review#disagreements")
+    expect(page.locator(".item")).to_contain_text("Ada")
+    page.get_by_role("button", name="b", exact=True).click()
+    expect(page.locator("#items")).to_have_text("Nobody disagrees with anybody.")
+    assert verdicts(app.project) == {"t3": ("b", "adjudicated")}
+
+
+@pytest.mark.parametrize(("button", "name"), [("Change to c", "c"), ("Keep a", "a")])
+def test_a_probable_label_error_is_put_right_or_kept_for_good(
+    window: Window, app: Served, button: str, name: str
+) -> None:
+    says(app, me(app.project), "t5", "a")
+    with app.project.sessions.begin() as session:
+        row = session.scalars(select(Text.row).where(Text.id == "t5")).one()
+        other = session.scalars(select(Class.number).where(Class.name == "c")).one()
+        session.add(Guess(text_row=row, class_number=other, probability=0.97, entropy=0.1, round=1))
+    page = window.open(app.link)
+    page.goto(f"{app.address}/review")
+    expect(page.locator(".item")).to_contain_text("97%")
+    page.get_by_role("button", name=button).click()
+    expect(page.locator("#items")).to_have_text("The model contradicts no label.")
+    assert verdicts(app.project) == {"t5": (name, "adjudicated")}
+
+
+def test_tabs_are_walked_with_arrows(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    page.goto(f"{app.address}/review")
+    page.get_by_role("tab", name="Probable label errors").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("tab", name="Skipped")).to_be_focused()
+    expect(page.get_by_role("tabpanel")).to_contain_text("Nothing was skipped.")

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from hybridal.testing import toy_file
+
+from .command import started
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+SPORT = {"ball", "goal", "team", "match", "score", "player", "league", "coach", "race", "win"}
+
+
+def label(page: Page, texts: int) -> None:
+    """Reads each text, and presses the key of its class."""
+    for _ in range(texts):
+        expect(page.locator("#text")).not_to_be_empty()
+        words = set(page.locator("#text").inner_text().split())
+        page.keyboard.press("1" if words & SPORT else "2")
+    expect(page.locator("#saved")).to_have_text("Saved")
+
+
+def test_a_person_labels_while_the_model_learns_beside(
+    window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
+) -> None:
+    options = ["--text", "body", "--classes", "sport,food", "--backbone", "tiny"]
+    with started(toy_file(tmp_path), *options, "--validation-first", "10", "--batch", "6", "--budget", "60") as link:
+        address = link.split("?")[0]
+        page = window.open(link)
+        progress = page.context.new_page()
+        progress.goto(f"{address}progress")
+        expect(progress.locator("#story")).to_contain_text("The model has not learnt yet")
+        marks = progress.get_by_role("figure").filter(has_text="Learning curve").locator("svg[role=img] .mark")
+
+        page.bring_to_front()
+        label(page, 22)
+        shot(page, "label")
+        # The trainer works in its own time; meanwhile, nothing stops who labels.
+        progress.bring_to_front()
+        expect(marks.first).to_be_visible()
+        seen = marks.count()
+        page.bring_to_front()
+        label(page, 8)
+        expect(page.locator("#goal")).to_contain_text("30 of 60 labels")
+        progress.bring_to_front()
+        expect(marks.nth(seen)).to_be_visible()
+        shot(progress, "progress")
+
+        page.bring_to_front()
+        expect(page.locator("#text")).not_to_be_empty()
+        page.keyboard.press("u")
+        expect(page.locator("#goal")).to_contain_text("29 of 60 labels")
+        label(page, 1)
+
+        page.goto(f"{address}texts?state=labelled")
+        item = page.locator(".item").first
+        body = item.locator(".written").inner_text()
+        was = item.locator(".badge bdi").first.inner_text()
+        other = {"sport": "food", "food": "sport"}[was]
+        item.get_by_role("button", name="Open").click()
+        page.get_by_role("dialog").get_by_role("combobox").select_option(other)
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".item").first.locator(".badge bdi").first).to_have_text(other)
+        shot(page, "texts")
+
+        page.goto(f"{address}settings")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="CSV").first.click()
+        with download.value.path().open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        labelled = {row["text"]: row["label"] for row in rows if row["label"]}
+        assert len(labelled) == 30
+        assert labelled[body] == other

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from sqlalchemy import update
+
+from hybridal.app.db.schema import Trainer, now
+
+from .served import Served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_bar_says_what_the_trainer_does_and_offers_a_retry(window: Window, app: Served) -> None:
+    def does(**values: Any) -> None:
+        with app.project.sessions.begin() as session:
+            session.execute(update(Trainer).values({"beat": now(), **values}))
+
+    does(phase="waiting", done=5, total=8)
+    page = window.person().new_page()
+    page.clock.install()
+    page.goto(app.link)
+    bar = page.get_by_role("region", name="The model's training")
+
+    def says(sentence: str) -> None:
+        page.clock.run_for(2100)
+        expect(bar.get_by_role("paragraph")).to_have_text(sentence)
+
+    says("The model starts to learn after 3 more labels.")
+    does(phase="training", update="retrain", round=1, done=2, total=6, seconds_left=75)
+    says("Retraining the model, round 1: epoch 2 of 6, about 1 min 15 s left.")
+    assert abs(float(bar.get_by_role("progressbar").evaluate("bar => bar.value")) - 1 / 3) < 1e-9
+    does(phase="training", beat=now() - 600)
+    says("The trainer was last heard 10 minutes ago. Your labels are safe.")
+    does(phase="failed", error="The disk is full.")
+    says("The trainer failed. The disk is full. Your labels are safe.")
+    bar.get_by_role("button", name="Retry").click()
+    expect(bar.get_by_role("button", name="Retry")).to_be_enabled()
+    with app.project.reads() as session:
+        assert session.get_one(Trainer, 1).asked == "retry"

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from hybridal.app.project import Project
+
+from . import postgres
+from .made_up import make
+
+_names = count()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """A PostgreSQL server."""
+    if postgres.program("initdb") is None:
+        pytest.skip("PostgreSQL is not installed: `apt-get install postgresql`")
+    with postgres.server() as address:
+        yield address
+
+
+@pytest.fixture
+def empty_postgres(server: str) -> str:
+    """The address of an empty database."""
+    name = f"test{next(_names)}"
+    engine = create_engine(f"{server}postgres", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return f"{server}{name}"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def db(request: pytest.FixtureRequest) -> str | None:
+    """The address of an empty database: None is a project's own SQLite file."""
+    return request.getfixturevalue("empty_postgres") if request.param == "postgres" else None
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """A small project on SQLite."""
+    made = make(tmp_path / "p")
+    yield made
+    made.close()

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, text, update
+from sqlalchemy.exc import InternalError
+
+from hybridal.app.db.connect import alone, connect
+from hybridal.app.db.schema import Tally
+from hybridal.errors import UserError
+
+from ..made_up import make
+
+
+def test_sqlite_is_durable_and_lets_readers_pass(tmp_path: Path) -> None:
+    engine = connect(f"sqlite:///{tmp_path}/x.db")
+    with engine.connect() as connection:
+        found = [connection.execute(text(f"PRAGMA {name}")).scalar() for name in ("journal_mode", "synchronous")]
+        assert found == ["wal", 2]
+        assert connection.execute(text("PRAGMA foreign_keys")).scalar() == 1
+    engine.dispose()
+
+
+def test_a_reader_neither_waits_for_a_writer_nor_sees_half_of_its_work(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    with project.sessions.begin() as writer:
+        writer.execute(update(Tally).values(texts=99))
+        with project.reads() as reader:
+            assert reader.scalar(select(Tally.texts)) == 20
+    with project.reads() as reader:
+        assert reader.scalar(select(Tally.texts)) == 99
+    project.close()
+
+
+@pytest.mark.postgres
+def test_a_session_that_only_reads_cannot_write_in_postgresql(tmp_path: Path, empty_postgres: str) -> None:
+    project = make(tmp_path / "p", db=empty_postgres)
+    with pytest.raises(InternalError, match="read-only"), project.reads() as session:
+        session.execute(update(Tally).values(texts=99))
+    project.close()
+
+
+def test_writers_take_turns(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    inside, most = 0, 0
+    lock = threading.Lock()
+
+    def work(_: int) -> None:
+        nonlocal inside, most
+        with project.sessions.begin() as session:
+            alone(session)
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            texts = session.scalar(select(Tally.texts)) or 0
+            session.execute(update(Tally).values(texts=texts + 1))
+            session.flush()
+            with lock:
+                inside -= 1
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(40)))
+    with project.reads() as session:
+        assert (most, session.scalar(select(Tally.texts))) == (1, 60)
+    project.close()
+
+
+def test_a_failed_transaction_gives_its_turn_back(tmp_path: Path) -> None:
+    project = make(tmp_path / "p")
+    with pytest.raises(ZeroDivisionError), project.sessions.begin():
+        _ = 1 / 0
+    with project.sessions.begin() as session:
+        session.execute(update(Tally).values(texts=1))
+    project.close()
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://x/y", "sqlite://", "sqlite:///:memory:"])
+def test_another_kind_of_database_is_refused(url: str) -> None:
+    with pytest.raises(UserError, match="--db"):
+        connect(url)

@@ -1,0 +1,124 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridal.app.insight.agreement import Said, agreement, pairs_of_people
+from hybridal.randomness import stream
+
+
+def said(*rows: str) -> list[Said]:
+    """A person's classes in a row, a character for each text; a dot where they did not label it."""
+    return [
+        (f"text {at}", f"person {row}", name)
+        for row, classes in enumerate(rows)
+        for at, name in enumerate(classes)
+        if name != "."
+    ]
+
+
+def by_pairs(answers: list[Said]) -> float | None:
+    """The definition, pair by pair: 1 − observed / expected disagreement of ordered pairs of answers."""
+    texts: dict[str, list[str]] = {}
+    for text, _, name in answers:
+        texts.setdefault(text, []).append(name)
+    units = [names for names in texts.values() if len(names) > 1]
+    everything = [name for names in units for name in names]
+    n = len(everything)
+    if not n:
+        return None
+    observed = sum(sum(a != b for a, b in permutations(names, 2)) / (len(names) - 1) for names in units) / n
+    expected = sum(a != b for a, b in permutations(everything, 2)) / (n * (n - 1))
+    return 1 - observed / expected if expected else None
+
+
+ANSWERS = st.lists(
+    st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["Ann", "Bo", "Cy"]), st.sampled_from(["x", "y", "z"])),
+    unique_by=lambda answer: answer[:2],
+    max_size=24,
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "alpha"),
+    [
+        # Two people, ten texts: 14 zeros and 6 ones, 4 texts differ: 1 − (8 / 20) / (2 · 14 · 6 / (20 · 19)).
+        (("0100000010", "1110010000"), 1 - (8 / 20) / (168 / 380)),
+        # The worked examples of Krippendorff's papers with missing answers.
+        (("123321412...", "1233224125.3", ".3332342251.", "12332441251."), 0.743),
+        ((".....34121133.3", "1.21334 3.......".replace(" ", ""), "..21344.21133.4"), 0.691),
+    ],
+)
+def test_worked_examples_come_out(rows: tuple[str, ...], alpha: float) -> None:
+    assert agreement(said(*rows)).alpha == pytest.approx(alpha, abs=5e-4)
+
+
+@given(ANSWERS)
+def test_it_is_what_the_definition_by_pairs_says(answers: list[Said]) -> None:
+    assert agreement(answers).alpha == pytest.approx(by_pairs(answers))
+
+
+@given(ANSWERS, st.permutations(["x", "y", "z"]), st.permutations(["Ann", "Bo", "Cy"]))
+def test_names_of_people_and_classes_do_not_matter(answers: list[Said], classes: list[str], people: list[str]) -> None:
+    named = dict(zip([*"xyz", "Ann", "Bo", "Cy"], [*classes, *people], strict=True))
+    other = [(text, named[person], named[name]) for text, person, name in reversed(answers)]
+    assert agreement(other).alpha == pytest.approx(agreement(answers).alpha)
+
+
+@given(st.lists(st.sampled_from(["x", "y"]), min_size=2).filter(lambda classes: len(set(classes)) == 2))
+def test_perfect_agreement_is_1_and_so_is_its_interval(classes: list[str]) -> None:
+    found = agreement([(str(at), person, name) for at, name in enumerate(classes) for person in ("Ann", "Bo", "Cy")])
+    assert found.alpha == pytest.approx(1)
+    assert (found.low is None and found.high is None) or (found.low, found.high) == pytest.approx((1, 1))
+
+
+def test_chance_is_about_0() -> None:
+    rng = np.random.default_rng(5)
+    found = agreement([(str(at), person, str(rng.integers(3))) for at in range(2000) for person in ("Ann", "Bo")])
+    assert found.alpha == pytest.approx(0, abs=0.05)
+
+
+def test_the_interval_is_that_of_texts_drawn_again() -> None:
+    answers = said("xxyyzxyz", "xyyyzxxz", "xxyyz...")
+    found = agreement(answers, seed=4)
+    drawn, values = stream(4, "agreement"), []
+    for _ in range(20):
+        for times in drawn.multinomial(8, np.full(8, 1 / 8), size=100):
+            copies = [
+                (f"{text}#{copy}", person, name)
+                for text, person, name in answers
+                for copy in range(times[int(text.split()[1])])
+            ]
+            values.append(by_pairs(copies))
+    known = np.quantile([value for value in values if value is not None], [0.025, 0.975])
+    assert [found.low, found.high] == pytest.approx(known.tolist())
+
+
+def test_what_cannot_be_said_is_not_said() -> None:
+    alone = agreement([("a", "Ann", "x"), ("b", "Bo", "y")])
+    assert (alone.alpha, alone.texts, alone.pairs, alone.note) == (None, 0, 0, "no text was labelled by two people")
+    assert agreement([]).alpha is None
+    uniform = agreement(said("xxxx", "xxxx"))
+    assert (uniform.alpha, uniform.texts, uniform.pairs) == (None, 4, 4)
+    assert "one class" in uniform.note
+    single = agreement(said("x", "y"))
+    assert single.alpha is not None
+    assert (single.low, single.note) == (None, "too few texts for an interval")
+
+
+def test_a_person_who_answers_again_counts_once() -> None:
+    assert agreement([("a", "Ann", "y"), *said("xy", "xy"), ("a", "Ann", "x")]).texts == 2
+
+
+def test_pairs_of_people_are_listed_with_what_they_confuse() -> None:
+    found = pairs_of_people(said("xxyy", "xyyx", "xx.y"))
+    assert [(pair.one, pair.other, pair.texts) for pair in found] == [
+        ("person 1", "person 2", 3),
+        ("person 0", "person 1", 4),
+        ("person 0", "person 2", 3),
+    ]
+    assert [pair.agreed for pair in found] == pytest.approx([1 / 3, 2 / 4, 3 / 3])
+    assert found[1].confused == {("x", "y"): 1, ("y", "x"): 1}
+    assert found[2].confused == {}

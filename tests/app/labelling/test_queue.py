@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event, select, update
+
+from hybridal.app.db.schema import Lease, Person, Queued, Text, now
+from hybridal.app.labelling.answer import answer, undo
+from hybridal.app.labelling.queue import take
+from hybridal.app.project import Project
+
+from ..made_up import make, me, people
+
+
+def ids(project: Project, person: Person, n: int) -> list[str]:
+    with project.sessions.begin() as session:
+        return [text.id for text in take(session, person, n)]
+
+
+def say(project: Project, person: Person, id: str, class_name: str | None = "a", key: str | None = None) -> None:
+    with project.sessions.begin() as session:
+        action = "skip" if class_name is None else "label"
+        answer(session, person, id, action, class_name=class_name, key=key or f"{person.number}-{id}")  # type: ignore[arg-type]
+
+
+def splits(project: Project) -> dict[str, str]:
+    with project.reads() as session:
+        return {text.id: text.split for text in session.scalars(select(Text))}
+
+
+def queue(project: Project, wanted: list[str]) -> None:
+    with project.sessions.begin() as session:
+        rows = {text.id: text.row for text in session.scalars(select(Text))}
+        session.add_all(Queued(text_row=rows[id], rank=rank, round=1) for rank, id in enumerate(wanted))
+
+
+@pytest.fixture
+def no_validation(tmp_path: Path) -> Iterator[Project]:
+    made = make(tmp_path / "plain", validation_first=0, validation_share=0.0)
+    yield made
+    made.close()
+
+
+def test_validation_and_pool_alternate_at_first(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=100)
+    served = [splits(project)[id] for id in ids(project, me(project), 12)]
+    assert served == ["validation", "pool"] * 6
+
+
+def test_asking_again_gives_the_same_texts_until_they_are_answered(project: Project) -> None:
+    first = ids(project, me(project), 3)
+    assert ids(project, me(project), 3) == first
+    say(project, me(project), first[0])
+    again = ids(project, me(project), 3)
+    assert again[:2] == first[1:]
+    assert again[2] not in first
+
+
+def test_nobody_gets_what_is_in_somebody_elses_hands(project: Project) -> None:
+    one, other = people(project, 2)
+    mine, theirs = ids(project, one, 9), ids(project, other, 99)
+    assert len(mine) == 9
+    assert sorted(mine + theirs) == sorted(splits(project))
+
+
+def test_a_lease_runs_out(project: Project) -> None:
+    one, other = people(project, 2)
+    mine = ids(project, one, 20)
+    assert ids(project, other, 20) == []
+    with project.sessions.begin() as session:
+        session.execute(update(Lease).where(Lease.text_row % 2 == 0).values(until=0.0))
+    assert len(ids(project, other, 20)) == 10
+    assert set(ids(project, one, 20)) < set(mine)
+
+
+def test_the_models_wishes_come_first_in_their_order(no_validation: Project) -> None:
+    queue(no_validation, ["t7", "t3", "t11"])
+    assert ids(no_validation, me(no_validation), 4)[:3] == ["t7", "t3", "t11"]
+
+
+def test_when_the_queue_is_empty_random_texts_are_served(no_validation: Project) -> None:
+    with no_validation.reads() as session:
+        by_place = session.scalars(select(Text.id).order_by(Text.place)).all()
+    assert ids(no_validation, me(no_validation), 20) == by_place
+    assert by_place != sorted(by_place, key=lambda id: int(id[1:]))
+
+
+def test_a_skipped_text_is_not_served_again_to_who_skipped_it(no_validation: Project) -> None:
+    one, other = people(no_validation, 2)
+    [first] = ids(no_validation, one, 1)
+    say(no_validation, one, first, None)
+    assert first not in ids(no_validation, one, 20)
+    with no_validation.sessions.begin() as session:
+        session.execute(update(Lease).values(until=0.0))
+    assert first in ids(no_validation, other, 20)
+
+
+def test_a_labelled_text_is_not_served(no_validation: Project) -> None:
+    say(no_validation, me(no_validation), "t5")
+    [person] = people(no_validation, 1)
+    assert "t5" not in ids(no_validation, person, 20)
+
+
+def test_a_second_opinion_is_asked_of_somebody_else_before_the_queue(no_validation: Project) -> None:
+    one, other, third = people(no_validation, 3)
+    with no_validation.sessions.begin() as session:
+        session.execute(update(Text).where(Text.id == "t5").values(wanted=2))
+    say(no_validation, one, "t5")
+    queue(no_validation, ["t7"])
+    assert "t5" not in ids(no_validation, one, 1)
+    assert ids(no_validation, other, 1) == ["t5"]
+    assert "t5" not in ids(no_validation, third, 1)  # two hands are enough
+
+
+def test_a_text_that_two_shall_label_may_be_in_two_hands_but_not_in_three(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=4, overlap=1.0, validation_first=0, validation_share=0.0)
+    taken = Counter(id for person in people(project, 3) for id in ids(project, person, 4))
+    assert taken == {f"t{i}": 2 for i in range(4)}
+
+
+def test_when_the_pool_is_done_the_rest_of_validation_is_served(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=20, validation_first=0, validation_share=0.2, budget=20)
+    assert Counter(splits(project).values()) == {"pool": 16, "validation": 4}
+    assert len(ids(project, me(project), 100)) == 20
+
+
+def test_undoing_gives_the_text_back_first(no_validation: Project) -> None:
+    first, second, _ = ids(no_validation, me(no_validation), 3)
+    say(no_validation, me(no_validation), first)
+    say(no_validation, me(no_validation), second)
+    with no_validation.sessions.begin() as session:
+        assert undo(session, me(no_validation), "u") is not None
+    [other] = people(no_validation, 1)
+    assert second not in ids(no_validation, other, 20)
+    assert ids(no_validation, me(no_validation), 3)[0] == second
+
+
+def test_who_goes_on_asking_keeps_their_texts(project: Project) -> None:
+    first = ids(project, me(project), 3)
+    with project.sessions.begin() as session:
+        session.execute(update(Lease).values(until=Lease.until - 500))
+    assert ids(project, me(project), 3) == first
+    with project.reads() as session:
+        assert min(session.scalars(select(Lease.until))) > now() + 200
+
+
+def test_no_query_of_a_request_walks_through_all_texts(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=300, overlap=0.1)
+    owner, [other] = me(project), people(project, 1)
+    queue(project, ["t7", "t3"])
+    steps: list[str] = []
+
+    @event.listens_for(project.engine, "before_cursor_execute")
+    def explain(connection, cursor, statement, parameters, context, many):  # type: ignore[no-untyped-def]
+        if statement.startswith(("SELECT", "UPDATE", "DELETE")):
+            found = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+            steps.extend(f"{step[3]}: {statement}" for step in found)
+
+    for person in (owner, other):
+        for id in ids(project, person, 6)[:3]:
+            say(project, person, id)
+    with project.sessions.begin() as session:
+        undo(session, owner, "u")
+    tables = ("SCAN texts", "SCAN standings", "SCAN answers", "SCAN verdicts")
+    # The texts that wait for a second opinion are few, and have an index of their own.
+    walks = [step for step in steps if step.startswith(tables) and "texts_begun" not in step]
+    assert steps
+    assert walks == []
+
+
+def grab(folder: Path, db: str | None, number: int) -> list[str]:
+    """All the texts that one person gets, in a process of its own."""
+    project = Project.open(folder, db)
+    with project.reads() as session:
+        person = session.get_one(Person, number)
+    got = grab_all(project, person)
+    project.close()
+    return got
+
+
+def grab_all(project: Project, person: Person) -> list[str]:
+    got: list[str] = []
+    while texts := ids(project, person, 2):
+        got += texts
+        for id in texts:
+            say(project, person, id)
+    return got
+
+
+def test_many_threads_never_share_a_text(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", texts=60, db=db)
+    with ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(lambda person: grab_all(project, person), people(project, 8)))
+    assert sorted(id for some in got for id in some) == sorted(splits(project))
+    project.close()
+
+
+def test_many_threads_never_hold_a_text_together(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", texts=60, db=db)
+    with ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(lambda person: ids(project, person, 8), people(project, 8)))
+    assert Counter(map(len, got)) == {8: 7, 4: 1}
+    assert len({id for some in got for id in some}) == 60
+    project.close()
+
+
+def test_many_processes_never_share_a_text(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", texts=60, db=db)
+    numbers = [person.number for person in people(project, 3)]
+    project.close()
+    # Forked, since a fresh process takes seconds to import all this; no connection is open across the fork.
+    with ProcessPoolExecutor(3, multiprocessing.get_context("fork")) as pool:
+        got = [pool.submit(grab, tmp_path / "p", db, number) for number in numbers]
+        assert sorted(id for some in got for id in some.result()) == sorted(f"t{i}" for i in range(60))

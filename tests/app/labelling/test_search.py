@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from hybridal.app.db.schema import Person
+from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.search import ON_A_PAGE, search
+from hybridal.app.labelling.source import Source
+from hybridal.app.project import Project
+
+from ..made_up import make, me, people
+
+
+def found(project: Project, *arguments: object) -> list[str]:
+    with project.reads() as session:
+        return [text.id for text in search(session, *arguments).texts]  # type: ignore[arg-type]
+
+
+def say(project: Project, person: Person, id: str, name: str | None, **more: bool) -> None:
+    with project.sessions.begin() as session:
+        action = "label" if name else "skip"
+        answer(session, person, id, action, class_name=name, key=f"{person.number}-{id}-{more}", **more)  # type: ignore[arg-type]
+
+
+def test_all_words_must_occur_and_signs_are_meant_literally(tmp_path: Path, db: str | None) -> None:
+    bodies = ["A blue sky", "Blue is all", "100% grey", "snake_case \\ slash"]
+    rows = [(str(i), body, None) for i, body in enumerate(bodies, start=1)]
+    project = Project.create(Source("s", rows), tmp_path / "p", db=db)
+    words = {"blue": "12", "BLUE sky": "1", "100%": "3", "_": "4", "\\": "4", "'": "", "": "1234"}
+    assert {asked: "".join(found(project, asked)) for asked in words} == words
+    project.close()
+
+
+def test_texts_are_found_by_what_became_of_them(project: Project) -> None:
+    [other] = people(project, 1)
+    say(project, me(project), "t1", "a", flagged=True)
+    say(project, me(project), "t2", "b")
+    say(project, me(project), "t3", None)
+    say(project, me(project), "t4", None, flagged=True)
+    say(project, other, "t4", "a")
+    assert found(project, "", "", "labelled") == ["t4", "t2", "t1"]
+    assert found(project, "", "a") == ["t4", "t1"]
+    assert found(project, "", "a", "flagged") == ["t4", "t1"]
+    assert found(project, "", "", "skipped") == ["t3"]
+    assert len(found(project, "", "", "unlabelled")) == 17
+    assert len(found(project, "", "", "validation")) == 4
+    say(project, other, "t1", "b", decides=True)
+    assert found(project, "", "", "flagged") == ["t4"]
+
+
+def test_pages_follow_one_another(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=ON_A_PAGE + 1)
+    with project.reads() as session:
+        first, second, third = (search(session, page=page) for page in (1, 2, 3))
+    assert (first.total, first.pages, len(first.texts)) == (51, 2, 50)
+    assert [text.id for text in second.texts] == ["t50"]
+    assert third.texts == []
+    project.close()

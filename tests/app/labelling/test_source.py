@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridal.app.labelling.source import read_source
+from hybridal.errors import UserError
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Path:
+    path = tmp_path / "mail.csv"
+    path.write_text("body,kind,key\nHello,ham,x1\nWIN,spam,x2\nYou,,x3\nOld,news,x4\n")
+    return path
+
+
+def test_a_file_gives_rows_and_the_classes_that_it_knows(mail: Path) -> None:
+    found = read_source(mail, text="body", label="kind", id="key")
+    assert found.rows[2] == ("x3", "You", None)
+    assert (found.name, found.classes, found.numbered) == ("mail", ("ham", "news", "spam"), False)
+
+
+def test_rows_of_classes_that_are_not_asked_for_are_left_out(mail: Path) -> None:
+    found = read_source(mail, text="body", label="kind", classes=["spam", "ham"])
+    assert ([id for id, _, _ in found.rows], found.classes) == (["1", "2", "3"], ("spam", "ham"))
+
+
+def test_a_misspelt_class_is_told(mail: Path) -> None:
+    with pytest.raises(UserError, match="no row has the class 'spma'"):
+        read_source(mail, text="body", label="kind", classes=["spma", "ham"])
+
+
+def test_without_labels_any_classes_will_do_but_one_is_too_few(mail: Path) -> None:
+    assert read_source(mail, text="body", classes=["x", "y"]).classes == ("x", "y")
+    assert read_source(mail, text="body").classes == ()
+    with pytest.raises(UserError, match="name two or more"):
+        read_source(mail, text="body", classes=["x"])
+
+
+def test_what_is_wrong_with_a_file_is_said_in_its_words(mail: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"mail.csv.*'text'"):
+        read_source(mail)
+    with pytest.raises(UserError, match="there is no such file"):
+        read_source(tmp_path / "none.csv")
+    half = tmp_path / "half.jsonl"
+    half.write_text('{"text": "\\ud800"}\n')
+    with pytest.raises(UserError, match="half a character"):
+        read_source(half)

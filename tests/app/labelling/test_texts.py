@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Text
+from hybridal.app.errors import ConflictError
+from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.texts import Added, Row, add
+from hybridal.app.project import Project
+
+from ..made_up import check_books, make, me, verdicts
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "'; DROP TABLE texts; --",
+    "tab\tbell\x07escape\x1b[31m line\nfeed \x7f\x85",
+    "\u202eright to left\u202c \u200f \ufeff",
+    "{{ 7 * 7 }} %s {0} \\ \" '",
+    "😀 é \U0010ffff",
+    "x" * 100_000,
+]
+
+
+def bodies(project: Project) -> dict[str, str]:
+    with project.reads() as session:
+        return {text.id: text.body for text in session.scalars(select(Text))}
+
+
+def put(project: Project, rows: list[Row], numbered: bool = False) -> Added:
+    with project.sessions.begin() as session:
+        added = add(session, rows, numbered=numbered)
+        check_books(session)
+        return added
+
+
+def test_labels_that_come_with_the_texts_are_the_files_answers(tmp_path: Path, db: str | None) -> None:
+    rows: list[Row] = [(f"{i}", f"text {i}", "ab"[i % 2] if i % 3 else None) for i in range(30)]
+    project = Project.create(Source("s", rows), tmp_path / "p", db=db)
+    with project.sessions.begin() as session:
+        check_books(session)
+        answer(session, me(project), "1", "label", class_name="a", key="1")
+    found = verdicts(project)
+    assert found.pop("1") == ("a", "people")
+    assert found == {id: (label, "file") for id, _, label in rows if label is not None and id != "1"}
+    project.close()
+
+
+def test_any_text_is_kept_as_it_is(tmp_path: Path, db: str | None) -> None:
+    rows: list[Row] = [(f"{number} {body[:50]}", body, None) for number, body in enumerate(HOSTILE)]
+    project = Project.create(Source("s", rows), tmp_path / "p", db=db)
+    assert bodies(project) == {id: body for id, body, _ in rows}
+    project.close()
+
+
+def test_only_the_character_that_postgresql_cannot_keep_is_replaced(tmp_path: Path, db: str | None) -> None:
+    project = Project.create(Source("s", [("i\0d", "a\0b", "c\0d")]), tmp_path / "p", db=db)
+    assert bodies(project) == {"i\ufffdd": "a\ufffdb"}
+    assert put(project, [("i\0d", "a\0b", None)]) == Added(0, 1)
+    project.close()
+
+
+def test_known_texts_stay_and_new_ones_come_with_a_reserve_of_their_own(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=100)
+    more: list[Row] = [(f"t{i}", f"text {i}", None) for i in range(50, 200)]
+    assert put(project, more) == Added(100, 50)
+    with project.reads() as session:
+        held_out = session.scalars(select(Text.id).where(Text.split == "validation")).all()
+    new = sum(int(id[1:]) >= 100 for id in held_out)
+    assert (len(held_out), new) == (40, 20)  # a fifth of the texts, which is less than what would be wanted
+    project.close()
+
+
+def test_an_id_cannot_be_that_of_two_texts(project: Project) -> None:
+    with pytest.raises(ConflictError, match="The id 't1' is that of another text"):
+        put(project, [("new", "text", None), ("t1", "something else", None)])
+    assert "new" not in bodies(project)
+
+
+def test_rows_without_ids_are_known_by_their_text_and_count_on(tmp_path: Path) -> None:
+    first: list[Row] = [("1", "one", None), ("2", "two", None), ("3", "two", None)]
+    project = Project.create(Source("s", first, numbered=True), tmp_path / "p")
+    assert put(project, [("1", "two", None), ("2", "three", "x"), ("3", "four", None)], numbered=True) == Added(2, 1)
+    assert bodies(project) == {"1": "one", "2": "two", "3": "two", "4": "three", "5": "four"}
+    assert verdicts(project) == {"4": ("x", "file")}
+    project.close()
+
+
+def test_the_same_texts_are_drawn_for_the_same_seed(tmp_path: Path) -> None:
+    found = []
+    for name, seed in (("p", 42), ("q", 42), ("r", 43)):
+        project = make(tmp_path / name, texts=200, seed=seed, overlap=0.3)
+        with project.reads() as session:
+            found.append([(text.split, text.place, text.wanted) for text in session.scalars(select(Text))])
+        project.close()
+    assert found[0] == found[1] != found[2]

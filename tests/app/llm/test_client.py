@@ -1,0 +1,169 @@
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+
+from hybridal.app.llm.address import RefusedError, UnavailableError
+from hybridal.app.llm.client import ATTEMPTS, Client
+from hybridal.app.llm.prompt import Instructions
+from hybridal.errors import UserError
+
+from .chat_server import ChatServer, Json, Sends, chat_server, in_turn, labels, says
+
+RULES = Instructions((("bug", ""), ("idea", "")))
+MESSAGES = RULES.messages("It crashes.")
+
+
+def ask(server: ChatServer, slept: list[float] | None = None, key: str = "", timeout: float = 5.0) -> str:
+    client = Client(
+        server.url, "small", key, per_minute=1e9, timeout=timeout, sleep=([] if slept is None else slept).append
+    )
+    try:
+        return client.ask(MESSAGES, RULES.answer_format()).content
+    finally:
+        client.close()
+
+
+def test_it_asks_as_the_protocol_wants_it() -> None:
+    with chat_server(in_turn(labels("bug"))) as server:
+        assert '"bug"' in ask(server, key="secret")
+    assert server.headers[0]["Authorization"] == "Bearer secret"
+    assert server.asked[0]["model"] == "small"
+    assert server.asked[0]["messages"] == MESSAGES
+    assert server.asked[0]["response_format"] == RULES.answer_format()
+
+
+def test_without_a_key_none_is_sent() -> None:
+    with chat_server(in_turn(labels("bug"))) as server:
+        ask(server)
+    assert "Authorization" not in server.headers[0]
+
+
+def test_a_server_that_fails_is_asked_again_with_growing_pauses() -> None:
+    slept: list[float] = []
+    with chat_server(in_turn(*[Sends(b"oops", 500)] * 3, Sends(b"", 503), labels("bug"))) as server:
+        assert "bug" in ask(server, slept)
+    assert len(server.asked) == 5
+    assert all(2**at / 2 <= pause <= 2**at for at, pause in enumerate(slept))
+
+
+def test_a_busy_server_is_left_alone_as_long_as_it_asks_for() -> None:
+    slept: list[float] = []
+    with chat_server(in_turn(Sends(b"", 429, {"Retry-After": "17"}), labels("bug"))) as server:
+        ask(server, slept)
+    assert slept == [17]
+
+
+@pytest.mark.parametrize(
+    ("sends", "problem"),
+    [
+        (Sends(b"", 500), "status 500"),
+        (Sends(b"", 429), "status 429"),
+        (Sends(b"<html>welcome</html>"), "something else"),
+        (Sends(labels("bug").body[:-20]), "something else"),
+        (Sends(b'{"choices": []}'), "something else"),
+        (Sends(b"[" * 100_000), "something else"),
+        (Sends(never=True), "no answer within 0.05 seconds"),
+    ],
+    ids=["failing", "busy", "a web page", "cut off", "empty", "nested", "silent"],
+)
+def test_a_server_that_stays_bad_is_unavailable_for_now(sends: Sends, problem: str) -> None:
+    slept: list[float] = []
+    with chat_server(in_turn(sends)) as server, pytest.raises(UnavailableError, match=f"failed 6 times.*{problem}"):
+        ask(server, slept, timeout=0.05 if sends.never else 5.0)
+    assert (len(server.asked), len(slept)) == (ATTEMPTS, ATTEMPTS - 1)
+
+
+def test_nobody_there_is_unavailable_for_now() -> None:
+    with chat_server(in_turn(labels("bug"))) as server:
+        pass
+    with pytest.raises(UnavailableError, match="no connection"):
+        ask(server)
+
+
+def test_a_server_that_drips_is_not_waited_for_for_ever() -> None:
+    ticks = count()
+    with chat_server(in_turn(Sends(labels("bug").body, drips=True))) as server:
+        client = Client(
+            server.url, "small", per_minute=1e9, timeout=5, sleep=lambda _: None, clock=lambda: next(ticks) * 10
+        )
+        with pytest.raises(UnavailableError, match="no answer within 5 seconds"):
+            client.ask(MESSAGES, {})
+        client.close()
+
+
+def test_an_endless_answer_is_not_read_to_its_end() -> None:
+    with chat_server(in_turn(Sends(b" " * 5_000_000))) as server, pytest.raises(UnavailableError):
+        ask(server)
+
+
+def test_a_wrong_key_is_told_at_once_and_not_shown() -> None:
+    with chat_server(in_turn(Sends(b"the key secret is wrong", 401))) as server, pytest.raises(UserError) as caught:
+        ask(server, key="secret")
+    assert "HYBRIDAL_LLM_KEY" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert len(server.asked) == 1
+
+
+def test_what_the_server_says_is_told_without_the_key() -> None:
+    reply = in_turn(Sends(b'{"error":\n "no model small for secret"}', 404))
+    with chat_server(reply) as server, pytest.raises(UserError) as caught:
+        ask(server, key="secret")
+    assert 'status 404): {"error": "no model small for …"}' in str(caught.value)
+    assert not isinstance(caught.value, UnavailableError | RefusedError)
+
+
+def picky(*unknown: str, names_it: bool) -> Callable[[Json], Sends]:
+    def reply(body: Json) -> Sends:
+        wrong = [name for name in unknown if name in body]
+        complaint = f"Unsupported parameter: {wrong}" if names_it else "Bad request"
+        return Sends(complaint.encode(), 400) if wrong else labels("bug")
+
+    return reply
+
+
+@pytest.mark.parametrize("names_it", [True, False])
+def test_what_a_server_does_not_know_is_left_out_from_then_on(names_it: bool) -> None:
+    with chat_server(picky("response_format", "logprobs", names_it=names_it)) as server:
+        client = Client(server.url, "small", per_minute=1e9, sleep=lambda _: None)
+        client.ask(MESSAGES, RULES.answer_format())
+        client.ask(MESSAGES, RULES.answer_format())
+        client.close()
+    assert len(server.asked) == 4
+    assert server.asked[-1] == server.asked[-2]
+    assert server.asked[-1]["max_tokens"] > 0
+
+
+def test_only_what_the_complaint_names_is_left_out() -> None:
+    with chat_server(picky("max_tokens", names_it=True)) as server:
+        ask(server)
+    assert len(server.asked) == 2
+    assert {"logprobs", "response_format", "temperature"} <= set(server.asked[-1])
+
+
+def test_a_question_that_is_refused_in_any_form_takes_nothing_away_from_the_next() -> None:
+    refuses = Sends(b"too long", 400)
+    with chat_server(in_turn(*[refuses] * 5, labels("bug"))) as server:
+        client = Client(server.url, "small", per_minute=1e9, sleep=lambda _: None)
+        with pytest.raises(RefusedError, match="too long"):
+            client.ask(MESSAGES, RULES.answer_format())
+        client.ask(MESSAGES, RULES.answer_format())
+        client.close()
+    assert "response_format" in server.asked[-1]
+
+
+def test_a_key_does_not_follow_a_redirect() -> None:
+    with (
+        chat_server(in_turn(labels("bug"))) as other,
+        chat_server(in_turn(Sends(b"", 307, {"Location": f"{other.url}/chat/completions"}))) as server,
+        pytest.raises(UserError, match="status 307"),
+    ):
+        ask(server, key="secret")
+    assert other.asked == []
+
+
+def test_the_tokens_that_were_paid_for_are_read() -> None:
+    with chat_server(in_turn(says("hello", tokens=123))) as server:
+        client = Client(server.url, "small", per_minute=1e9)
+        assert client.ask(MESSAGES, {}).tokens == 123
+        client.close()

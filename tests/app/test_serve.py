@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import httpx
+import pytest
+import sqlalchemy
+from sqlalchemy import create_engine, event, select, text
+
+from hybridal.app.db.schema import Answer
+from hybridal.app.project import Project
+from hybridal.app.serve import bind, has_owner_password, serve, set_owner_password
+from hybridal.errors import UserError
+
+from .made_up import check_books, make, me
+from .web.visits import local, signed_in
+
+
+class Nobody:
+    """A trainer that only tells."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
+
+    def start(self) -> None:
+        self.tell("trainer started")
+
+    def stop(self) -> None:
+        self.tell("trainer stopped")
+
+
+def run(folder: Path, tell: Callable[[str], None]) -> None:
+    serve(Project.open(folder), port=0, announce=tell, background=Nobody(tell))
+    tell("the end")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server in a process of its own, what it tells, and a browser that is signed in."""
+
+    process: BaseProcess
+    told: Connection
+    client: httpx.Client
+
+    def kill(self, how: signal.Signals) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, how)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Served]:
+    # Forked, since a fresh process takes seconds to import all this.
+    context = multiprocessing.get_context("fork")
+    told, tell = context.Pipe(duplex=False)
+    process = context.Process(target=run, args=(folder, tell.send))
+    process.start()
+    tell.close()
+    try:
+        address = told.recv()
+        with httpx.Client(base_url=address.partition("?")[0], timeout=30) as client:
+            client.get(address)
+            client.headers["X-CSRF"] = client.get("/api/project").json()["csrf"]
+            yield Served(process, told, client)
+    finally:
+        process.kill()
+        process.join()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_trainer_too(tmp_path: Path, how: signal.Signals) -> None:
+    make(tmp_path / "p").close()
+    with served(tmp_path / "p") as server:
+        server.kill(how)
+        assert [server.told.recv() for _ in range(3)] == ["trainer started", "trainer stopped", "the end"]
+        server.process.join(30)
+        assert server.process.exitcode == 0
+    assert not (tmp_path / "p" / "labels.db-wal").exists()
+
+
+def test_killing_the_web_server_loses_no_label_and_doubles_none(tmp_path: Path) -> None:
+    make(tmp_path / "p", texts=2000).close()
+    acknowledged: set[str] = set()
+    sent = 0
+    for life in range(3):
+        with served(tmp_path / "p") as server:
+            threading.Timer(0.3 + 0.1 * life, server.kill, [signal.SIGKILL]).start()
+            with suppress(httpx.HTTPError):
+                while True:
+                    # What was not acknowledged is sent again, with the same key.
+                    answer = server.client.post(
+                        "/api/answers",
+                        json={"key": f"k{sent}", "text": f"t{sent}", "action": "label", "class": "abc"[sent % 3]},
+                    )
+                    assert answer.status_code == 200
+                    acknowledged.add(f"k{sent}")
+                    sent += 1
+            server.process.join()
+            assert server.process.exitcode == -signal.SIGKILL
+    assert sent > 3
+    project = Project.open(tmp_path / "p")
+    with project.reads() as session:
+        found = Counter(session.scalars(select(Answer.key)))
+        check_books(session)
+    assert set(found.values()) == {1}
+    assert acknowledged <= set(found) <= acknowledged | {f"k{sent}"}
+    project.close()
+
+
+@pytest.mark.postgres
+def test_a_database_that_drops_its_connections_loses_no_label(tmp_path: Path, empty_postgres: str) -> None:
+    project = make(tmp_path / "p", db=empty_postgres)
+    visit = signed_in(local(project), me(project))
+    outside = create_engine(empty_postgres, isolation_level="AUTOCOMMIT")
+    commits = 0
+
+    @event.listens_for(project.engine, "commit")
+    def drop(connection: sqlalchemy.Connection) -> None:
+        """Every other answer loses its connection at the last moment, with all others that are open."""
+        nonlocal commits
+        if not connection.get_execution_options().get("reads"):
+            commits += 1
+            with outside.connect() as other:
+                end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+                other.execute(text(f"{end} AND datname = current_database() AND {commits % 2} = 0"))
+
+    statuses: Counter[int] = Counter()
+    for number in range(10):
+        sent = {"key": f"k{number}", "text": f"t{number}", "action": "label", "class": "a"}
+        while (status := visit.post("/api/answers", sent).status_code) != 200:
+            statuses[status] += 1
+            assert statuses.total() < 50
+    outside.dispose()
+    assert statuses[503] > 3
+    assert set(statuses) <= {503}
+    with project.reads() as session:
+        assert sorted(session.scalars(select(Answer.key))) == sorted(f"k{number}" for number in range(10))
+        check_books(session)
+    project.close()
+
+
+def test_a_port_that_is_taken_is_told_and_the_usual_one_gives_way() -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError, match=f"--port {port}: cannot be used"):
+            bind("127.0.0.1", port)
+    with pytest.raises(UserError, match="--host"):
+        bind("203.0.113.7", None)
+    with bind("127.0.0.1", None) as first, bind("127.0.0.1", None) as second:
+        assert first.getsockname() != second.getsockname()
+
+
+def test_the_owners_password_is_set_once_and_kept(project: Project) -> None:
+    assert not has_owner_password(project)
+    set_owner_password(project, "correct horse")
+    assert has_owner_password(project)
+    with pytest.raises(UserError):
+        set_owner_password(project, "short")

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hybridal.app.project import Project
+from hybridal.app.settings import DEFAULTS, check
+from hybridal.errors import UserError
+
+
+def test_what_is_not_decided_has_its_default(project: Project) -> None:
+    project.decide({"batch": 32})
+    found = project.settings()
+    assert found == {**DEFAULTS, "name": "made up", "key": found["key"], "batch": 32}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("colour", "red", "is not a setting"),
+        ("batch", "16", "a whole number"),
+        ("batch", True, "a whole number"),
+        ("budget", 0, "at least 1"),
+        ("overlap", 1.5, "between 0 and 1"),
+        ("overlap", float("nan"), "between 0 and 1"),
+        ("show_guesses", 1, "true or false"),
+        ("llm", [], "a JSON object"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused(project: Project, name: str, value: Any, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        project.decide({"batch": 99, name: value})
+    assert project.setting("batch") == 16
+
+
+def test_defaults_make_sense() -> None:
+    for name, value in DEFAULTS.items():
+        check(name, value)

@@ -1,0 +1,61 @@
+"""Small projects to train on, and somebody who labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Person, Text, Trainer
+from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.source import Source
+from hybridal.app.project import Project
+from hybridal.testing import toy_task
+
+TASK = toy_task(train=90)
+TRUTH = TASK.answers(TASK.train.ids)
+RULES: dict[str, Any] = {"candidates": 24, "max_length": 16, "max_epochs": 2, "train_batch": 8, "learning_rate": 2e-3}
+SETTINGS: dict[str, Any] = {"backbone": "tiny", "device": "cpu", "batch": 6, "validation_first": 12, "overrides": RULES}
+_keys = count()
+
+
+def made(folder: Path, **settings: Any) -> Project:
+    """90 texts of two classes, none labelled, some set aside for validation."""
+    rows = [(id, text, None) for id, text in zip(TASK.train.ids, TASK.train.texts, strict=True)]
+    return Project.create(Source("toys", rows, TASK.classes), folder, **{**SETTINGS, **settings})
+
+
+def unlabelled(project: Project, split: str, n: int) -> list[str]:
+    """Ids of so many texts that nobody has answered."""
+    free = select(Text.id).where(Text.split == split, Text.open).order_by(Text.place).limit(n)
+    with project.reads() as session:
+        return [*session.scalars(free)]
+
+
+def label(project: Project, ids: Iterable[str], class_name: str | None = None) -> list[str]:
+    """The owner labels these texts, rightly unless told otherwise."""
+    done = list(ids)
+    with project.sessions.begin() as session:
+        me = session.scalars(select(Person).where(Person.name == "me")).one()
+        for id in done:
+            answer(session, me, id, "label", class_name=class_name or TRUTH[id], key=f"key-{next(_keys)}")
+    return done
+
+
+def label_some(project: Project, pool: int = 6, validation: int = 0) -> list[str]:
+    """Labels some texts of each split; returns those of the pool."""
+    label(project, unlabelled(project, "validation", validation))
+    return label(project, unlabelled(project, "pool", pool))
+
+
+def ask(project: Project, wish: str) -> None:
+    with project.sessions.begin() as session:
+        session.get_one(Trainer, 1).asked = wish
+
+
+def row(project: Project) -> Trainer:
+    with project.reads() as session:
+        return session.get_one(Trainer, 1)

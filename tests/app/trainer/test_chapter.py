@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybridal import ActiveLearner
+from hybridal.acquisition.entropy import entropies
+from hybridal.app.project import Project
+from hybridal.app.trainer.chapter import Chapter, begin, newest
+from hybridal.app.trainer.frame import Frame, options
+from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
+from hybridal.model import evaluation
+
+from .projects import TASK, label, label_some, made, unlabelled
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    label_some(project, 6, 6)
+    project.runs.mkdir()
+    yield project
+    project.close()
+
+
+def taken(project: Project) -> Snapshot:
+    with project.reads() as session:
+        return snapshot(session)
+
+
+def begun(project: Project) -> Chapter:
+    """A chapter with one round, not saved yet."""
+    now = taken(project)
+    with project.reads() as session:
+        task = task_of(session, "toys", list(now.classes.values()))
+    chapter = begin(project.runs, Frame.of(now, project), ActiveLearner(task, **options(project)))
+    chapter.learn(now, lambda _epoch, _of: None)
+    return chapter
+
+
+def test_a_chapter_learns_what_the_snapshot_says(project: Project) -> None:
+    chapter = begun(project)
+    assert chapter.learnt() == taken(project).pool
+    assert (chapter.round, chapter.folder.name, chapter.update) == (1, "001", "retrain")
+
+
+def test_labels_of_texts_that_came_later_wait_for_the_next_chapter(project: Project) -> None:
+    chapter, now = begun(project), taken(project)
+    later = Snapshot(now.answer, now.texts + 1, now.classes, {**now.pool, "later": 1}, now.validation)
+    chapter.learn(later, lambda _epoch, _of: None)
+    assert chapter.learnt() == now.pool
+
+
+def test_what_it_chose_from_is_scored_once_and_thought_of_calibrated(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chapter = begun(project)
+    scored: list[int] = []
+    predict = evaluation.predict
+
+    def counting(*arguments: object, **options: object) -> object:
+        scored.append(len(arguments[2]))  # type: ignore[arg-type]
+        return predict(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(evaluation, "predict", counting)
+    ids, opinions = chapter.choose(10)
+    assert scored == [24]
+    assert [opinion.id for opinion in sorted(opinions, key=lambda opinion: -opinion.entropy)][:10] == ids
+    texts = dict(zip(TASK.train.ids, TASK.train.texts, strict=True))
+    expected = chapter.learner.predict_proba([texts[opinion.id] for opinion in opinions])
+    np.testing.assert_allclose([opinion.probability for opinion in opinions], expected.max(axis=1), atol=1e-5)
+    np.testing.assert_allclose([opinion.entropy for opinion in opinions], entropies(expected), atol=1e-5)
+    numbers = [chapter.frame.classes[best] for best in expected.argmax(axis=1)]
+    assert [opinion.class_number for opinion in opinions] == numbers
+
+
+def test_opinions_are_of_texts_of_both_splits(project: Project) -> None:
+    now = taken(project)
+    opinions = begun(project).opinions([*now.pool, *now.validation, "nobody"])
+    assert {opinion.id for opinion in opinions} == {*now.pool, *now.validation}
+
+
+def test_a_chapter_appears_whole_and_can_be_taken_up(project: Project) -> None:
+    chapter = begun(project)
+    assert newest(project.runs) is None
+    chapter.save()
+    again = newest(project.runs)
+    assert again is not None
+    assert (again.frame, again.learnt(), again.round) == (chapter.frame, chapter.learnt(), 1)
+    label(project, unlabelled(project, "pool", 4))
+    for one in (chapter, again):
+        one.learn(taken(project), lambda _epoch, _of: None)
+    assert chapter.learner.history[-1].validation == again.learner.history[-1].validation
+
+
+def test_the_next_chapter_counts_on(project: Project) -> None:
+    begun(project).save()
+    second = begun(project)
+    assert (second.folder.name, second.before, second.round) == ("002", 1, 2)
+
+
+def test_a_chapter_whose_folder_was_deleted_writes_it_again(project: Project) -> None:
+    import shutil
+
+    chapter = begun(project)
+    chapter.save()
+    shutil.rmtree(chapter.folder)
+    chapter.learn(taken(project), lambda _epoch, _of: None)
+    chapter.save()
+    again = newest(project.runs)
+    assert again is not None
+    assert again.round == 2

@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+
+from hybridal.app.db.schema import Class, Guess, Person, Queued, Text, Verdict
+from hybridal.app.labelling import classes, texts
+from hybridal.app.labelling.answer import undo
+from hybridal.app.labelling.merge import merge
+from hybridal.app.project import Project
+from hybridal.app.settings import write as decide
+from hybridal.app.trainer.cycle import Cycle
+from hybridal.app.trainer.runs import folders
+from hybridal.errors import UserError
+from hybridal.record import RunFolder
+
+from .projects import ask, label, label_some, made, row, unlabelled
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+def started(project: Project) -> Cycle:
+    cycle = Cycle(project)
+    cycle.start()
+    return cycle
+
+
+def trained(project: Project) -> Cycle:
+    """A trainer after its first round."""
+    label_some(project, 6, 6)
+    cycle = started(project)
+    assert cycle.turn()
+    return cycle
+
+
+def words(project: Project) -> list[str]:
+    return [RunFolder(path).history()[-1].word for path in folders(project.runs)]
+
+
+def labels_of(cycle: Cycle) -> dict[str, str]:
+    assert cycle.chapter is not None
+    return cycle.chapter.learner.labels
+
+
+def test_it_waits_until_there_is_enough_to_learn_from(project: Project) -> None:
+    cycle = started(project)
+    assert (row(project).phase, row(project).round) == ("waiting", 0)
+    assert not cycle.turn()
+    label_some(project, 4, 6)
+    assert not cycle.turn()
+    assert (row(project).phase, row(project).done, row(project).total) == ("waiting", 4, 6)
+    assert not list(project.runs.iterdir())
+
+
+def test_the_first_model_fills_the_queue_and_says_what_it_thinks(project: Project) -> None:
+    cycle = trained(project)
+    assert not cycle.turn()
+    said = row(project)
+    assert (said.phase, said.round, said.update, said.error, said.seen) == ("waiting", 1, "retrain", "", 12)
+    with project.reads() as session:
+        queue = session.execute(select(Queued, Text).join(Text).order_by(Queued.rank)).all()
+        guesses = {guess.text_row: guess for guess in session.scalars(select(Guess))}
+        labelled = set(session.scalars(select(Verdict.text_row)))
+    assert [queued.rank for queued, _ in queue] == list(range(24))
+    assert all(text.split == "pool" and text.open and queued.round == 1 for queued, text in queue)
+    # It asks first about what it is least sure of.
+    entropies = [guesses[text.row].entropy for _, text in queue]
+    assert entropies == sorted(entropies, reverse=True)
+    assert set(guesses) == labelled | {text.row for _, text in queue}
+    assert all(0.5 <= guess.probability <= 1 and guess.round == 1 for guess in guesses.values())
+
+
+def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
+    cycle = trained(project)
+    for _ in range(2):
+        label_some(project, 6, 1)
+        assert cycle.turn()
+    assert not cycle.turn()
+    (folder,) = folders(project.runs)
+    history = RunFolder(folder).history()
+    assert [fact.labels for fact in history] == [6, 12, 18]
+    assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8]
+    assert len(history[-1].acquired) == 24
+
+
+def test_fewer_labels_than_a_batch_are_learnt_when_somebody_asks(project: Project) -> None:
+    cycle = trained(project)
+    label_some(project, 1)
+    assert not cycle.turn()
+    ask(project, "train")
+    assert cycle.turn()
+    assert (row(project).asked, row(project).round) == ("", 2)
+    assert len(labels_of(cycle)) == 7
+
+
+def test_corrected_and_withdrawn_labels_reach_the_model(project: Project) -> None:
+    label(project, unlabelled(project, "validation", 5))
+    validation = label(project, unlabelled(project, "validation", 1))
+    first = label_some(project, 6)
+    cycle = started(project)
+    cycle.turn()
+    wrong = {"sport": "food", "food": "sport"}[labels_of(cycle)[first[0]]]
+    label(project, first[:1], wrong)
+    with project.sessions.begin() as session:
+        me = session.scalars(select(Person).where(Person.name == "me")).one()
+        undo(session, me, "undo-the-correction")
+        undo(session, me, "undo-the-newest")
+    label(project, first[:1], wrong)
+    with project.sessions.begin() as session:
+        session.execute(Verdict.__table__.delete().where(Verdict.text_row == _row(project, validation[0])))  # type: ignore[attr-defined]
+    ask(project, "train")
+    assert cycle.turn()
+    assert set(labels_of(cycle)) == set(first[:5])
+    assert labels_of(cycle)[first[0]] == wrong
+    assert cycle.chapter is not None
+    measured = cycle.chapter.learner.history[-1].validation
+    assert measured is not None
+    assert measured.n == 5
+
+
+def _row(project: Project, id: str) -> int:
+    with project.reads() as session:
+        return session.scalars(select(Text.row).where(Text.id == id)).one()
+
+
+def test_a_renamed_class_is_the_same_class(project: Project) -> None:
+    cycle = trained(project)
+    with project.sessions.begin() as session:
+        classes.rename(session, classes.find(session, "sport").number, "games")
+    assert not cycle.turn()
+    label(project, unlabelled(project, "pool", 6), "games")
+    assert cycle.turn()
+    assert words(project) == ["RR"]
+    assert row(project).error == ""
+
+
+@pytest.mark.parametrize("how", ["class added", "texts added", "setting changed"])
+def test_what_changes_the_frame_begins_a_chapter_that_knows_all_labels(project: Project, how: str) -> None:
+    cycle = trained(project)
+    with project.sessions.begin() as session:
+        if how == "class added":
+            classes.add(session, ["space"])
+        elif how == "texts added":
+            texts.add(session, [("new-1", "a rocket and a star", "food"), ("new-2", "a goal", "sport")])
+        else:
+            decide(session, {"seed": 7})
+    label_some(project, 6)
+    assert cycle.turn()
+    assert words(project) == ["R", "R"]
+    assert len(labels_of(cycle)) >= 12
+    assert row(project).round == 2
+    with project.reads() as session:
+        assert {*session.scalars(select(Guess.round))} == {2}
+
+
+def test_merged_classes_are_learnt_as_one(project: Project) -> None:
+    with project.sessions.begin() as session:
+        classes.add(session, ["match"])
+    label(project, unlabelled(project, "pool", 6), "match")
+    cycle = trained(project)
+    with project.sessions.begin() as session:
+        merge(session, classes.find(session, "match").number, classes.find(session, "sport").number)
+    ask(project, "train")
+    assert cycle.turn()
+    assert cycle.chapter is not None
+    assert cycle.chapter.learner.cell.task.classes == ("sport", "food")
+    assert len(labels_of(cycle)) == 12
+    assert words(project) == ["R", "R"]
+
+
+def test_without_the_runs_everything_is_learnt_again(project: Project) -> None:
+    cycle = trained(project)
+    before = labels_of(cycle)
+    shutil.rmtree(project.runs)
+    cycle = started(project)
+    assert (row(project).round, row(project).seen) == (0, 0)
+    assert cycle.turn()
+    assert labels_of(cycle) == before
+    assert words(project) == ["R"]
+
+
+@pytest.mark.parametrize("damage", ["run.json", "chapter.json", "rounds.jsonl", "checkpoint"])
+def test_a_damaged_chapter_costs_only_a_retraining(project: Project, damage: str) -> None:
+    trained(project)
+    (folder,) = folders(project.runs)
+    if (folder / damage).is_dir():
+        shutil.rmtree(folder / damage)
+    else:
+        (folder / damage).write_text("{ no\n")
+    cycle = started(project)
+    assert cycle.turn()
+    assert (folder.parent / "002").is_dir()
+    assert len(labels_of(cycle)) == 6
+
+
+def test_a_trainer_that_goes_on_finds_nothing_to_do_again(project: Project) -> None:
+    trained(project)
+    with project.reads() as session:
+        before = session.scalars(select(Queued.text_row).order_by(Queued.rank)).all()
+    cycle = started(project)
+    assert not cycle.turn()
+    assert (row(project).phase, row(project).round) == ("waiting", 1)
+    label_some(project, 6)
+    assert cycle.turn()
+    assert words(project) == ["RR"]
+    assert before
+
+
+def test_a_round_that_was_saved_but_not_said_is_said_at_the_start(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cycle = trained(project)
+    label_some(project, 6)
+    with monkeypatch.context() as patch:
+        patch.setattr("hybridal.app.trainer.cycle.publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            cycle.turn()
+    cycle = started(project)
+    assert not cycle.turn()
+    assert words(project) == ["RR"]
+    with project.reads() as session:
+        assert {*session.scalars(select(Queued.round))} == {2} == {*session.scalars(select(Guess.round))}
+
+
+def test_a_database_that_went_away_at_the_wrong_moment_costs_no_round(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cycle = trained(project)
+    label_some(project, 6)
+    with monkeypatch.context() as patch:
+        patch.setattr("hybridal.app.trainer.cycle.publish", failing(OperationalError("", {}, Exception("gone"))))
+        with pytest.raises(OperationalError):
+            cycle.turn()
+    assert row(project).phase == "scoring"
+    cycle = started(project)
+    assert (row(project).phase, row(project).round, words(project)) == ("waiting", 2, ["RR"])
+    assert not cycle.turn()
+
+
+def killed(*_arguments: Any, **_options: Any) -> None:
+    raise KeyboardInterrupt  # which, as a kill, nobody here catches
+
+
+def failing(error: Exception) -> Callable[..., None]:
+    def fail(*_arguments: Any, **_options: Any) -> None:
+        raise error
+
+    return fail
+
+
+def test_a_failure_is_told_in_one_sentence_and_retried_when_asked(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cycle = trained(project)
+    label_some(project, 6)
+    with monkeypatch.context() as patch:
+        patch.setattr("hybridal.model.training.fit", failing(MemoryError(f"no room in {project.folder}/x\nmore")))
+        assert cycle.turn()
+    said = row(project)
+    assert (said.phase, said.error, said.round) == ("failed", "MemoryError: no room in x", 1)
+    assert not cycle.turn()
+    ask(project, "retry")
+    assert cycle.turn()
+    said = row(project)
+    assert (said.phase, said.error, said.round, said.asked) == ("waiting", "", 2, "")
+    assert words(project) == ["RR"]
+
+
+def test_after_a_failure_a_batch_of_new_labels_is_reason_to_try_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cycle = trained(project)
+    label_some(project, 6)
+    with monkeypatch.context() as patch:
+        patch.setattr("hybridal.checkpoint.save", failing(UserError("The disk is full; make room.")))
+        assert cycle.turn()
+        assert row(project).error == "The disk is full; make room."
+        label_some(project, 5)
+        assert not cycle.turn()
+        assert row(project).phase == "failed"
+    label_some(project, 1)
+    assert cycle.turn()
+    assert len(labels_of(cycle)) == 18
+    assert words(project) == ["RR"]
+
+
+def test_a_first_round_that_fails_leaves_no_chapter_behind(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    label_some(project, 6, 6)
+    monkeypatch.setattr("hybridal.checkpoint.save", failing(UserError("The disk is full.")))
+    assert started(project).turn()
+    assert list(project.runs.iterdir()) == []
+
+
+def test_what_cannot_be_learnt_is_refused_with_a_reason(project: Project) -> None:
+    cycle = started(project)
+    ask(project, "train")
+    assert cycle.turn()
+    assert (row(project).phase, row(project).asked) == ("failed", "")
+    assert row(project).error == "There are no labels to learn from yet; label some texts first."
+
+
+def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count()
+    monkeypatch.setattr("hybridal.app.trainer.status.time.monotonic", lambda: float(next(ticks)))
+    said: list[dict[str, Any]] = []
+    cycle = started(project)
+    monkeypatch.setattr(cycle.status, "_write", lambda **values: said.append(values))
+    label_some(project, 6, 6)
+    cycle.turn()
+    assert [values["phase"] for values in said if "phase" in values] == ["loading", "training", "scoring"]
+    epochs = [(values["done"], values["total"]) for values in said if "phase" not in values]
+    assert epochs == [(1, 2), (2, 2)]
+    assert said[-2]["seconds_left"] == 0
+
+
+def test_no_transaction_is_open_while_it_computes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch.nn import functional
+
+    loss, held = functional.cross_entropy, []
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        held.append(project.engine.pool.checkedout())  # type: ignore[attr-defined]
+        return loss(*arguments, **options)
+
+    monkeypatch.setattr(functional, "cross_entropy", watched)
+    trained(project)
+    assert len(held) >= 2
+    assert set(held) == {0}
+
+
+def test_when_all_texts_are_labelled_the_queue_is_empty(project: Project) -> None:
+    cycle = trained(project)
+    label_some(project, 90, 90)
+    assert cycle.turn()
+    with project.reads() as session:
+        assert session.scalars(select(Queued)).all() == []
+        assert len(session.scalars(select(Guess)).all()) == 90
+        assert len(session.scalars(select(Class)).all()) == 2

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hybridal.app.labelling import classes
+from hybridal.app.project import Project
+from hybridal.app.settings import write as decide
+from hybridal.app.trainer.frame import Frame, first_batch, options
+from hybridal.app.trainer.snapshot import snapshot
+
+from .projects import label_some, made
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+def frame(project: Project) -> Frame:
+    with project.reads() as session:
+        return Frame.of(snapshot(session), project)
+
+
+def test_a_frame_is_read_as_it_was_written(project: Project, tmp_path: Path) -> None:
+    frame(project).write(tmp_path)
+    assert Frame.read(tmp_path) == frame(project)
+
+
+def test_labels_names_positions_and_paces_do_not_change_it(project: Project) -> None:
+    before = frame(project)
+    label_some(project, 3, 3)
+    with project.sessions.begin() as session:
+        number = classes.find(session, "sport").number
+        classes.rename(session, number, "games")
+        classes.place(session, number, 1)
+        decide(session, {"budget": 99, "batch": 3, "device": "auto"})
+    assert frame(project) == before
+
+
+def test_classes_and_the_making_of_the_model_change_it(project: Project) -> None:
+    before = frame(project)
+    with project.sessions.begin() as session:
+        classes.add(session, ["space"])
+    added = frame(project)
+    assert added != before
+    with project.sessions.begin() as session:
+        decide(session, {"overrides": {"max_epochs": 3}})
+    assert frame(project) != added
+
+
+def test_the_protocol_suits_somebody_who_labels(project: Project) -> None:
+    found = options(project)
+    assert (found["backbone"], found["protocol"], found["seed"], found["max_epochs"]) == ("tiny", "quick", 42, 2)
+    assert (found["batch"], found["initial"], found["rounds"], found["candidates"]) == (6, 6, 134, 24)
+    assert found["calibrate"] is True
+
+
+@pytest.mark.parametrize(("asked", "candidates"), [({"candidates": 7}, 24), ({"candidates": None}, None), ({}, 1000)])
+def test_there_are_always_enough_candidates_for_the_queue(
+    project: Project, asked: dict[str, int | None], candidates: int | None
+) -> None:
+    with project.sessions.begin() as session:
+        decide(session, {"overrides": asked})
+    assert options(project)["candidates"] == candidates
+
+
+def test_a_project_may_ask_for_more_labels_before_its_first_model(project: Project) -> None:
+    with project.sessions.begin() as session:
+        decide(session, {"overrides": {"initial": 40}})
+    assert (first_batch(project), options(project)["initial"]) == (40, 40)

@@ -1,0 +1,145 @@
+"""Killed at any instant, a trainer that is started again goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from hybridal.app.db.schema import Answer, Guess, Queued, Verdict
+from hybridal.app.project import Project
+from hybridal.app.trainer.runs import folders
+from hybridal.app.trainer.supervisor import Supervisor
+
+from .laboratory import Laboratory
+from .projects import label_some, made, row
+
+KILLED = -signal.SIGKILL
+
+INSTANTS = {
+    "in the middle of training": ("hybridal.app.trainer.status.Status.progress", "before"),
+    "before the checkpoint": ("hybridal.checkpoint.save", "before"),
+    "between checkpoint and record": ("hybridal.journal.Journal.append", "before"),
+    "between record and queue": ("hybridal.app.trainer.cycle.publish", "before"),
+    "with half of the queue written": ("hybridal.app.trainer.publish.settle", "before"),
+    "after the queue": ("hybridal.app.trainer.cycle.publish", "after"),
+}
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Iterator[Laboratory]:
+    laboratory = Laboratory()
+    yield laboratory
+    laboratory.close()
+
+
+@pytest.fixture(scope="module")
+def due(laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project after one round, with the labels of the next."""
+    project = made(tmp_path_factory.mktemp("due") / "toys.hybridal")
+    label_some(project, 6, 6)
+    assert laboratory.train(project.folder) == KILLED
+    assert row(project).round == 1
+    label_some(project, 6, 1)
+    project.close()
+    return project.folder
+
+
+@pytest.fixture(scope="module")
+def unbroken(laboratory: Laboratory, due: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = shutil.copytree(due, tmp_path_factory.mktemp("unbroken") / "toys.hybridal")
+    assert laboratory.train(folder) == KILLED
+    return standing(folder)
+
+
+def standing(folder: Path) -> dict[str, Any]:
+    """All that a round leaves behind, seconds apart."""
+    project = Project.open(folder)
+    facts = [
+        {**json.loads(line), "seconds": None}
+        for run in folders(project.runs)
+        for line in (run / "rounds.jsonl").read_text().splitlines()
+    ]
+    with project.reads() as session:
+        found = {
+            "facts": facts,
+            "answers": session.scalar(select(func.count()).select_from(Answer)),
+            "verdicts": session.execute(select(Verdict.text_row, Verdict.class_number)).all(),
+            "queue": session.execute(select(Queued.text_row, Queued.rank, Queued.round).order_by(Queued.rank)).all(),
+            "guesses": session.execute(select(Guess.text_row, Guess.class_number, Guess.round)).all(),
+            "left": sorted(path.name for path in project.runs.rglob(".*")),
+        }
+    said = row(project)
+    project.close()
+    return {**found, "said": (said.phase, said.round, said.error)}
+
+
+def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: dict[str, Any]) -> None:
+    assert [fact["word"] for fact in unbroken["facts"]] == ["R", "RR"]
+    assert [fact["labels"] for fact in unbroken["facts"]] == [6, 12]
+    assert (unbroken["answers"], len(unbroken["verdicts"])) == (19, 19)
+    assert (len(unbroken["queue"]), unbroken["said"], unbroken["left"]) == (24, ("waiting", 2, ""), [])
+
+
+@pytest.mark.parametrize("instant", INSTANTS)
+def test_killed(instant: str, laboratory: Laboratory, due: Path, unbroken: dict[str, Any], tmp_path: Path) -> None:
+    folder = shutil.copytree(due, tmp_path / "toys.hybridal")
+    assert laboratory.train(folder, *INSTANTS[instant]) == KILLED
+    between = standing(folder)
+    assert (between["answers"], between["verdicts"]) == (unbroken["answers"], unbroken["verdicts"])
+    assert len({round for *_, round in between["queue"]}) == 1, "half a queue is served"
+
+    assert laboratory.train(folder) == KILLED
+    assert standing(folder) == unbroken
+
+
+def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_path: Path) -> None:
+    project = made(tmp_path / "toys.hybridal")
+    label_some(project, 6, 6)
+    project.close()
+    assert laboratory.train(project.folder, "hybridal.app.trainer.frame.Frame.write") == KILLED
+    assert standing(project.folder)["left"] != []
+    assert laboratory.train(project.folder) == KILLED
+    after = standing(project.folder)
+    assert ([fact["word"] for fact in after["facts"]], after["left"]) == (["R"], [])
+
+
+def until(holds: Callable[[], bool], seconds: float = 120.0) -> None:
+    """Waits for it: a busy machine is not a failing test."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def test_a_supervised_trainer_goes_on_where_a_killed_one_was(
+    laboratory: Laboratory, due: Path, unbroken: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    folder = shutil.copytree(due, tmp_path / "toys.hybridal")
+    assert laboratory.train(folder, *INSTANTS["in the middle of training"]) == KILLED
+    project = Project.open(folder)
+    assert row(project).phase == "training"
+    supervisor = Supervisor(project)
+    supervisor.start()
+    try:
+        until(lambda: row(project).phase == "waiting" and row(project).round == 2)
+        first = supervisor.child
+        assert first is not None
+        first.kill()
+        until(lambda: "killed" in row(project).error)
+        until(lambda: supervisor.alive and supervisor.child is not first)
+    finally:
+        supervisor.stop()
+    assert not supervisor.alive
+    assert row(project).phase == "stopped"
+    project.close()
+    after = standing(folder)
+    assert {**after, "said": None} == {**unbroken, "said": None}

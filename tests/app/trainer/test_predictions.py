@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from hybridal.app.labelling import classes
+from hybridal.app.project import Project
+from hybridal.app.trainer import predictions as module
+from hybridal.app.trainer.cycle import Cycle
+from hybridal.saved import SavedModel
+
+from .projects import TASK, ask, label, label_some, made, row, unlabelled
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+def predicted(project: Project) -> Cycle:
+    label_some(project, 6, 6)
+    cycle = Cycle(project)
+    cycle.start()
+    cycle.turn()
+    with project.sessions.begin() as session:
+        classes.rename(session, classes.find(session, "sport").number, "id")
+    ask(project, "predict")
+    assert cycle.turn()
+    return cycle
+
+
+def test_every_text_is_predicted_as_the_exported_model_predicts_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK", 40)
+    said: list[tuple[int, int]] = []
+    monkeypatch.setattr("hybridal.app.trainer.status.Status.progress", lambda _, done, of: said.append((done, of)))
+    predicted(project)
+    assert said[-3:] == [(40, 90), (80, 90), (90, 90)]
+    assert (row(project).phase, row(project).asked, row(project).error) == ("waiting", "", "")
+    table = parquet.read_table(project.exports / "predictions.parquet").to_pydict()
+    assert list(table) == ["id", "class", "probability", "p(id)", "p(food)"]
+    assert table["id"] == list(TASK.train.ids)
+    model = SavedModel(project.exports / "model", device="cpu")
+    assert model.classes == ("id", "food")
+    expected = model.predict_proba(list(TASK.train.texts))
+    found = np.array([table["p(id)"], table["p(food)"]]).T
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert table["class"] == [model.classes[best] for best in found.argmax(axis=1)]
+    assert table["probability"] == found.max(axis=1).tolist()
+
+
+def test_the_model_speaks_in_the_names_that_the_classes_have_now(project: Project) -> None:
+    cycle = predicted(project)
+    config = json.loads((project.exports / "model" / "config.json").read_text())
+    assert config["id2label"] == {"0": "id", "1": "food"}
+    assert cycle.chapter is not None
+    assert cycle.chapter.learner.cell.task.classes == ("sport", "food")
+
+
+def test_a_second_time_replaces_the_first_and_what_was_left_half_done(project: Project) -> None:
+    cycle = predicted(project)
+    first = (project.exports / "predictions.parquet").read_bytes()
+    (project.exports / ".predictions.parquet.77").touch()
+    (project.exports / ".model.77").mkdir()
+    label(project, unlabelled(project, "pool", 6), "food")
+    cycle.turn()
+    ask(project, "predict")
+    cycle.turn()
+    assert (project.exports / "predictions.parquet").read_bytes() != first
+    assert {path.name for path in project.exports.iterdir()} == {"predictions.parquet", "model"}
+
+
+def test_without_a_model_there_is_nothing_to_predict_and_training_goes_on(project: Project) -> None:
+    cycle = Cycle(project)
+    cycle.start()
+    ask(project, "predict")
+    assert cycle.turn()
+    assert (row(project).phase, row(project).error) == ("failed", "There is no model yet; label some texts first.")
+    label_some(project, 6, 6)
+    assert cycle.turn()
+    assert (row(project).round, row(project).error) == (1, "")

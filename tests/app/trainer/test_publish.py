@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Guess, Queued, Text
+from hybridal.app.labelling import classes
+from hybridal.app.labelling.merge import merge
+from hybridal.app.project import Project
+from hybridal.app.trainer import publish as module
+from hybridal.app.trainer.chapter import Opinion
+from hybridal.app.trainer.publish import publish, published_round, rows_of
+
+from .projects import TASK, ask, made, row
+
+IDS = list(TASK.train.ids)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+def queue(project: Project) -> list[tuple[str, int]]:
+    with project.reads() as session:
+        found = select(Text.id, Queued.round).join(Queued).order_by(Queued.rank)
+        return [(id, round) for id, round in session.execute(found)]
+
+
+def guesses(project: Project) -> dict[str, tuple[int, float, int]]:
+    with project.reads() as session:
+        found = select(Text.id, Guess.class_number, Guess.probability, Guess.round).join(Guess)
+        return {id: (number, sure, round) for id, number, sure, round in session.execute(found)}
+
+
+def test_a_new_model_replaces_all_that_the_last_one_said(project: Project) -> None:
+    publish(project, 1, IDS[:3], [Opinion(id, 1, 0.9, 0.3) for id in IDS[:4]], seen=5)
+    assert queue(project) == [(id, 1) for id in IDS[:3]]
+    publish(project, 2, [IDS[7], IDS[2]], [Opinion(IDS[2], 2, 0.7, 0.6)], seen=9)
+    assert queue(project) == [(IDS[7], 2), (IDS[2], 2)]
+    assert guesses(project) == {IDS[2]: (2, 0.7, 2)}
+    with project.reads() as session:
+        assert published_round(session) == 2
+    assert (row(project).seen, row(project).round) == (9, 2)
+
+
+def test_a_wish_is_fulfilled_in_the_same_moment(project: Project) -> None:
+    ask(project, "train")
+    publish(project, 1, [], [], asked="train")
+    assert (row(project).asked, row(project).phase, row(project).seen) == ("", "waiting", 0)
+
+
+def test_half_of_it_is_never_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(project, 1, IDS[:3], [Opinion(IDS[0], 1, 0.9, 0.3)], seen=5)
+
+    def fail(*_arguments: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(module, "settle", fail)
+    with pytest.raises(RuntimeError):
+        publish(project, 2, IDS[5:8], [], seen=9)
+    assert queue(project) == [(id, 1) for id in IDS[:3]]
+    assert (row(project).seen, row(project).round) == (5, 1)
+
+
+def test_a_class_that_was_merged_while_the_model_trained_is_called_what_it_became(project: Project) -> None:
+    with project.sessions.begin() as session:
+        gone, left = classes.find(session, "food").number, classes.find(session, "sport").number
+        merge(session, gone, left)
+    publish(project, 1, [], [Opinion(IDS[0], gone, 0.9, 0.3)])
+    assert guesses(project) == {IDS[0]: (left, 0.9, 1)}
+
+
+def test_many_ids_are_looked_up_and_unknown_ones_left_out(project: Project) -> None:
+    asked = [*IDS, *(f"nobody-{number}" for number in range(1200)), IDS[0]]
+    with project.reads() as session:
+        assert set(rows_of(session, asked)) == set(IDS)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Person, Text
+from hybridal.app.labelling import classes
+from hybridal.app.labelling.answer import answer, undo
+from hybridal.app.labelling.merge import merge
+from hybridal.app.project import Project
+from hybridal.app.trainer.due import Labels
+from hybridal.app.trainer.snapshot import Snapshot, current, glance, snapshot, task_of
+
+from .projects import TASK, TRUTH, ask, label, label_some, made, unlabelled
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+def taken(project: Project) -> Snapshot:
+    with project.reads() as session:
+        return snapshot(session)
+
+
+def test_a_fresh_project_has_texts_and_classes_but_nothing_to_learn(project: Project) -> None:
+    now = taken(project)
+    assert (now.answer, now.texts, [*now.classes.values()]) == (0, 90, ["sport", "food"])
+    assert (now.pool, now.validation) == ({}, {})
+
+
+def test_labels_are_told_by_split_and_class_number(project: Project) -> None:
+    pool = label_some(project, 3, 0)
+    validation = label(project, unlabelled(project, "validation", 2))
+    now = taken(project)
+    number = {name: number for number, name in now.classes.items()}
+    assert now.answer == 5
+    assert now.pool == {id: number[TRUTH[id]] for id in pool}
+    assert now.validation == {id: number[TRUTH[id]] for id in validation}
+
+
+def test_what_was_undone_or_skipped_or_is_disputed_is_no_label(project: Project) -> None:
+    first, second, third, fourth = label_some(project, 4)
+    with project.sessions.begin() as session:
+        me = session.scalars(select(Person).where(Person.name == "me")).one()
+        undo(session, me, "undo")
+        answer(session, me, third, "skip", key="skip")
+        other = Person(name="Bo")
+        session.add(other)
+        session.flush()
+        wrong = {"sport": "food", "food": "sport"}[TRUTH[second]]
+        answer(session, other, second, "label", class_name=wrong, key="other")
+    assert set(taken(project).pool) == {first}
+    assert fourth not in taken(project).pool
+
+
+def test_a_merged_class_counts_for_what_it_became(project: Project) -> None:
+    with project.sessions.begin() as session:
+        classes.add(session, ["match"])
+    ids = label(project, unlabelled(project, "pool", 2), "match")
+    with project.sessions.begin() as session:
+        sport = classes.find(session, "sport").number
+        merge(session, classes.find(session, "match").number, sport)
+    now = taken(project)
+    assert now.pool == dict.fromkeys(ids, sport)
+    assert [*now.classes.values()] == ["sport", "food"]
+
+
+def test_new_is_what_the_model_has_not_learnt_as_it_is_now() -> None:
+    now = Snapshot(9, 9, {1: "a", 2: "b", 5: "c"}, {"x": 1, "y": 2, "z": 2}, {"v": 1})
+    assert now.labels({}) == Labels(3, [1, 2, 0], 1)
+    assert now.labels({"x": 1, "y": 1, "gone": 2}) == Labels(2, [1, 2, 0], 1)
+
+
+def test_a_glance_sees_the_newest_answer_and_the_wish(project: Project) -> None:
+    with project.reads() as session:
+        assert glance(session) == (0, "")
+    label_some(project, 2)
+    ask(project, "train")
+    with project.reads() as session:
+        assert glance(session) == (2, "train")
+
+
+@given(st.integers(1, 30), st.data())
+def test_every_class_ends_at_one_that_was_never_merged(n: int, data: st.DataObject) -> None:
+    became = {number: data.draw(st.none() | st.integers(number + 1, n)) for number in range(1, n)} | {n: None}
+    ends = current(became)
+    assert set(ends) == set(became)
+    for number, end in ends.items():
+        assert became[end] is None
+        assert end == number if (onward := became[number]) is None else ends[onward] == end
+
+
+def test_the_task_has_all_texts_and_no_labels(project: Project) -> None:
+    label_some(project, 5, 5)
+    with project.reads() as session:
+        task = task_of(session, "toys", ["sport", "food"])
+        held_out = {*session.scalars(select(Text.id).where(Text.split == "validation"))}
+    texts = dict(zip(TASK.train.ids, TASK.train.texts, strict=True))
+    assert set(task.validation.ids) == held_out
+    assert held_out
+    for split in (task.train, task.validation):
+        assert {texts[id] for id in split.ids} == set(split.texts)
+        assert set(split.labels.tolist()) == {-1}
+    assert len(task.train) + len(task.validation) == 90

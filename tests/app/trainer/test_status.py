@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete
+
+from hybridal.app.db.schema import Trainer
+from hybridal.app.project import Project
+from hybridal.app.trainer import status as module
+from hybridal.app.trainer.status import Status, expected_seconds, settle, write
+from hybridal.facts import Cost, Round
+
+from .projects import ask, made, row
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+class Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr("hybridal.app.trainer.status.time.monotonic", lambda: self.now)
+
+
+def test_a_row_is_made_where_there_is_none(project: Project) -> None:
+    with project.sessions.begin() as session:
+        session.execute(delete(Trainer))
+    with project.sessions.begin() as session:
+        write(session, phase="loading")
+    assert row(project).phase == "loading"
+    assert row(project).beat > 0
+
+
+def test_a_phase_begins_without_the_numbers_of_the_last(project: Project) -> None:
+    status = Status(project.sessions)
+    status.say("training", update="retrain", round=3, total=6, seconds_left=9.0)
+    assert (row(project).total, row(project).seconds_left, row(project).update) == (6, 9.0, "retrain")
+    status.say("scoring")
+    said = row(project)
+    assert (said.phase, said.done, said.total, said.seconds_left, said.round) == ("scoring", 0, 0, None, 3)
+
+
+def test_progress_is_said_now_and_then_with_the_time_that_is_left(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    status = Status(project.sessions)
+    status.say("training", total=5)
+    clock.now += 0.4
+    status.progress(1, 5)
+    assert row(project).done == 0
+    clock.now += 5.6
+    status.progress(2, 5)
+    assert (row(project).done, row(project).total) == (2, 5)
+    assert row(project).seconds_left == pytest.approx(9.0)
+
+
+def test_a_sign_of_life_comes_only_after_silence(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr(module, "now", lambda: clock.now)
+    status = Status(project.sessions)
+    status.say("waiting")
+    clock.now += 4
+    status.beat(5.0)
+    assert row(project).beat == 100
+    clock.now += 2
+    status.beat(5.0)
+    assert (row(project).beat, row(project).phase) == (106, "waiting")
+
+
+def test_a_wish_that_came_meanwhile_stays(project: Project) -> None:
+    ask(project, "predict")
+    for handled, left in (("train", "predict"), ("predict", "")):
+        with project.sessions.begin() as session:
+            settle(session, handled)
+        assert row(project).asked == left
+
+
+def test_a_database_that_does_not_listen_is_only_noted(project: Project, caplog: pytest.LogCaptureFixture) -> None:
+    with project.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE trainer")
+    Status(project.sessions).say("training")
+    assert "did not take the status" in caplog.text
+
+
+def test_the_last_round_tells_how_long_the_next_takes() -> None:
+    none: dict[str, float] = {}
+    last = Round(
+        1, "retrain", "R", 10, Cost(examples=40), 3, 1.0, None, None, {}, (), (), {"train": 7.0, "validate": 1.0}
+    )
+    assert expected_seconds([], 20, 6) is None
+    assert expected_seconds([last], 20, 6) == pytest.approx(8.0 / 40 * 20 * 6)
+    skipped = Round(1, "newonly", "N", 10, Cost(), 0, 1.0, None, None, {}, (), (), none)
+    assert expected_seconds([last, skipped], 20, 6) is None

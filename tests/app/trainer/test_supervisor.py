@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hybridal.app.db.schema import Trainer
+from hybridal.app.project import Project
+from hybridal.app.trainer import supervisor as module
+from hybridal.app.trainer.supervisor import PATIENCE, Supervisor
+
+from .projects import ask, made, row
+
+SLEEPS = "import time; time.sleep(600)"
+DIES = "raise SystemExit(5)"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """No waiting between two starts; after how many deaths there would have been."""
+    asked: list[int] = []
+
+    def pause(deaths: int) -> float:
+        asked.append(deaths)
+        return 0.0
+
+    monkeypatch.setattr(module, "pause", pause)
+    return asked
+
+
+def runs(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """This code takes the trainer's part."""
+    monkeypatch.setattr(module, "command", lambda _project: [sys.executable, "-c", code])
+
+
+def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+
+
+def test_it_starts_a_trainer_of_the_project_and_ends_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert module.command(project)[1:] == ["-m", "hybridal.app.trainer", str(project.folder)]
+    runs(monkeypatch, "import os; print(os.environ['HYBRIDAL_DB'], flush=True); " + SLEEPS)
+    supervisor = Supervisor(project)
+    supervisor.start()
+    until(lambda: b"labels.db" in (project.log.read_bytes() if project.log.exists() else b""))
+    until(lambda: supervisor.alive)
+    supervisor.stop()
+    assert not supervisor.alive
+    assert row(project).phase == "stopped"
+    supervisor.stop()  # twice is no harm
+
+
+def test_a_killed_trainer_is_started_again_and_the_page_is_told_why(
+    project: Project, pauses: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs(monkeypatch, SLEEPS)
+    supervisor = Supervisor(project)
+    supervisor.start()
+    until(lambda: supervisor.alive)
+    first = supervisor.child
+    assert first is not None
+    first.kill()
+    until(lambda: supervisor.child is not first and supervisor.alive)
+    said = row(project)
+    assert (said.phase, pauses) == ("failed", [1])
+    assert said.error == f"{module.epitaph(-signal.SIGKILL)} It is started again."
+    supervisor.stop()
+
+
+def test_it_gives_up_after_several_deaths_in_a_row_until_it_is_asked(
+    project: Project, pauses: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs(monkeypatch, DIES)
+    supervisor = Supervisor(project)
+    supervisor.start()
+    until(lambda: "not started again until you ask" in row(project).error)
+    assert pauses == list(range(1, PATIENCE))
+    assert row(project).error.startswith("The training process ended by itself with code 5")
+    runs(monkeypatch, SLEEPS)
+    ask(project, "retry")
+    until(lambda: supervisor.alive)
+    assert row(project).asked == "retry"  # for the trainer to see
+    supervisor.stop()
+
+
+def test_who_gets_somewhere_between_its_deaths_is_always_started_again(
+    project: Project, pauses: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count_up(_project: Project) -> list[str]:
+        with project.sessions.begin() as session:
+            session.get_one(Trainer, 1).round += 1
+        return [sys.executable, "-c", DIES]
+
+    monkeypatch.setattr(module, "command", count_up)
+    supervisor = Supervisor(project)
+    supervisor.start()
+    until(lambda: len(pauses) > PATIENCE)
+    supervisor.stop()
+    assert set(pauses) == {1}
+
+
+def test_a_process_that_cannot_be_started_is_a_death_like_others(
+    project: Project, pauses: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "command", lambda _project: ["/nowhere/python"])
+    supervisor = Supervisor(project)
+    supervisor.start()
+    until(lambda: "not started again" in row(project).error)
+    supervisor.stop()
+
+
+def test_a_stop_does_not_wait_for_the_next_start(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs(monkeypatch, DIES)
+    monkeypatch.setattr(module, "pause", lambda _deaths: 600.0)
+    supervisor = Supervisor(project)
+    supervisor.start()
+    until(lambda: row(project).phase == "failed")
+    supervisor.stop()
+    assert not supervisor.alive
+
+
+def test_a_log_that_has_grown_is_put_aside(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs(monkeypatch, SLEEPS)
+    monkeypatch.setattr(module, "LOG_BYTES", 10)
+    project.log.write_text("eleven bytes")
+    supervisor = Supervisor(project)
+    supervisor.start()
+    until(lambda: supervisor.alive)
+    supervisor.stop()
+    assert project.log.with_name("trainer.log.1").read_text() == "eleven bytes"
+    assert project.log.read_text() == ""
+
+
+def test_where_the_server_is_killed_its_trainer_ends_too(project: Project) -> None:
+    trainer = "import time; from hybridal.app.trainer.lifetime import end_with_parent; end_with_parent(); " + SLEEPS
+    server = f"""
+import sys, time
+from hybridal.app.project import Project
+from hybridal.app.trainer import supervisor
+supervisor.command = lambda _project: [sys.executable, "-c", {trainer!r}]
+watching = supervisor.Supervisor(Project.open({str(project.folder)!r}))
+watching.start()
+while not watching.alive:
+    time.sleep(0.01)
+print(watching.child.pid, "torch" in sys.modules, flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", server], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pid, has_torch = process.stdout.readline().split()
+        assert has_torch == "False"
+        assert Path(f"/proc/{pid}").exists()
+        os.kill(process.pid, signal.SIGKILL)
+    until(lambda: not Path(f"/proc/{pid}").exists())

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+from fastapi import FastAPI
+
+from hybridal.app.project import Project
+
+from ..made_up import me, people
+from .visits import Visit, local, signed_in
+
+
+@pytest.fixture
+def app(project: Project) -> FastAPI:
+    """The app of a small project."""
+    return local(project)
+
+
+@pytest.fixture
+def stranger(app: FastAPI) -> Visit:
+    """Somebody who is not signed in."""
+    return Visit(app)
+
+
+@pytest.fixture
+def owner(app: FastAPI, project: Project) -> Visit:
+    """The owner."""
+    return signed_in(app, me(project))
+
+
+@pytest.fixture
+def annotator(app: FastAPI, project: Project) -> Visit:
+    """An annotator."""
+    return signed_in(app, people(project, 1)[0])
+
+
+@pytest.fixture
+def reviewer(app: FastAPI, project: Project) -> Visit:
+    """A reviewer."""
+    return signed_in(app, people(project, 1, "reviewer")[0])

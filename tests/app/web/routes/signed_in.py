@@ -1,0 +1,37 @@
+"""Browsers that are signed in to a project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Person
+from hybridal.app.people import accounts, logins
+from hybridal.app.project import Project
+from hybridal.app.web.app import create_app
+from hybridal.app.web.cookies import cookie_name
+from hybridal.app.web.entry import Entry
+
+
+@contextmanager
+def browser(
+    project: Project, name: str = "me", *, local: bool = True, app: FastAPI | None = None
+) -> Iterator[TestClient]:
+    """A browser of this person (new people are annotators), which sends the word that changes need."""
+    with project.sessions.begin() as session:
+        person = session.scalar(select(Person).where(Person.name == name)) or accounts.add(session, name, "annotator")
+        cookie = logins.sign_in(session, person)
+    served = app or create_app(project, Entry() if local else None)
+    with TestClient(served, base_url="http://localhost", cookies={cookie_name(project): cookie}) as client:
+        client.headers["X-CSRF"] = client.get("/api/project").json()["csrf"]
+        yield client
+
+
+def promote(project: Project, name: str, role: str) -> None:
+    with project.sessions.begin() as session:
+        person = session.scalar(select(Person).where(Person.name == name)) or accounts.add(session, name, role)
+        person.role = role

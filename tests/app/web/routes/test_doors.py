@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+from fastapi import FastAPI
+
+from hybridal.app.people import passwords
+from hybridal.app.project import Project
+from hybridal.app.web.app import create_app
+
+from ...made_up import me
+from ..visits import Visit, signed_in
+
+
+@pytest.fixture(autouse=True)
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashing is slow on purpose; that it is argon2 is tested elsewhere."""
+    monkeypatch.setattr(passwords, "_hasher", passwords.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    passwords._nobodys.cache_clear()
+
+
+@pytest.fixture
+def app(project: Project) -> FastAPI:
+    return create_app(project)
+
+
+@pytest.fixture
+def owner(app: FastAPI, project: Project) -> Visit:
+    return signed_in(app, me(project))
+
+
+def joined(app: FastAPI, owner: Visit, name: str, role: str = "annotator") -> Visit:
+    path = owner.post("/api/invitations", {"role": role}).json()["path"]
+    visit = Visit(app)
+    assert visit.get(path).status_code == 200
+    sent = {"token": path.removeprefix("/join/"), "name": name, "password": "correct horse"}
+    assert visit.post("/api/join", sent).json() == {"ok": True}
+    return visit.arrive()
+
+
+def test_somebody_is_invited_joins_leaves_and_comes_back(app: FastAPI, owner: Visit) -> None:
+    visit = joined(app, owner, "Ada", "reviewer")
+    assert visit.get("/api/project").json()["me"] == {"name": "Ada", "role": "reviewer"}
+    [invitation] = owner.get("/api/invitations").json()["items"]
+    assert (invitation["used_by"], invitation["role"]) == ("Ada", "reviewer")
+    assert visit.post("/api/logout").json() == {"ok": True}
+    assert visit.get("/api/project").status_code == 401
+    assert visit.post("/api/login", {"name": "Ada", "password": "wrong horse"}).status_code == 401
+    assert visit.post("/api/login", {"name": "Ada", "password": "correct horse"}).status_code == 200
+    visit.arrive()
+
+
+def test_a_link_is_good_for_one_person(app: FastAPI, owner: Visit) -> None:
+    path = owner.post("/api/invitations", {"role": "annotator"}).json()["path"]
+    sent = {"token": path.removeprefix("/join/"), "name": "Ada", "password": "correct horse"}
+    assert Visit(app).post("/api/join", {**sent, "password": "short"}).status_code == 400
+    assert Visit(app).post("/api/join", {**sent, "name": "me"}).status_code == 409
+    assert Visit(app).post("/api/join", sent).status_code == 200
+    assert Visit(app).post("/api/join", {**sent, "name": "Bob"}).status_code == 403
+
+
+def test_a_withdrawn_link_is_worthless(app: FastAPI, owner: Visit) -> None:
+    made = owner.post("/api/invitations", {"role": "annotator"}).json()
+    assert owner.post(f"/api/invitations/{made['number']}/revoke").json() == {"ok": True}
+    sent = {"token": made["path"].removeprefix("/join/"), "name": "Ada", "password": "correct horse"}
+    assert Visit(app).post("/api/join", sent).status_code == 403
+    assert owner.post("/api/invitations/99/revoke").status_code == 404
+
+
+def test_nobody_can_tell_whether_a_name_exists_nor_try_many_passwords(app: FastAPI, owner: Visit) -> None:
+    joined(app, owner, "Ada")
+    visit = Visit(app)
+    names = ("Ada", "me", "Bob", "(file)")
+    told = {visit.post("/api/login", {"name": name, "password": "wrong horse"}).text for name in names}
+    assert told == {'{"error":"The name or the password is wrong."}'}
+    statuses = [visit.post("/api/login", {"name": "ADA", "password": "x"}).status_code for _ in range(12)]
+    assert statuses == [401] * 9 + [429] * 3
+    assert visit.post("/api/login", {"name": "Bob", "password": "x"}).status_code == 401
+
+
+def test_who_is_put_out_is_out_at_once(app: FastAPI, owner: Visit) -> None:
+    visit = joined(app, owner, "Ada")
+    visit.get("/api/next")
+    [_, ada] = owner.get("/api/people").json()["items"]
+    assert owner.patch("/api/people", {"number": ada["number"], "active": False}).json() == {"ok": True}
+    assert visit.get("/api/project").status_code == 401
+    assert visit.post("/api/login", {"name": "Ada", "password": "correct horse"}).status_code == 401
+    assert len(owner.get("/api/next", n=100).json()["items"]) == 20  # what she held is free again
+
+
+def test_a_cookie_is_sent_over_https_alone_where_that_is_spoken(app: FastAPI, owner: Visit) -> None:
+    joined(app, owner, "Ada")
+    visit = Visit(app)
+    visit.client.base_url = visit.client.base_url.copy_with(scheme="https")
+    answer = visit.post("/api/login", {"name": "Ada", "password": "correct horse"})
+    assert "Secure" in answer.headers["set-cookie"]

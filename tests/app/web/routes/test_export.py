@@ -1,0 +1,111 @@
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from hybridal.app.project import Project
+
+from ...exchange.projects import NASTY, empty, made
+from .signed_in import browser, promote
+
+FILES = [
+    "labels.csv",
+    "labels.jsonl",
+    "labels.parquet",
+    "label-studio.json",
+    "predictions.csv",
+    "predictions.parquet",
+    "model.zip",
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    found = made(tmp_path)
+    (found.exports / "model").mkdir(parents=True)
+    (found.exports / "model" / "config.json").write_text("{}")
+    parquet.write_table(pa.table({"id": ["a"], "class": ["bug"]}), found.exports / "predictions.parquet")
+    return found
+
+
+def test_every_file_can_be_taken_away_under_its_name(project: Project) -> None:
+    with browser(project) as client:
+        for name in FILES:
+            answer = client.get(f"/api/export/{name}")
+            assert (answer.status_code, bool(answer.content)) == (200, True)
+            assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+
+
+def test_what_is_in_them_is_what_they_say(project: Project) -> None:
+    with browser(project) as client:
+        lines = [json.loads(line) for line in client.get("/api/export/labels.jsonl").text.splitlines()]
+        table = parquet.read_table(io.BytesIO(client.get("/api/export/labels.parquet").content))
+        archive = zipfile.ZipFile(io.BytesIO(client.get("/api/export/model.zip").content))
+        assert client.get("/api/export/predictions.csv").text == "id,class\r\na,bug\r\n"
+    assert lines[1]["text"] == NASTY
+    assert table.to_pylist() == lines
+    assert archive.namelist() == ["model/config.json"]
+
+
+def test_what_is_not_there_yet_is_told_without_a_path(tmp_path: Path) -> None:
+    with browser(made(tmp_path)) as client:
+        for name in ("predictions.csv", "predictions.parquet", "model.zip"):
+            answer = client.get(f"/api/export/{name}")
+            assert (answer.status_code, "Score all texts" in answer.json()["error"]) == (404, True)
+            assert str(tmp_path) not in answer.text
+
+
+def test_there_are_no_other_files(project: Project) -> None:
+    with browser(project) as client:
+        for name in ("labels.xlsx", "labels.", "predictions.jsonl", "other.csv", "..%2f..%2flabels.db"):
+            assert client.get(f"/api/export/{name}").status_code in (404, 422)
+
+
+def test_a_label_studio_file_goes_out_and_in_again(project: Project, tmp_path: Path) -> None:
+    other = empty(tmp_path, "other")
+    with browser(project) as client:
+        content = client.get("/api/export/label-studio.json").content
+        anonymous = client.get("/api/export/label-studio.json", params={"anonymous": True}).json()
+    assert not any("completed_by" in one for task in anonymous for one in task["annotations"])
+    with browser(other) as client:
+        answer = client.post("/api/import/label-studio", files={"file": ("export.json", content)})
+        assert answer.json() == {"added": 10, "known": 0, "labelled": 9}
+        assert client.get("/api/project").json()["counts"]["labelled"] == 4
+        again = client.post("/api/import/label-studio", files={"file": ("export.json", content)})
+        assert again.json() == {"added": 0, "known": 10, "labelled": 9}
+
+
+def test_field_and_control_can_be_named(tmp_path: Path) -> None:
+    regions = [{"from_name": name, "value": {"choices": [name]}} for name in ("mood", "topic")]
+    task = {"id": 1, "data": {"title": "t", "body": "the text"}, "annotations": [{"id": 1, "result": regions}]}
+    with browser(empty(tmp_path)) as client:
+        files = {"file": ("export.json", json.dumps([task]))}
+        refused = client.post("/api/import/label-studio", files=files)
+        assert refused.status_code == 400
+        assert "Task 1" in refused.json()["error"]
+        answer = client.post("/api/import/label-studio", files=files, data={"text": "body", "choices": "topic"})
+        assert answer.json() == {"added": 1, "known": 0, "labelled": 1}
+        assert [one["name"] for one in client.get("/api/project").json()["classes"]] == ["topic"]
+
+
+def test_what_is_no_export_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with browser(empty(tmp_path)) as client:
+        for content in (b"", b"not json", b"\xff\xfe", b"[" * 100_000, b'{"a": 1}', b"[{}]"):
+            answer = client.post("/api/import/label-studio", files={"file": ("export.json", content)})
+            assert (answer.status_code, "error" in answer.json()) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("role", "out", "into"), [("annotator", 403, 403), ("reviewer", 200, 403), ("owner", 200, 200)]
+)
+def test_reviewers_take_away_and_owners_bring_in(project: Project, role: str, out: int, into: int) -> None:
+    promote(project, "Somebody", role)
+    files: Any = {"file": ("export.json", "[]")}
+    with browser(project, "Somebody") as client:
+        assert {client.get(f"/api/export/{name}").status_code for name in FILES} == {out}
+        assert client.post("/api/import/label-studio", files=files).status_code == into

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from fastapi import FastAPI
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Answer, Guess, Text
+from hybridal.app.project import Project
+
+from ...made_up import me, verdicts
+from ..visits import Visit, signed_in
+
+
+def test_a_person_labels_skips_and_takes_back(owner: Visit, project: Project) -> None:
+    first, second = owner.get("/api/next", n=2).json()["items"]
+    assert (first["split"], second["split"], first["guess"]) == ("validation", "pool", None)
+    sent = {"key": "1", "text": first["id"], "action": "label", "class": "a", "flagged": True, "comment": "odd"}
+    for _ in range(2):
+        answer = owner.post("/api/answers", sent).json()
+        assert answer == {"ok": True, "counts": {**NOTHING, "labelled": 1, "validation": 1, "flagged": 1}}
+    skipped = owner.post("/api/answers", {"key": "2", "text": second["id"], "action": "skip", "class": None})
+    assert skipped.json()["counts"]["skipped"] == 1
+    assert [owner.post("/api/undo", {"key": key}).json()["item"] for key in ("3", "4", "4", "5")] == [
+        second,
+        first,
+        first,
+        None,
+    ]
+    assert owner.get("/api/project").json()["counts"] == NOTHING
+    assert owner.get("/api/next", n=2).json()["left"] == 20
+
+
+NOTHING = {"texts": 20, "labelled": 0, "validation": 0, "pool": 0, "skipped": 0, "flagged": 0, "disagreements": 0}
+
+
+def test_guesses_are_shown_only_where_that_is_wanted(owner: Visit, annotator: Visit, project: Project) -> None:
+    with project.sessions.begin() as session:
+        for row in session.scalars(select(Text.row)).all():
+            session.add(Guess(text_row=row, class_number=1, probability=0.75, entropy=0.5, round=1))
+    assert annotator.get("/api/next").json()["items"][0]["guess"] is None
+    assert annotator.get("/api/texts").json()["items"][0]["guess"] is None
+    assert owner.get("/api/texts").json()["items"][0]["guess"] == {"class": "a", "probability": 0.75}
+    owner.patch("/api/settings", {"show_guesses": True})
+    assert annotator.get("/api/next").json()["items"][0]["guess"] == {"class": "a", "probability": 0.75}
+
+
+def test_classes_are_defined_on_the_go_by_those_who_may(
+    owner: Visit, reviewer: Visit, annotator: Visit, project: Project
+) -> None:
+    def label(visit: Visit, text: str, name: str) -> int:
+        return visit.post(
+            "/api/answers", {"key": f"{text}-{name}", "text": text, "action": "label", "class": name}
+        ).status_code
+
+    assert label(annotator, "t1", "new") == 404
+    assert label(reviewer, "t1", "new") == 200
+    assert label(annotator, "t2", "new") == 200
+    owner.patch("/api/settings", {"open_classes": False})
+    assert label(reviewer, "t3", "newer") == 404
+    assert label(owner, "t3", "newer") == 200
+    assert {id: name for id, (name, _) in verdicts(project).items()} == {"t1": "new", "t2": "new", "t3": "newer"}
+
+
+def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
+    good = {"key": "1", "text": "t1", "action": "label", "class": "a"}
+    for change, status in (
+        ({"text": "nowhere"}, 404),
+        ({"class": None}, 400),
+        ({"action": "skip"}, 400),
+        ({"action": "withdraw"}, 422),
+        ({"key": ""}, 422),
+        ({"key": "x" * 65}, 422),
+        ({"key": "a b"}, 422),
+        ({"comment": "x" * 10_001}, 422),
+        ({"class": ""}, 400),
+        ({"colour": "red"}, 422),
+        ({"flagged": "perhaps"}, 422),
+    ):
+        assert owner.post("/api/answers", {**good, **change}).status_code == status, change
+    for content in (b"", b"{", b"[]", b'{"key": "1", "text": "\\ud800", "action": "skip"}', b'{"\\udfff": 1}'):
+        sent = {"X-CSRF": owner.csrf, "Content-Type": "application/json"}
+        assert owner.client.post("/api/answers", content=content, headers=sent).status_code == 422, content
+    assert owner.get("/api/next", n=0).status_code == 422
+    with project.reads() as session:
+        assert session.scalars(select(Answer)).all() == []
+
+
+def test_hostile_words_are_only_words(app: FastAPI, project: Project) -> None:
+    visit = signed_in(app, me(project))
+    hostile = ["<script>alert(1)</script>", "'; DROP TABLE answers; --", "\u202eevil\x07", "a\0b"]
+    for number, words in enumerate(hostile):
+        sent = {"key": str(number), "text": "t1", "action": "label", "class": words, "comment": words}
+        assert visit.post("/api/answers", sent).status_code == 200
+        answer = visit.get("/api/texts/t1")
+        kept = words.replace("\0", "\ufffd")
+        assert (answer.json()["class"], answer.json()["comment"]) == (kept, kept)
+        assert answer.headers["content-type"] == "application/json"
+        assert visit.get("/api/texts", **{"search": words, "class": words}).status_code == 200

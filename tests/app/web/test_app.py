@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import FastAPI
+
+from .visits import Visit
+
+ANYBODY = {"/api/login", "/api/join"}
+
+
+def operations(app: FastAPI) -> Iterator[tuple[str, str]]:
+    """Method and path of everything that the app can do."""
+    for path, methods in app.openapi()["paths"].items():
+        for method in methods:
+            yield method.upper(), path.replace("{number}", "1").replace("{id}", "t1").replace("{kind}", "csv")
+
+
+def test_the_web_process_never_imports_what_trains() -> None:
+    script = (
+        "import sys, hybridal.app.web.app, hybridal.app.serve\n"
+        "print(sorted({'torch', 'transformers', 'sklearn', 'scipy'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_without_a_login_every_api_route_is_closed(app: FastAPI, stranger: Visit) -> None:
+    closed = [(method, path) for method, path in operations(app) if path.startswith("/api/") and path not in ANYBODY]
+    assert len(closed) > 30
+    for method, path in closed:
+        for csrf in ("", "guessed"):
+            stranger.csrf = csrf
+            answer = stranger.send(method, path, {})
+            assert (answer.status_code, answer.json()) == (401, {"error": "Sign in first."}), (method, path)
+
+
+OWNERS = {
+    ("PATCH", "/api/settings"),
+    ("POST", "/api/texts"),
+    ("POST", "/api/classes"),
+    ("PATCH", "/api/classes/1"),
+    ("POST", "/api/classes/1/merge"),
+    ("GET", "/api/people"),
+    ("PATCH", "/api/people"),
+    ("GET", "/api/invitations"),
+    ("POST", "/api/invitations"),
+    ("POST", "/api/invitations/1/revoke"),
+    ("POST", "/api/import/label-studio"),
+    ("GET", "/api/llm"),
+    ("PUT", "/api/llm"),
+    ("POST", "/api/llm/start"),
+    ("POST", "/api/llm/stop"),
+    ("GET", "/api/llm/trial"),
+}
+REVIEWERS = {
+    ("GET", "/api/doubts"),
+    ("GET", "/api/agreement"),
+    ("GET", "/api/disagreements"),
+    ("POST", "/api/adjudications"),
+    ("GET", "/api/export/labels.csv"),
+    ("GET", "/api/export/predictions.csv"),
+    ("GET", "/api/export/model.zip"),
+    ("GET", "/api/export/label-studio.json"),
+}
+ANNOTATORS = {
+    ("GET", "/api/project"),
+    ("GET", "/api/next"),
+    ("POST", "/api/answers"),
+    ("POST", "/api/undo"),
+    ("GET", "/api/texts"),
+    ("GET", "/api/texts/t1"),
+    ("GET", "/api/classes"),
+    ("GET", "/api/trainer"),
+    ("POST", "/api/trainer"),
+    ("GET", "/api/progress"),
+    ("POST", "/api/logout"),
+}
+
+
+def test_every_route_has_the_role_that_it_should_have(app: FastAPI, annotator: Visit, reviewer: Visit) -> None:
+    known = OWNERS | REVIEWERS | ANNOTATORS
+    # A new route is written down above, with the least role that may use it.
+    assert {(m, path) for m, path in operations(app) if path.startswith("/api/") and path not in ANYBODY} == known
+    closed_to = ((annotator, OWNERS | REVIEWERS), (reviewer, OWNERS))
+    for visit, closed in closed_to:
+        for method, path in sorted(known):
+            if path == "/api/logout":
+                continue
+            body: dict[str, Any] = {"files": {"file": ("x.csv", b"text\nx\n")}} if path in UPLOADS else {}
+            status = visit.send(method, path, None if body else {}, **body).status_code
+            assert (status == 403) == ((method, path) in closed), (method, path, status)
+
+
+UPLOADS = {"/api/texts", "/api/import/label-studio"}
+
+
+def test_a_change_needs_the_word_that_only_our_pages_know(app: FastAPI, owner: Visit) -> None:
+    owner.csrf = "guessed"
+    for method, path in operations(app):
+        if path.startswith("/api/") and path not in ANYBODY and method != "GET":
+            answer = owner.send(method, path, {})
+            assert answer.status_code == 403, (method, path)
+            assert "load it again" in answer.json()["error"]

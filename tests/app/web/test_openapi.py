@@ -1,0 +1,57 @@
+"""Whatever is sent, the app answers as its OpenAPI document says, and never with a fault of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from hybridal.app.project import Project
+from hybridal.app.web.app import create_app
+
+from ..made_up import make, me
+from .visits import HOME, Visit, local, signed_in
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+FILES = ["/api/project", "/api/progress", "/api/trainer", "/api/export/predictions.csv", "/api/export/model.zip"]
+
+# What the app can do does not depend on its project.
+schema = schemathesis.openapi.from_dict(create_app(cast("Project", None)).openapi())
+
+
+@pytest.fixture(scope="module")
+def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
+    project = make(tmp_path_factory.mktemp("openapi") / "p")
+    yield signed_in(local(project), me(project))
+    project.close()
+
+
+@schema.exclude(path="/api/logout").parametrize()
+@settings(
+    max_examples=8,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_the_app_keeps_its_word(case: schemathesis.Case, visit: Visit) -> None:
+    cookies = dict(visit.client.cookies)
+    answer = case.call(HOME, app=visit.client.app, headers={"X-CSRF": visit.csrf}, cookies=cookies)
+    case.validate_response(answer, checks=CHECKS)
+
+
+def test_no_answer_tells_a_path_of_the_server(tmp_path: Path) -> None:
+    project = make(tmp_path / "secret-folder")
+    visit = signed_in(local(project), me(project))
+    for path in FILES:
+        assert "secret-folder" not in visit.get(path).text
+    project.close()

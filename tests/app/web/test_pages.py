@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from hybridal.app.web import pages as module
+from hybridal.app.web.pages import PAGES, pages, static_version
+
+FOLDER = Path(module.__file__).parent
+PATHS = [page.path for page in PAGES]
+
+
+def client(role: str | None = "owner", accounts: bool = True) -> TestClient:
+    app = FastAPI()
+    someone = role and SimpleNamespace(name="<b>Ada</b>", role=role, can_return=accounts)
+    app.include_router(pages(lambda _: someone or None, lambda _: accounts))
+    return TestClient(app, follow_redirects=False)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_send_strangers_to_the_door(path: str) -> None:
+    answer = client(role=None).get(path)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+
+
+@pytest.mark.parametrize("role", ["annotator", "reviewer", "owner"])
+def test_a_role_opens_exactly_the_pages_of_its_menu(role: str) -> None:
+    visitor = client(role)
+    opened = [path for path in PATHS if visitor.get(path).status_code == 200]
+    menu = re.search(r"<nav.*?</nav>", visitor.get("/").text, re.S)
+    assert menu is not None
+    assert re.findall(r'href="([^"]*)"', menu[0]) == opened
+    assert {visitor.get(path).status_code for path in PATHS} <= {200, 403}
+    assert len(opened) == {"annotator": 3, "reviewer": 4, "owner": 6}[role]
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/login", "/join/abc"])
+def test_pages_hold_no_script_or_style_of_their_own_and_only_files_that_are_there(path: str) -> None:
+    visitor = client()
+    html = visitor.get(path).text
+    assert not re.search(r"<script(?![^>]*src=)|<style|\son\w+=|\sstyle=|javascript:", html)
+    assert "<b>Ada" not in html
+    files = re.findall(r'(?:src|href)="(/static/[^"]*)"', html)
+    assert len(files) > 5
+    assert {visitor.get(file).status_code for file in files} == {200}
+
+
+def test_a_token_that_is_markup_stays_text() -> None:
+    assert "<i>" not in client(role=None).get("/join/%22%3E%3Ci%3E").text
+
+
+def test_the_door_asks_for_a_password_only_where_there_are_any() -> None:
+    assert "Password" in client(role=None).get("/login").text
+    assert "Password" not in client(role=None, accounts=False).get("/login").text
+
+
+def test_only_who_can_come_back_is_offered_to_sign_out() -> None:
+    assert "Sign out" in client().get("/").text
+    assert "Sign out" not in client(accounts=False).get("/").text
+
+
+def test_static_files_are_kept_for_ever_under_the_name_of_their_version() -> None:
+    answer = client(role=None).get(f"/static/{static_version()}/js/api.js")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in answer.headers["cache-control"]
+    assert client().get("/").headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("name", ["js/none.js", "%2e%2e/pages.py", "..%2f..%2fpages.py", "js", ""])
+def test_nothing_but_static_files_is_served(name: str) -> None:
+    assert client().get(f"/static/{static_version()}/{name}").status_code == 404
+    assert client().get("/static/0123456789ab/js/api.js").status_code == 404
+
+
+def test_scripts_never_write_markup_and_import_only_each_other() -> None:
+    scripts = sorted((FOLDER / "static").rglob("*.js"))
+    assert len(scripts) > 30
+    for script in scripts:
+        source = script.read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", source), (
+            script
+        )
+        assert "://" not in source.replace("http://www.w3.org/2000/svg", ""), script
+        for name in re.findall(r'from "([^"]*)"', source):
+            assert (script.parent / name).is_file(), (script, name)

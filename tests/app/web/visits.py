@@ -1,0 +1,60 @@
+"""Browsers for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from httpx import Response
+
+from hybridal.app.db.schema import Person
+from hybridal.app.people import logins
+from hybridal.app.project import Project
+from hybridal.app.web.app import create_app
+from hybridal.app.web.cookies import cookie_name
+from hybridal.app.web.entry import Entry
+
+HOME = "http://localhost:8420"
+
+
+class Visit:
+    """A browser; what it sends carries the word against forgery that its project told it."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self.client = TestClient(app, base_url=HOME, follow_redirects=False)
+        self.csrf = ""
+
+    def get(self, path: str, **query: Any) -> Response:
+        return self.client.get(path, params=query)
+
+    def send(self, method: str, path: str, json: Any = None, **more: Any) -> Response:
+        return self.client.request(method, path, json=json, headers={"X-CSRF": self.csrf}, **more)
+
+    def post(self, path: str, json: Any = None, **more: Any) -> Response:
+        return self.send("POST", path, json, **more)
+
+    def patch(self, path: str, json: Any) -> Response:
+        return self.send("PATCH", path, json)
+
+    def arrive(self) -> Visit:
+        """Reads the project, as every page does first."""
+        found = self.get("/api/project")
+        assert found.status_code == 200, found.text
+        self.csrf = found.json()["csrf"]
+        return self
+
+
+def local(project: Project) -> FastAPI:
+    """The app on its owner's machine."""
+    return create_app(project, Entry(), requests_a_minute=100_000)
+
+
+def signed_in(app: FastAPI, person: Person) -> Visit:
+    """The browser of somebody who is signed in."""
+    project: Project = app.state.project
+    with project.sessions.begin() as session:
+        token = logins.sign_in(session, person)
+    visit = Visit(app)
+    visit.client.cookies.set(cookie_name(project), token)
+    return visit.arrive()
