@@ -49,6 +49,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if asked.quick:
         print("Everything works. These were tiny jobs, played once: nothing is written.")
         return 0
+    RESULT.parent.mkdir(exist_ok=True)
     write_whole(RESULT, strict_json(result, indent=1) + "\n")
     page.main()
     return 0

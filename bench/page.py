@@ -112,12 +112,14 @@ def cell(figure: Figure) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that count.
+    """Three digits that count; less than a thousandth is not told.
 
     >>> number(0.0004567), number(12.345), number(123456.0)
-    ('0.000457', '12.3', '123,456')
+    ('<0.001', '12.3', '123,456')
     """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    if 0 < value < 0.001:
+        return "<0.001"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

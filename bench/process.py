@@ -9,13 +9,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hybridal.errors import RunError
+from hybridal.errors import RunError, UserError
 
 ROOT = Path(__file__).parents[1]
 
 
 def run(python: Path, module: str, asked: str) -> dict[str, Any]:
     """What `python -m module ASKED ANSWER` answers, in an empty folder with an empty cache."""
+    if not python.exists():
+        raise UserError(f"There is no environment {python.parents[1].name}; run `make bench`, which makes it.")
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         question, answer = Path(scratch, "asked.json"), Path(scratch, "answer.json")
         question.write_text(asked, encoding="utf-8")

@@ -106,7 +106,8 @@ class Cell:
         candidates = self.model.candidates(rows, state.pool, state.round, scale)
         start = time.perf_counter()
         batch = self.acquisition.select(candidates, n, stream(self.seed, "acquisition", state.round))
-        row_of = dict(zip(candidates.ids, rows.tolist(), strict=True))
+        wanted = set(batch.ids)
+        row_of = {id: row for id, row in zip(candidates.ids, rows, strict=True) if id in wanted}
         chosen = np.array([row_of[id] for id in batch.ids], dtype=np.int64)
         scoring = candidates.seconds
         seconds = {**fact.seconds, "score": scoring, "select": time.perf_counter() - start - scoring}

@@ -37,3 +37,8 @@ def test_a_value_that_makes_no_sense_is_refused(project: Project, name: str, val
 def test_defaults_make_sense() -> None:
     for name, value in DEFAULTS.items():
         check(name, value)
+
+
+def test_a_signal_that_needs_the_same_validation_texts_is_refused() -> None:
+    with pytest.raises(UserError, match="The signal cka compares the same validation texts, and here they grow"):
+        check("schedule", "hybrid:cka")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -126,27 +127,38 @@ def test_two_servers_never_share_a_project_and_an_interrupt_ends_all_of_it(ticke
     told, tell = context.Pipe(duplex=False)
 
     def run() -> None:
-        import hybridal.cli.label as module
-
-        module.announce = tell.send
-        ended = hybridal("label", tickets, "--text", "body", "--port", 0, "--no-browser")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("hybridal.cli.label.announce", tell.send)
+            ended = hybridal("label", tickets, "--text", "body", "--port", 0, "--no-browser")
         tell.send((ended.code, ended.stdout))
 
     process = context.Process(target=run)
     process.start()
+    tell.close()
     assert process.pid is not None
     assert told.recv().startswith("http://127.0.0.1:")
     second = hybridal("label", tickets)
     assert second.code == 3
     assert f"in use by process {process.pid}" in second.stderr
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    children = _children(process.pid)
     os.kill(process.pid, signal.SIGINT)
+    assert told.poll(60)
     code, output = told.recv()
     assert code == 0
     assert "Stopped. Go on with the same command." in output
     process.join()
-    assert not children.exists()
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
     opened = Project.open(tickets.with_suffix(".hybridal"))
     with opened.reads() as session:
         assert (session.query(Text).count(), session.query(Class).count()) == (3, 0)
     opened.close()
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that the threads of a process have started."""
+    for _ in range(100):
+        found = [int(one) for file in Path(f"/proc/{pid}/task").glob("*/children") for one in file.read_text().split()]
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("No trainer was started.")

@@ -45,7 +45,7 @@ def test_packed_texts_give_the_logits_and_gradients_of_padded_ones(backbone: Bac
     assert classifier.packs
     assert len({*texts.source.lengths(rows).tolist()}) > 3
     padded = classifier.logits(*classifier.batch(texts.source, rows))
-    packed = classifier.training_logits(texts.source, rows)
+    packed = classifier.logits_of(texts.source, rows)
     torch.testing.assert_close(packed, padded, rtol=1e-4, atol=1e-5)
     expected, found = gradients(classifier, padded), gradients(classifier, packed)
     assert expected.keys() == found.keys()
@@ -61,7 +61,7 @@ def test_features_of_packed_texts_are_those_of_padded_ones(backbone: Backbone, t
     with torch.no_grad(), classifier.listening() as heard:
         classifier.logits(*classifier.batch(texts.source, rows))
         expected = dict(heard)
-        classifier.training_logits(texts.source, rows)
+        classifier.logits_of(texts.source, rows)
     assert {*expected} == {"hidden", "embedding"}
     for name, values in expected.items():
         torch.testing.assert_close(heard[name], values, rtol=1e-4, atol=1e-5)
@@ -72,8 +72,8 @@ def test_features_of_packed_texts_are_those_of_padded_ones(backbone: Backbone, t
 def test_a_text_does_not_see_its_neighbours(order: list[int]) -> None:
     classifier, texts = STILL["classifier"], STILL["texts"]
     with torch.no_grad():
-        alone = torch.cat([classifier.training_logits(texts.source, texts.rows[[row]]) for row in order])
-        together = classifier.training_logits(texts.source, texts.rows[order])
+        alone = torch.cat([classifier.logits_of(texts.source, texts.rows[[row]]) for row in order])
+        together = classifier.logits_of(texts.source, texts.rows[order])
     torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
 
 
@@ -94,7 +94,7 @@ def test_an_encoder_of_another_kind_is_padded(tiny: Backbone, task: Task, tmp_pa
     classifier = classifier_of(Backbone("mpnet", tmp_path), task)
     assert not classifier.packs
     texts = examples_of(tiny, task.train)
-    assert classifier.training_logits(texts.source, texts.rows[:3]).shape == (3, 2)
+    assert classifier.logits_of(texts.source, texts.rows[:3]).shape == (3, 2)
 
 
 def test_an_exported_model_knows_nothing_of_packing(backbone: Backbone, task: Task, tmp_path: Path) -> None:

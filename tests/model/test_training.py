@@ -162,9 +162,9 @@ def test_each_epoch_draws_its_own_masks_however_many_there_were_before(
     generators: dict[str, list[Any]] = {"one": [], "two": []}
 
     class Peeking(Classifier):
-        def training_logits(self, source: Any, rows: Any) -> Any:
+        def logits_of(self, source: Any, rows: Any) -> Any:
             peeked.append(torch.get_rng_state())
-            return super().training_logits(source, rows)
+            return super().logits_of(source, rows)
 
     classifier.__class__ = Peeking
     for name, these in (("one", one), ("two", two)):

@@ -51,11 +51,11 @@ class Project:
             decided.check(name, value)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            project = cls(folder, _reach(_address(folder, db)))
             address = {} if db is None else {"db": _without_password(db)}
             write_whole(folder / "project.json", strict_json({"name": source.name, **address}, indent=2) + "\n")
         except OSError as error:
             raise UserError(f"The project folder {folder} could not be written ({error.strerror}).") from error
-        project = cls(folder, _reach(_address(folder, db)))
         with project.sessions.begin() as session:
             if project._begun(session):
                 raise UserError(
@@ -129,7 +129,8 @@ class Project:
 
 
 def _address(folder: Path, db: str | None) -> str:
-    written = json.loads((folder / "project.json").read_text(encoding="utf-8")).get("db")
+    file = folder / "project.json"
+    written = json.loads(file.read_text(encoding="utf-8")).get("db") if file.is_file() else None
     default = f"sqlite:///{(folder / 'labels.db').resolve()}"
     return db or os.environ.get(DB_VARIABLE) or written or default
 

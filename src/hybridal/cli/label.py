@@ -46,9 +46,7 @@ def label(
     schedule: o.ScheduleSpec = None,
     host: Annotated[
         str,
-        typer.Option(
-            help="Address to listen on; any but this machine's own asks for a password.", rich_help_panel=_SERVER
-        ),
+        typer.Option(help="Address to listen on; any but this machine's own needs passwords.", rich_help_panel=_SERVER),
     ] = "127.0.0.1",
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any.", rich_help_panel=_SERVER)
@@ -83,18 +81,17 @@ def label(
             if host not in HERE:
                 ask_password(opened)
             typer.echo(f"Project: {folder}  (stop with Ctrl-C; all labels are kept)")
-            serve(
-                opened,
-                host=host,
-                port=port,
-                browser=browser,
-                announce=lambda address: typer.echo(f"Label at {address}"),
-            )
+            serve(opened, host=host, port=port, browser=browser, announce=announce)
     except UserError:
         if folder_is_new:
             _remove_if_empty(folder)
         raise
     typer.echo("Stopped. Go on with the same command.")
+
+
+def announce(address: str) -> None:
+    """Says where to label."""
+    typer.echo(f"Label at {address}")
 
 
 def folder_of(file: str | None, project: Path | None) -> Path:

@@ -88,7 +88,7 @@ class Classifier:
         with self.device.autocast():
             return self.module(**{given: values}, attention_mask=mask).logits.float()
 
-    def training_logits(self, source: Source, rows: Ints) -> Tensor:
+    def logits_of(self, source: Source, rows: Ints) -> Tensor:
         """As `logits` of `batch`, by the fastest way for texts of different lengths."""
         if self.packs:
             return packed_logits(self.module, pack(source, rows))

@@ -31,7 +31,7 @@ def predict(classifier: Classifier, source: Source, rows: Ints, features: bool =
 
     with torch.inference_mode(), classifier.listening() as heard:
         for batch in _batches(classifier, source, rows):
-            keep("logits", batch, classifier.logits(*classifier.batch(source, rows[batch])))
+            keep("logits", batch, classifier.logits_of(source, rows[batch]))
             if features:
                 keep("hidden", batch, heard["hidden"])
                 keep("embedding", batch, heard["embedding"])
@@ -44,7 +44,7 @@ def sampled_logits(classifier: Classifier, source: Source, rows: Ints, passes: i
     with torch.inference_mode(), classifier.training(dropout=True), seeded(seed):
         for number in range(passes):
             for batch in _batches(classifier, source, rows):
-                logits = classifier.logits(*classifier.batch(source, rows[batch]))
+                logits = classifier.logits_of(source, rows[batch])
                 samples[number, batch] = logits.cpu().numpy()
     return samples
 
@@ -54,7 +54,7 @@ def gradient_norm(classifier: Classifier, source: Source, rows: Ints, labels: In
     parameters = list(classifier.trainable().values())
     classifier.module.zero_grad(set_to_none=True)  # training leaves the gradients of its last batch
     for batch in _batches(classifier, source, rows):
-        logits = classifier.logits(*classifier.batch(source, rows[batch]))
+        logits = classifier.logits_of(source, rows[batch])
         target = torch.from_numpy(labels[batch]).to(logits.device)
         loss = nn.functional.cross_entropy(logits, target, reduction="sum") / len(rows)
         loss.backward()

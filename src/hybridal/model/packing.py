@@ -51,7 +51,11 @@ def teach_packing(module: Any) -> bool:
     AttentionInterface.register(NAME, _attend)
     AttentionMaskInterface.register(NAME, sdpa_mask)
     module.set_attn_implementation(NAME)
-    layer_stack(module).register_forward_hook(_first_tokens, with_kwargs=True)
+    layers = layer_stack(module)
+    layers.register_forward_hook(_one_row_a_text, with_kwargs=True)
+    attention = getattr(layers.layer[-1], "attention", None)
+    if hasattr(attention, "output"):  # its residual is its own affair, so that fewer tokens may leave it
+        attention.register_forward_hook(_first_tokens, with_kwargs=True)
     return True
 
 
@@ -105,7 +109,16 @@ def _attend(
 
 
 def _first_tokens(_module: nn.Module, _args: Any, kwargs: dict[str, Any], output: Any) -> Any:
-    """Above the layers only a text's first token is read: one row a text again, of that token alone."""
+    """After the last attention only a text's first token is read: the rest of that layer is spared for all others."""
+    if (packed := kwargs.get("packed")) is None:
+        return output
+    return (output[0][:, packed.starts], *output[1:])
+
+
+def _one_row_a_text(_module: nn.Module, _args: Any, kwargs: dict[str, Any], output: Any) -> Any:
+    """Above the layers there is one row a text again, of its first token alone."""
     if (packed := kwargs.get("packed")) is not None:
-        output.last_hidden_state = output.last_hidden_state[0, packed.starts][:, None]
+        tokens = output.last_hidden_state[0]
+        firsts = tokens if len(tokens) == len(packed.spans) else tokens[packed.starts]
+        output.last_hidden_state = firsts[:, None]
     return output

@@ -63,7 +63,7 @@ class PlainSteps:
 
     def _step(self, examples: Examples, batch: Ints) -> None:
         self._optimizer.zero_grad(set_to_none=True)
-        logits = self._classifier.training_logits(examples.source, examples.rows[batch])
+        logits = self._classifier.logits_of(examples.source, examples.rows[batch])
         target = torch.from_numpy(examples.labels[batch]).to(logits.device)
         nn.functional.cross_entropy(logits, target).backward()
         self._optimizer.step()

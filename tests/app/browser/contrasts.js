@@ -15,8 +15,10 @@
     !element.closest(".unseen, svg, :disabled") &&
     [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
   const contrast = (element) => {
-    const [darker, lighter] = [parse(getComputedStyle(element).color), behind(element)].map(light).sort((a, b) => a - b);
+    const [darker, lighter] = [parse(getComputedStyle(element).color), behind(element)]
+      .map(light)
+      .sort((a, b) => a - b);
     return [(lighter + 0.05) / (darker + 0.05), element.textContent.trim().slice(0, 40)];
   };
   return [...document.querySelectorAll("body *")].filter(isWorded).map(contrast);
-}
+};

@@ -32,8 +32,8 @@ def test_partial_indexes_are_the_same_in_the_steps_and_in_the_schema(db: str | N
     if db:
         which = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
     found = []
-    for make in (lambda: migrate(engine), lambda: Base.metadata.create_all(engine)):
-        make()
+    for make in (migrate, Base.metadata.create_all):
+        make(engine)
         with engine.begin() as connection:
             rows = connection.execute(text(which)).all()
             found.append({name: " ".join(sql.replace('"', "").split()) for name, sql in rows if "alembic" not in name})

@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 from hybridal.app.labelling.verdict import Said, Settled, disagree, flagged, settle
 
-KINDS = st.sampled_from(["person", "file", "llm"])
-SAID = st.builds(Said, KINDS, st.none() | st.integers(1, 3), st.integers(1, 99), flagged=st.booleans())
+KINDS = ("person", "file", "llm")
+SAID = st.builds(Said, st.sampled_from(KINDS), st.none() | st.integers(1, 3), st.integers(1, 99), flagged=st.booleans())
 
 
 @given(st.lists(SAID, max_size=6))
 def test_people_come_before_the_file_and_the_file_before_the_llm(standing: list[Said]) -> None:
-    given = {kind: {said.class_number for said in standing if said.kind == kind} - {None} for kind in KINDS.elements}
-    first = next((kind for kind in ("person", "file", "llm") if given[kind]), None)
+    given = {kind: {said.class_number for said in standing if said.kind == kind} - {None} for kind in KINDS}
+    first = next((kind for kind in KINDS if given[kind]), None)
     found = settle(standing)
     if first is None or len(given[first]) > 1:
         assert found is None

@@ -32,7 +32,7 @@ def test_who_began_the_project_stays_its_owner(project: Project) -> None:
     with project.sessions.begin() as session:
         for change in ({"role": "annotator"}, {"active": False}):
             with pytest.raises(ConflictError):
-                accounts.change(session, me(project).number, **change)  # type: ignore[arg-type]
+                accounts.change(session, me(project).number, **change)
         assert accounts.change(session, other.number, role="annotator", active=False).role == "annotator"
         with pytest.raises(ConflictError):
             accounts.change(session, accounts.the_file(session).number, role="owner")

@@ -22,10 +22,10 @@ SETTINGS: dict[str, Any] = {"backbone": "tiny", "device": "cpu", "batch": 6, "va
 _keys = count()
 
 
-def made(folder: Path, **settings: Any) -> Project:
+def made(folder: Path, db: str | None = None, **settings: Any) -> Project:
     """90 texts of two classes, none labelled, some set aside for validation."""
     rows = [(id, text, None) for id, text in zip(TASK.train.ids, TASK.train.texts, strict=True)]
-    return Project.create(Source("toys", rows, TASK.classes), folder, **{**SETTINGS, **settings})
+    return Project.create(Source("toys", rows, TASK.classes), folder, db=db, **{**SETTINGS, **settings})
 
 
 def unlabelled(project: Project, split: str, n: int) -> list[str]:

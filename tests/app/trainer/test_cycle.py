@@ -11,6 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from hybridal.app.db.schema import Class, Guess, Person, Queued, Text, Verdict
+from hybridal.app.insight.doubts import doubts
+from hybridal.app.insight.progress import progress
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.answer import undo
 from hybridal.app.labelling.merge import merge
@@ -69,6 +71,7 @@ def test_the_first_model_fills_the_queue_and_says_what_it_thinks(project: Projec
     assert not cycle.turn()
     said = row(project)
     assert (said.phase, said.round, said.update, said.error, said.seen) == ("waiting", 1, "retrain", "", 12)
+    assert (said.done, said.total) == (0, 6)  # new labels, of those that the next update waits for
     with project.reads() as session:
         queue = session.execute(select(Queued, Text).join(Text).order_by(Queued.rank)).all()
         guesses = {guess.text_row: guess for guess in session.scalars(select(Guess))}
@@ -338,6 +341,25 @@ def test_no_transaction_is_open_while_it_computes(project: Project, monkeypatch:
     trained(project)
     assert len(held) >= 2
     assert set(held) == {0}
+
+
+def test_both_databases_serve_it(tmp_path: Path, db: str | None) -> None:
+    project = made(tmp_path / "toys.hybridal", db=db)
+    cycle = trained(project)
+    label_some(project, 6, 1)
+    assert cycle.turn()
+    ask(project, "predict")
+    assert cycle.turn()
+    assert (row(project).phase, row(project).round, row(project).error) == ("waiting", 2, "")
+    assert (project.exports / "predictions.parquet").is_file()
+    told = progress(project)
+    assert [round["labels"] for round in told["rounds"]] == [6, 12]
+    assert sum(bin["n"] for bin in told["calibration"]) == 7
+    with project.reads() as session:
+        assert len(session.scalars(select(Queued)).all()) == 24
+        assert len(doubts(session, 5)["doubtful"]) == 5
+    assert not started(project).turn()
+    project.close()
 
 
 def test_when_all_texts_are_labelled_the_queue_is_empty(project: Project) -> None:

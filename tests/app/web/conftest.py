@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from fastapi import FastAPI
 
@@ -9,10 +11,17 @@ from ..made_up import me, people
 from .visits import Visit, local, signed_in
 
 
+@pytest.fixture(scope="session")
+def one_app() -> FastAPI:
+    """An app without a project."""
+    return local(cast("Project", None))
+
+
 @pytest.fixture
-def app(project: Project) -> FastAPI:
-    """The app of a small project."""
-    return local(project)
+def app(one_app: FastAPI, project: Project) -> FastAPI:
+    """The app of a small project; the same for all tests, since it takes a while to make."""
+    one_app.state.project = project
+    return one_app
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import schemathesis
@@ -43,7 +43,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_the_app_keeps_its_word(case: schemathesis.Case, visit: Visit) -> None:
+def test_the_app_keeps_its_word(case: schemathesis.Case[Any], visit: Visit) -> None:
     cookies = dict(visit.client.cookies)
     answer = case.call(HOME, app=visit.client.app, headers={"X-CSRF": visit.csrf}, cookies=cookies)
     case.validate_response(answer, checks=CHECKS)

@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from httpx import Response
 
 from hybridal.app.db.schema import Person
 from hybridal.app.people import logins
@@ -25,16 +24,16 @@ class Visit:
         self.client = TestClient(app, base_url=HOME, follow_redirects=False)
         self.csrf = ""
 
-    def get(self, path: str, **query: Any) -> Response:
+    def get(self, path: str, **query: Any) -> Any:
         return self.client.get(path, params=query)
 
-    def send(self, method: str, path: str, json: Any = None, **more: Any) -> Response:
+    def send(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
         return self.client.request(method, path, json=json, headers={"X-CSRF": self.csrf}, **more)
 
-    def post(self, path: str, json: Any = None, **more: Any) -> Response:
+    def post(self, path: str, json: Any = None, **more: Any) -> Any:
         return self.send("POST", path, json, **more)
 
-    def patch(self, path: str, json: Any) -> Response:
+    def patch(self, path: str, json: Any) -> Any:
         return self.send("PATCH", path, json)
 
     def arrive(self) -> Visit:

@@ -96,7 +96,7 @@ def _queued(session: Session, person: Person) -> Iterator[Text]:
         yield from (free[row] for row in part if row in free)
 
 
-def _free(person: Person) -> Select[tuple[Text]]:
+def _free(person: Person) -> Select[Text]:
     """The texts that this person may be asked for."""
     said = select(Standing).where(Standing.text_row == Text.row, Standing.person_number == person.number)
     mine = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == person.number)

@@ -35,7 +35,7 @@ def search(session: Session, words: str = "", class_name: str = "", state: State
     return Found([*shown], total, max(1, -(-total // ON_A_PAGE)))
 
 
-def _wanted(words: str, class_name: str, state: State | None) -> Select[tuple[int]]:
+def _wanted(words: str, class_name: str, state: State | None) -> Select[int]:
     wanted = select(Text.row)
     for word in words.split():
         wanted = wanted.where(Text.body.icontains(word, autoescape=True))

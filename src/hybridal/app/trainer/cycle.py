@@ -72,10 +72,11 @@ class Cycle:
         return True
 
     def _is_due(self, newest: int) -> bool:
+        if newest == self._looked_at:
+            return False
         batch = int(self.project.setting("batch"))
         # After a failure it takes a batch of answers, or somebody who asks, to try again.
-        discouraged = self._failed_at is not None and newest - self._failed_at < batch
-        if newest == self._looked_at or discouraged:
+        if self._failed_at is not None and newest - self._failed_at < batch:
             return False
         self._looked_at = newest
         with self.project.reads() as session:
@@ -91,7 +92,7 @@ class Cycle:
         """Does it; when that fails, says why."""
         try:
             work()
-            self._failed_at = None
+            self._looked_at, self._failed_at = -1, None
         except AWAY:
             raise  # nothing can be said while the database is away; whoever starts again sees what is left to do
         except Exception as error:
@@ -133,7 +134,9 @@ class Cycle:
         return chapters.begin(self.project.runs, frame, ActiveLearner(task, **options(self.project)))
 
     def _publish(self, chapter: Chapter, seen: int | None, asked: str) -> None:
-        self.status.say("scoring", round=chapter.round)
+        before = chapter.learner.history[-2:-1]
+        left = before[0].seconds.get("score") if before else None
+        self.status.say("scoring", round=chapter.round, seconds_left=left)
         queue, opinions = chapter.choose(AHEAD * int(self.project.setting("batch")))
         chapter.save()
         with self.project.reads() as session:

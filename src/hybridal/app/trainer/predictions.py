@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.runs import clear_scratch
 from hybridal.export import export_model
-from hybridal.files import sync, sync_folder
+from hybridal.files import file_made_whole
 
 PREDICTIONS, MODEL = "predictions.parquet", "model"
 CHUNK = 512
@@ -60,8 +59,8 @@ def _write_predictions(
 
     columns = [("id", pa.string()), ("class", pa.string()), ("probability", pa.float64())]
     schema = pa.schema([*columns, *((f"p({name})", pa.float64()) for name in classes)])
-    scratch, done = target.with_name(f".{target.name}.{os.getpid()}"), 0
-    with parquet.ParquetWriter(scratch, schema, compression="zstd") as writer:
+    done = 0
+    with file_made_whole(target) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for page in pages:
             probabilities = chapter.learner.predict_proba(list(page.values()))
             best = [classes[index] for index in probabilities.argmax(axis=1)]
@@ -69,10 +68,6 @@ def _write_predictions(
             writer.write_table(pa.table(arrays, schema=schema))
             done += len(page)
             progress(done, max(done, total))
-    with scratch.open("rb") as file:
-        sync(file.fileno())
-    os.replace(scratch, target)
-    sync_folder(target.parent)
 
 
 def _write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:

@@ -34,7 +34,7 @@ def create_app(project: Project, entry: Entry | None = None, requests_a_minute: 
     for router in api():
         app.include_router(router)
     app.include_router(pages(visitor, _accounts))
-    app.add_middleware(Doorman, project=project, entry=entry, limit=Limit(requests_a_minute, 60.0))
+    app.add_middleware(Doorman, entry=entry, limit=Limit(requests_a_minute, 60.0))
     app.add_middleware(StrictHeaders)
     return app
 

@@ -14,6 +14,7 @@ from hybridal.app.errors import ForbiddenError, SignInError, TooLargeError
 from hybridal.app.people import logins
 from hybridal.app.people.logins import Visitor
 from hybridal.app.project import Project
+from hybridal.app.web.access import opened
 from hybridal.app.web.cookies import cookie_name, set_cookie
 from hybridal.app.web.entry import Entry
 from hybridal.app.web.limits import Limit
@@ -28,9 +29,8 @@ LARGEST, LARGEST_FILE = 1_000_000, 52_000_000
 class Doorman:
     """Nothing under /api is reached, and no body read, before it is known who asks: a route cannot forget it."""
 
-    def __init__(self, app: ASGIApp, project: Project, entry: Entry | None, limit: Limit) -> None:
+    def __init__(self, app: ASGIApp, entry: Entry | None, limit: Limit) -> None:
         self.app = app
-        self.project = project
         self.entry = entry
         self.limit = limit
 
@@ -63,28 +63,31 @@ class Doorman:
             raise UserError("This app answers to localhost alone; open the address that it printed.")
         if path.startswith("/static/"):
             return None
-        cookie = request.cookies.get(cookie_name(self.project))
-        found = await run_in_threadpool(self._who, cookie) if cookie else None
+        project = opened(request)
+        cookie = request.cookies.get(cookie_name(project))
+        found = await run_in_threadpool(_who, project, cookie) if cookie else None
         request.state.visitor = found
         if path == "/" and self.entry is not None and (token := request.query_params.get("token")):
-            return await run_in_threadpool(self._enter, request, token)
+            return await run_in_threadpool(_enter, request, self.entry, token)
         self.limit.insist(found.login if found else (request.client.host if request.client else ""))
         if path.startswith("/api/") and path not in OPEN:
             _check(request, found)
         return None
 
-    def _who(self, cookie: str) -> Visitor | None:
-        with self.project.reads() as session:
-            return logins.find(session, cookie)
 
-    def _enter(self, request: Request, token: str) -> Response:
-        """The link that was printed lets the owner in, once; then the token leaves the address bar."""
-        assert self.entry is not None
-        cookie = self.entry.redeem(self.project, token)
-        answer = RedirectResponse("/", 303)
-        if cookie is not None:
-            set_cookie(answer, request, self.project, cookie)
-        return answer
+def _who(project: Project, cookie: str) -> Visitor | None:
+    with project.reads() as session:
+        return logins.find(session, cookie)
+
+
+def _enter(request: Request, entry: Entry, token: str) -> Response:
+    """The link that was printed lets the owner in, once; then the token leaves the address bar."""
+    project = opened(request)
+    cookie = entry.redeem(project, token)
+    answer = RedirectResponse("/", 303)
+    if cookie is not None:
+        set_cookie(answer, request, project, cookie)
+    return answer
 
 
 def _check(request: Request, found: Visitor | None) -> None:

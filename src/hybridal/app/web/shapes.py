@@ -34,7 +34,7 @@ class Counts(Shape):
 class Guessed(Shape):
     """What the model thinks, and how sure it is."""
 
-    class_: str = Field(alias="class")
+    class_: str = Field(validation_alias="class", serialization_alias="class")
     probability: float
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from hybridal.app.people import passwords
@@ -14,7 +15,7 @@ from ..visits import Visit, signed_in
 @pytest.fixture(autouse=True)
 def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashing is slow on purpose; that it is argon2 is tested elsewhere."""
-    monkeypatch.setattr(passwords, "_hasher", passwords.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     passwords._nobodys.cache_clear()
 
 

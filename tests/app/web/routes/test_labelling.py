@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI
 from sqlalchemy import select
 
@@ -46,10 +48,9 @@ def test_guesses_are_shown_only_where_that_is_wanted(owner: Visit, annotator: Vi
 def test_classes_are_defined_on_the_go_by_those_who_may(
     owner: Visit, reviewer: Visit, annotator: Visit, project: Project
 ) -> None:
-    def label(visit: Visit, text: str, name: str) -> int:
-        return visit.post(
-            "/api/answers", {"key": f"{text}-{name}", "text": text, "action": "label", "class": name}
-        ).status_code
+    def label(visit: Visit, text: str, name: str) -> Any:
+        sent = {"key": f"{text}-{name}", "text": text, "action": "label", "class": name}
+        return visit.post("/api/answers", sent).status_code
 
     assert label(annotator, "t1", "new") == 404
     assert label(reviewer, "t1", "new") == 200

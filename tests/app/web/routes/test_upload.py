@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
-from httpx import Response
 
 from hybridal.app.project import Project
 
@@ -14,7 +13,7 @@ from ...made_up import verdicts
 from ..visits import Visit
 
 
-def upload(visit: Visit, name: str, content: bytes, **columns: Any) -> Response:
+def upload(visit: Visit, name: str, content: bytes, **columns: Any) -> Any:
     return visit.post("/api/texts", files={"file": (name, content)}, data=columns)
 
 

@@ -36,7 +36,9 @@ class Given(Shape):
     key: Key
     text: Words
     action: Literal["label", "skip"]
-    class_: Words | None = Field(None, alias="class", max_length=classes.LONGEST)
+    class_: Words | None = Field(
+        None, validation_alias="class", serialization_alias="class", max_length=classes.LONGEST
+    )
     flagged: bool = False
     comment: Words = Field("", max_length=10_000)
 

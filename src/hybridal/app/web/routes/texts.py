@@ -30,7 +30,7 @@ class Listed(Shape):
 
     id: str
     text: str
-    class_: str | None = Field(alias="class")
+    class_: str | None = Field(validation_alias="class", serialization_alias="class")
     source: str | None
     split: str
     flagged: bool
@@ -43,7 +43,7 @@ class Said(Shape):
 
     person: str
     action: str
-    class_: str | None = Field(alias="class")
+    class_: str | None = Field(validation_alias="class", serialization_alias="class")
     comment: str
     decides: bool
     at: float

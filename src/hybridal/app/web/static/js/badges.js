@@ -13,8 +13,11 @@ export function classBadge(name, classes, prefix = "", suffix = "") {
 /** What a list knows of a text. */
 export function facts(item, classes) {
   const sources = { file: "from the file", llm: "by the LLM", adjudicated: "decided" };
-  const all = [item.class ? classBadge(item.class, classes, "", sources[item.source]) : el("span", { class: "badge" }, "no label")];
-  if (item.guess && item.guess.class !== item.class) all.push(classBadge(item.guess.class, classes, "model:", percent(item.guess.probability)));
+  const all = [
+    item.class ? classBadge(item.class, classes, "", sources[item.source]) : el("span", { class: "badge" }, "no label"),
+  ];
+  if (item.guess && item.guess.class !== item.class)
+    all.push(classBadge(item.guess.class, classes, "model:", percent(item.guess.probability)));
   if (item.split === "validation") all.push(el("span", { class: "badge strong" }, "validation"));
   if (item.flagged) all.push(el("span", { class: "badge strong" }, "flagged"));
   return el("span", { class: "facts" }, ...all);

@@ -36,7 +36,11 @@ export class Card {
     this.#toggle(false);
     this.text.textContent = "";
     byId("validation").hidden = byId("before").hidden = true;
-    this.empty.replaceChildren(el("h2", {}, title), el("p", { class: "muted" }, sentence), el("div", { class: "row" }, ...actions));
+    this.empty.replaceChildren(
+      el("h2", {}, title),
+      el("p", { class: "muted" }, sentence),
+      el("div", { class: "row" }, ...actions),
+    );
     this.#note("", false);
   }
 

@@ -15,13 +15,11 @@ export class ClassButtons {
   /**
    * @param {HTMLElement} root
    * @param {(name: string) => void} pick
-   * @param {(() => void) | null} define asks for a new class; null for those who may not
    */
-  constructor(root, pick, define) {
+  constructor(root, pick) {
     this.root = root;
     this.legend = root.querySelector("legend");
     this.pick = pick;
-    this.define = define;
   }
 
   /** @param {{name: string, description: string}[]} classes in their order */
@@ -29,8 +27,7 @@ export class ClassButtons {
     this.classes = classes;
     this.#buttons = classes.map((each, index) => this.#button(each, index));
     const finder = classes.length > MANY ? this.#finder() : null;
-    const more = this.define && el("button", { type: "button", class: "new", onclick: this.define }, el("kbd", {}, "+"), "New class");
-    this.root.replaceChildren(...[this.legend, finder, ...this.#buttons, more].filter(Boolean));
+    this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
   }
 
   /** Marks the class that was said before, and shows the model's guess, if there is one. */
@@ -38,7 +35,10 @@ export class ClassButtons {
     this.#buttons.forEach((button, index) => {
       const { name } = this.classes[index];
       button.classList.toggle("chosen", name === before);
-      const said = guess?.class === name ? [el("span", { class: "unseen" }, "the model's guess: "), percent(guess.probability)] : [];
+      const said =
+        guess?.class === name
+          ? [el("span", { class: "unseen" }, "the model's guess: "), percent(guess.probability)]
+          : [];
       button.querySelector(".guess").replaceChildren(...said);
     });
   }
@@ -62,7 +62,13 @@ export class ClassButtons {
     const key = CLASS_KEYS[index];
     return el(
       "button",
-      { type: "button", "data-colour": colourOf(index), title: description || null, "aria-keyshortcuts": key, onclick: () => this.pick(name) },
+      {
+        type: "button",
+        "data-colour": colourOf(index),
+        title: description || null,
+        "aria-keyshortcuts": key,
+        onclick: () => this.pick(name),
+      },
       el("kbd", { "aria-hidden": "true" }, key ?? "·"),
       named(name),
       el("span", { class: "guess" }),
@@ -70,8 +76,16 @@ export class ClassButtons {
   }
 
   #finder() {
-    const field = el("input", { type: "search", placeholder: "Find a class", "aria-label": "Find a class; Enter picks the first", autocomplete: "off" });
-    const fits = () => this.#buttons.filter((_, index) => this.classes[index].name.toLowerCase().includes(field.value.trim().toLowerCase()));
+    const field = el("input", {
+      type: "search",
+      placeholder: "Find a class",
+      "aria-label": "Find a class; Enter picks the first",
+      autocomplete: "off",
+    });
+    const fits = () =>
+      this.#buttons.filter((_, index) =>
+        this.classes[index].name.toLowerCase().includes(field.value.trim().toLowerCase()),
+      );
     field.addEventListener("input", () => {
       const shown = new Set(fits());
       this.#buttons.forEach((button) => (button.hidden = !shown.has(button)));

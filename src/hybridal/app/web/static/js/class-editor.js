@@ -24,15 +24,40 @@ async function show() {
 function row(each, index, all) {
   const change = (what) => told(() => patch(`/api/classes/${each.number}`, what)).then(() => told(show));
   const field = (name, label) =>
-    el("input", { value: each[name], "aria-label": `${label} of ${each.name}`, dir: "auto", autocomplete: "off", placeholder: label, required: name === "name", onchange: ({ target }) => change({ [name]: target.value.trim() }) });
-  const move = (name, by, off) => el("button", { type: "button", class: "plain square", disabled: off, "aria-label": `Move ${each.name} ${name}`, onclick: () => change({ position: all[index + by].position }) }, by < 0 ? "↑" : "↓");
+    el("input", {
+      value: each[name],
+      "aria-label": `${label} of ${each.name}`,
+      dir: "auto",
+      autocomplete: "off",
+      placeholder: label,
+      required: name === "name",
+      onchange: ({ target }) => change({ [name]: target.value.trim() }),
+    });
+  const move = (name, by, off) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "plain square",
+        disabled: off,
+        "aria-label": `Move ${each.name} ${name}`,
+        onclick: () => change({ position: all[index + by].position }),
+      },
+      by < 0 ? "↑" : "↓",
+    );
   return el(
     "li",
     {},
     el("span", { class: "swatch", "data-colour": colourOf(index) }),
     field("name", "Name"),
     field("description", "What belongs here"),
-    el("span", { class: "actions" }, move("up", -1, index === 0), move("down", 1, index === all.length - 1), merger(each, all)),
+    el(
+      "span",
+      { class: "actions" },
+      move("up", -1, index === 0),
+      move("down", 1, index === all.length - 1),
+      merger(each, all),
+    ),
   );
 }
 
@@ -40,7 +65,12 @@ function merger(each, all) {
   const others = all.filter(({ number }) => number !== each.number);
   if (!others.length) return null;
   const options = others.map(({ name, number }) => el("option", { value: number }, name));
-  return el("select", { "aria-label": `Merge ${each.name} into another class`, onchange: ({ target }) => merge(each, target) }, el("option", { value: "" }, "merge into …"), ...options);
+  return el(
+    "select",
+    { "aria-label": `Merge ${each.name} into another class`, onchange: ({ target }) => merge(each, target) },
+    el("option", { value: "" }, "merge into …"),
+    ...options,
+  );
 }
 
 async function merge(each, select) {

@@ -27,7 +27,11 @@ export function duration(seconds) {
 /** How long ago a moment (in seconds since 1970) was. */
 export function ago(moment, now = Date.now() / 1000) {
   const seconds = moment - now;
-  for (const [unit, size] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
+  for (const [unit, size] of [
+    ["day", 86400],
+    ["hour", 3600],
+    ["minute", 60],
+  ]) {
     if (Math.abs(seconds) >= size) return AGO.format(Math.round(seconds / size), unit);
   }
   return "just now";

@@ -11,7 +11,10 @@ export function helpDialog(classes) {
   toggle.addEventListener("change", () => switchKeys(toggle.checked));
   return () => {
     const own = classes().slice(0, CLASS_KEYS.length);
-    const rows = own.flatMap(({ name }, index) => [el("dt", {}, el("kbd", {}, CLASS_KEYS[index])), el("dd", {}, named(name))]);
+    const rows = own.flatMap(({ name }, index) => [
+      el("dt", {}, el("kbd", {}, CLASS_KEYS[index])),
+      el("dd", {}, named(name)),
+    ]);
     list.replaceChildren(...rows, ...fixed);
     toggle.checked = keysAreOn();
     dialog.showModal();

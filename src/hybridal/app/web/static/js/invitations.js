@@ -38,8 +38,16 @@ async function list() {
 }
 
 function row(invitation) {
-  const state = invitation.used_by ? `used by ${invitation.used_by}` : invitation.revoked ? "withdrawn" : invitation.until * 1000 < Date.now() ? "run out" : `open, ends ${ago(invitation.until)}`;
+  const state = invitation.used_by
+    ? `used by ${invitation.used_by}`
+    : invitation.revoked
+      ? "withdrawn"
+      : invitation.until * 1000 < Date.now()
+        ? "run out"
+        : `open, ends ${ago(invitation.until)}`;
   const revoke = () => told(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list()));
-  const action = state.startsWith("open") ? el("button", { type: "button", class: "plain", onclick: revoke }, "Withdraw") : "";
+  const action = state.startsWith("open")
+    ? el("button", { type: "button", class: "plain", onclick: revoke }, "Withdraw")
+    : "";
   return el("tr", {}, el("td", {}, invitation.role), el("td", {}, state), el("td", {}, action));
 }

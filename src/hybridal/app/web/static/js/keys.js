@@ -19,7 +19,9 @@ export function listen(act) {
 }
 
 function isBusy(target) {
-  return target.closest("input, textarea, select, dialog") || document.querySelector("dialog[open], [popover]:popover-open");
+  return (
+    target.closest("input, textarea, select, dialog") || document.querySelector("dialog[open], [popover]:popover-open")
+  );
 }
 
 /** The key by its letter; by its place on keyboards of other scripts, and where digits need shift. */

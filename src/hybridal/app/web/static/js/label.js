@@ -17,7 +17,7 @@ const AGAIN = 4000;
 const { project, outbox } = await frame;
 const mayDefine = project.me.role === "owner";
 const card = new Card();
-const buttons = new ClassButtons(byId("classes"), label, mayDefine ? () => defineClass() : null);
+const buttons = new ClassButtons(byId("classes"), label);
 const queue = new Queue((n) => get("/api/next", { n }), outbox.waiting.map(({ body }) => body.text).filter(Boolean));
 const defineClass = newClassDialog(() => refresh().then(() => show()));
 const help = helpDialog(() => project.classes);
@@ -54,7 +54,9 @@ function keep(message) {
     outbox.add(message);
     return true;
   } catch {
-    toast("This browser keeps nothing for this page, so your answer would not be safe. Allow it, or make room.", { stays: true });
+    toast("This browser keeps nothing for this page, so your answer would not be safe. Allow it, or make room.", {
+      stays: true,
+    });
     return false;
   }
 }
@@ -89,10 +91,14 @@ function dressButtons(before) {
 async function refill() {
   clearTimeout(again);
   const empty = !queue.current;
-  const problem = await queue.refill(outbox.waiting.length).then(() => null, (error) => error);
+  const problem = await queue.refill(outbox.waiting.length).then(
+    () => null,
+    (error) => error,
+  );
   if (!empty || !project.classes.length) return;
   if (queue.current) return show();
-  if (problem) card.showEmpty("No connection", `${problem.message} Your answers are kept on this device and will be sent.`);
+  if (problem)
+    card.showEmpty("No connection", `${problem.message} Your answers are kept on this device and will be sent.`);
   else showDone();
   again = setTimeout(refill, AGAIN);
 }
@@ -100,12 +106,21 @@ async function refill() {
 function showDone() {
   const links = [el("a", { class: "button", href: "/progress" }, "See the progress")];
   if (project.me.role === "owner") links.push(el("a", { class: "button", href: "/settings" }, "Export the labels"));
-  card.showEmpty("Nothing waits for you", "Every text is labelled, or in somebody else's hands. New ones appear here by themselves.", ...links);
+  card.showEmpty(
+    "Nothing waits for you",
+    "Every text is labelled, or in somebody else's hands. New ones appear here by themselves.",
+    ...links,
+  );
 }
 
 function askForClasses() {
   const start = el("button", { type: "button", class: "main", onclick: defineClass }, "Define the first class");
-  if (mayDefine) card.showEmpty("What shall texts be sorted into?", "Define a class or two to begin with; more can follow as you read.", start);
+  if (mayDefine)
+    card.showEmpty(
+      "What shall texts be sorted into?",
+      "Define a class or two to begin with; more can follow as you read.",
+      start,
+    );
   else card.showEmpty("No classes yet", "An owner of the project has to define them first.");
 }
 
@@ -150,6 +165,7 @@ document.addEventListener("visibilitychange", () => document.hidden || told(come
 
 byId("skip").addEventListener("click", skip);
 byId("undo").addEventListener("click", undo);
+byId("define")?.addEventListener("click", defineClass);
 byId("help").addEventListener("click", help);
 const always = { u: undo, undo, "?": help, ...(mayDefine && { "+": defineClass }) };
 const onText = { s: skip, f: () => card.toggleFlag(), c: () => card.toggleComment(), "/": () => buttons.find() };

@@ -19,7 +19,12 @@ const RULES = [
   ["contradiction", "Unless the model contradicts it this surely", SHARE],
   ["overlap", "Share of its texts that people label too, as a test", SHARE],
 ];
-const PHASES = { stopped: "It is not at work.", working: "It is at work.", spent: "It has used all its tokens.", failed: "It stopped." };
+const PHASES = {
+  stopped: "It is not at work.",
+  working: "It is at work.",
+  spent: "It has used all its tokens.",
+  failed: "It stopped.",
+};
 
 export async function llmPanel() {
   const llm = await get("/api/llm");
@@ -30,7 +35,10 @@ export async function llmPanel() {
 }
 
 function form(llm, state) {
-  const field = (value) => ([name, label, kind]) => el("label", {}, label, el("input", { name, value: value[name], autocomplete: "off", ...kind }));
+  const field =
+    (value) =>
+    ([name, label, kind]) =>
+      el("label", {}, label, el("input", { name, value: value[name], autocomplete: "off", ...kind }));
   return el(
     "form",
     { class: "stack", onsubmit: (event) => (event.preventDefault(), told(() => save(event.target, state))) },
@@ -57,9 +65,17 @@ function show(llm, state) {
       "div",
       { class: "row spread" },
       el("p", {}, `${PHASES[phase] ?? waiting} ${error}`),
-      el("button", { type: "button", class: active ? null : "main", onclick: () => told(act) }, active ? "Stop it" : "Let it start"),
+      el(
+        "button",
+        { type: "button", class: active ? null : "main", onclick: () => told(act) },
+        active ? "Stop it" : "Let it start",
+      ),
     ),
-    el("p", { class: "small muted" }, `${count(llm.asked, "text")} asked about, ${whole(llm.labels)} labelled by it, ${whole(llm.unusable)} answers of no use; ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`),
+    el(
+      "p",
+      { class: "small muted" },
+      `${count(llm.asked, "text")} asked about, ${whole(llm.labels)} labelled by it, ${whole(llm.unusable)} answers of no use; ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`,
+    ),
   );
   if (active) setTimeout(() => state.isConnected && told(async () => show(await get("/api/llm"), state)), PAUSE);
 }

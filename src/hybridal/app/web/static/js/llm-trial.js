@@ -7,10 +7,27 @@ import { figure, percent } from "./format.js";
 /** @param {HTMLElement} place */
 export async function llmTrial(place) {
   const trial = await get("/api/llm/trial");
-  const about = "On the texts that both label, the LLM is compared with each person by how often it agrees with the others.";
-  place.replaceChildren(el("h3", {}, "Is it as good as a person?"), el("p", {}, verdict(trial)), el("p", { class: "small muted" }, about));
-  const rows = trial.kappas.map((found) => row(found, trial.people.find(({ person }) => person === found.person)));
-  if (rows.length) place.append(table("The LLM and each person", ["Person", "Texts", "Agreed", "κ", "95% interval", "LLM wins", "Person wins", "LLM holds"], rows));
+  const about =
+    "On the texts that both label, the LLM is compared with each person by how often it agrees with the others.";
+  place.replaceChildren(
+    el("h3", {}, "Is it as good as a person?"),
+    el("p", {}, verdict(trial)),
+    el("p", { class: "small muted" }, about),
+  );
+  const rows = trial.kappas.map((found) =>
+    row(
+      found,
+      trial.people.find(({ person }) => person === found.person),
+    ),
+  );
+  if (rows.length)
+    place.append(
+      table(
+        "The LLM and each person",
+        ["Person", "Texts", "Agreed", "κ", "95% interval", "LLM wins", "Person wins", "LLM holds"],
+        rows,
+      ),
+    );
 }
 
 function verdict({ passes, winning_rate: rate, advantage, note }) {
@@ -21,6 +38,15 @@ function verdict({ passes, winning_rate: rate, advantage, note }) {
 
 function row(found, compared) {
   const interval = found.low == null ? "–" : `${figure(found.low, 2)} to ${figure(found.high, 2)}`;
-  const test = compared ? [percent(compared.llm_wins), percent(compared.person_wins), compared.llm_holds ? "yes" : "no"] : ["–", "–", "too few texts"];
-  return [found.person, found.texts, found.agreed == null ? "–" : percent(found.agreed), figure(found.kappa, 2), interval, ...test];
+  const test = compared
+    ? [percent(compared.llm_wins), percent(compared.person_wins), compared.llm_holds ? "yes" : "no"]
+    : ["–", "–", "too few texts"];
+  return [
+    found.person,
+    found.texts,
+    found.agreed == null ? "–" : percent(found.agreed),
+    figure(found.kappa, 2),
+    interval,
+    ...test,
+  ];
 }

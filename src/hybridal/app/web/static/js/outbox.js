@@ -85,7 +85,9 @@ export class Outbox extends EventTarget {
   }
 
   #names() {
-    return Object.keys(this.storage).filter((name) => name.startsWith(this.prefix)).sort();
+    return Object.keys(this.storage)
+      .filter((name) => name.startsWith(this.prefix))
+      .sort();
   }
 
   #tell(type, detail) {

@@ -19,10 +19,20 @@ async function people() {
 }
 
 function row(person) {
-  const change = (what) => told(() => patch("/api/people", { number: person.number, ...what })).then(() => told(people));
+  const change = (what) =>
+    told(() => patch("/api/people", { number: person.number, ...what })).then(() => told(people));
   const fixed = person.kind !== "person" || person.name === project.me.name;
-  const role = el("select", { "aria-label": `Role of ${person.name}`, onchange: () => change({ role: role.value }) }, ...ROLES.map((name) => el("option", { value: name, selected: name === person.role }, name)));
-  const active = el("input", { type: "checkbox", checked: person.active, "aria-label": `${person.name} may sign in`, onchange: () => change({ active: active.checked }) });
+  const role = el(
+    "select",
+    { "aria-label": `Role of ${person.name}`, onchange: () => change({ role: role.value }) },
+    ...ROLES.map((name) => el("option", { value: name, selected: name === person.role }, name)),
+  );
+  const active = el("input", {
+    type: "checkbox",
+    checked: person.active,
+    "aria-label": `${person.name} may sign in`,
+    onchange: () => change({ active: active.checked }),
+  });
   const kinds = { file: "labels of the file", llm: "language model" };
   return el(
     "tr",

@@ -17,8 +17,12 @@ const SWITCHES = [
 export async function plan() {
   const { settings } = await getProject();
   const form = byId("plan");
-  const fields = FIELDS.map(([name, label, kind]) => el("label", {}, label, el("input", { name, value: settings[name], required: true, ...kind })));
-  const switches = SWITCHES.map(([name, label]) => el("label", { class: "check" }, el("input", { type: "checkbox", name, checked: Boolean(settings[name]) }), label));
+  const fields = FIELDS.map(([name, label, kind]) =>
+    el("label", {}, label, el("input", { name, value: settings[name], required: true, ...kind })),
+  );
+  const switches = SWITCHES.map(([name, label]) =>
+    el("label", { class: "check" }, el("input", { type: "checkbox", name, checked: Boolean(settings[name]) }), label),
+  );
   form.replaceChildren(...fields, ...switches, el("div", {}, el("button", { class: "main" }, "Save")));
   form.addEventListener("submit", (event) => (event.preventDefault(), told(save)));
 }

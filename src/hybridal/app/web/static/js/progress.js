@@ -24,8 +24,14 @@ async function draw() {
   for (const details of document.querySelectorAll("figure details")) details.open = opened.includes(titleOf(details));
 }
 
-const titles = (selector) => [...document.querySelectorAll(`figure ${selector}`)].map(titleOf);
-const titleOf = (element) => element.closest("figure").querySelector("h2").textContent;
+/** The titles of the figures that contain such elements. */
+function titles(selector) {
+  return [...document.querySelectorAll(`figure ${selector}`)].map(titleOf);
+}
+
+function titleOf(element) {
+  return element.closest("figure").querySelector("h2").textContent;
+}
 
 function story({ rounds, switch: switched }) {
   if (!rounds.length) return "The model has not learnt yet: its first figures appear here after the first training.";
@@ -35,14 +41,27 @@ function story({ rounds, switch: switched }) {
 
 function tiles({ counts, budget }, { rounds, saved }) {
   const last = rounds.findLast((r) => r.accuracy != null);
-  const all = [["Labels", whole(counts.labelled), `of ${whole(budget)} planned, ${whole(counts.validation)} of them for validation`]];
+  const all = [
+    [
+      "Labels",
+      whole(counts.labelled),
+      `of ${whole(budget)} planned, ${whole(counts.validation)} of them for validation`,
+    ],
+  ];
   if (last) {
     all.push(["Accuracy", percent(last.accuracy), `between ${percent(last.low)} and ${percent(last.high)}`]);
     all.push(["Macro-F1", figure(last.f1), `negative log-likelihood ${figure(last.nll)}`]);
     all.push(["Calibration error", figure(last.ece), "0 would be perfectly honest"]);
   }
-  if (saved?.seconds > 0) all.push(["Training time saved", duration(saved.seconds), `${percent(saved.share)} of the steps of retraining always`]);
-  return all.map(([name, value, more]) => el("div", { class: "card" }, el("dt", {}, name), el("dd", { class: "value" }, value), el("dd", {}, more)));
+  if (saved?.seconds > 0)
+    all.push([
+      "Training time saved",
+      duration(saved.seconds),
+      `${percent(saved.share)} of the steps of retraining always`,
+    ]);
+  return all.map(([name, value, more]) =>
+    el("div", { class: "card" }, el("dt", {}, name), el("dd", { class: "value" }, value), el("dd", {}, more)),
+  );
 }
 
 function figures({ rounds, switch: switched, calibration: bins, saved, balance: classes, signal }) {

@@ -9,7 +9,12 @@ import { toast, told } from "./toast.js";
 const { project } = await frame;
 const all = kinds(project);
 const tabs = all.map((kind) =>
-  el("button", { type: "button", role: "tab", id: `tab-${kind.name}`, "aria-controls": "panel", onclick: () => open(kind) }, kind.title, el("span", { class: "count" })),
+  el(
+    "button",
+    { type: "button", role: "tab", id: `tab-${kind.name}`, "aria-controls": "panel", onclick: () => open(kind) },
+    kind.title,
+    el("span", { class: "count" }),
+  ),
 );
 byId("tabs").append(...tabs);
 byId("tabs").addEventListener("keydown", (event) => {
@@ -53,7 +58,15 @@ function row(kind, item) {
     (next?.querySelector("button, select") ?? byId("panel")).focus();
     if (!byId("items").children.length) told(() => load(kind)); // there may be more than one list's worth
   };
-  const look = el("button", { type: "button", class: "plain", onclick: () => told(() => openText(item.id, project, () => told(() => load(kind)))) }, "Open");
+  const look = el(
+    "button",
+    {
+      type: "button",
+      class: "plain",
+      onclick: () => told(() => openText(item.id, project, () => told(() => load(kind)))),
+    },
+    "Open",
+  );
   const [said, actions] = kind.draw(item, settle);
   actions.append(look);
   const place = el(

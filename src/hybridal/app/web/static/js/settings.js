@@ -12,7 +12,11 @@ const { trainer } = await frame;
 downloads();
 await Promise.all([classEditor, plan].map(told));
 sends("upload", "/api/texts", ({ added, known }) => `${count(added, "text")} added, ${known} known already.`);
-sends("import", "/api/import/label-studio", ({ added, labelled }) => `${count(added, "text")} added, ${count(labelled, "label")} taken over.`);
+sends(
+  "import",
+  "/api/import/label-studio",
+  ({ added, labelled }) => `${count(added, "text")} added, ${count(labelled, "label")} taken over.`,
+);
 byId("predict").addEventListener("click", () =>
   told(async () => {
     await post("/api/trainer", { asked: "predict" });

@@ -31,7 +31,12 @@ export async function openText(id, project, changed) {
       decides ? null : el("label", { class: "check" }, flagged, "Flag this text"),
       decides ? null : el("label", {}, "Comment", comment),
       problem,
-      el("div", { class: "row" }, el("button", { class: "main" }, "Save"), el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close")),
+      el(
+        "div",
+        { class: "row" },
+        el("button", { class: "main" }, "Save"),
+        el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close"),
+      ),
       el("h3", {}, "History"),
       history(item.answers),
     ),
@@ -44,7 +49,13 @@ export async function openText(id, project, changed) {
     if (!body.class) return void (problem.textContent = "Choose a class first.");
     try {
       if (decides) await post("/api/adjudications", body);
-      else await post("/api/answers", { ...body, action: "label", flagged: flagged.checked, comment: comment.value.trim() });
+      else
+        await post("/api/answers", {
+          ...body,
+          action: "label",
+          flagged: flagged.checked,
+          comment: comment.value.trim(),
+        });
     } catch (error) {
       problem.textContent = error.message;
       return;
@@ -65,7 +76,18 @@ function mine(answers, me) {
 
 function history(answers) {
   if (!answers.length) return el("p", { class: "muted small" }, "Nobody has said anything yet.");
-  const said = ({ action, class: name, decides }) => (action === "label" ? [decides ? " decided: " : " said ", named(name)] : [{ skip: " skipped it", withdraw: " took that back" }[action]]);
-  const line = (answer) => el("li", {}, el("b", {}, named(answer.person)), ...said(answer), el("span", { class: "muted" }, ` · ${ago(answer.at)}`), answer.comment ? el("p", { class: "written", dir: "auto" }, answer.comment) : null);
+  const said = ({ action, class: name, decides }) =>
+    action === "label"
+      ? [decides ? " decided: " : " said ", named(name)]
+      : [{ skip: " skipped it", withdraw: " took that back" }[action]];
+  const line = (answer) =>
+    el(
+      "li",
+      {},
+      el("b", {}, named(answer.person)),
+      ...said(answer),
+      el("span", { class: "muted" }, ` · ${ago(answer.at)}`),
+      answer.comment ? el("p", { class: "written", dir: "auto" }, answer.comment) : null,
+    );
   return el("ul", { class: "history" }, ...answers.toReversed().map(line));
 }

@@ -12,7 +12,8 @@ const PAUSE = 250;
 const { project } = await frame;
 const form = byId("filters");
 form.elements.class.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
-for (const [name, value] of new URLSearchParams(location.search)) if (form.elements[name]) form.elements[name].value = value;
+for (const [name, value] of new URLSearchParams(location.search))
+  if (form.elements[name]) form.elements[name].value = value;
 let page = Number(new URLSearchParams(location.search).get("page")) || 1;
 let typing = 0;
 let asked = 0;
@@ -39,7 +40,8 @@ async function load() {
   history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
   byId("found").textContent = count(found.total, "text");
   byId("items").replaceChildren(...found.items.map(row));
-  if (!found.items.length) byId("items").append(el("li", { class: "nothing" }, "No text fits. Try fewer words, or another state."));
+  if (!found.items.length)
+    byId("items").append(el("li", { class: "nothing" }, "No text fits. Try fewer words, or another state."));
   pager(found.pages);
 }
 
@@ -50,12 +52,20 @@ function row(item) {
     { class: "item card" },
     el("p", { class: "written brief", dir: "auto" }, item.text),
     item.comment ? el("p", { class: "small muted written", dir: "auto" }, item.comment) : null,
-    el("div", { class: "row" }, facts(item, project.classes), el("button", { type: "button", class: "plain", onclick: open }, "Open")),
+    el(
+      "div",
+      { class: "row" },
+      facts(item, project.classes),
+      el("button", { type: "button", class: "plain", onclick: open }, "Open"),
+    ),
   );
 }
 
 function pager(pages) {
-  const step = (name, to, off) => el("button", { type: "button", disabled: off, onclick: () => (turnTo(to), scrollTo(0, 0)) }, name);
+  const step = (name, to, off) =>
+    el("button", { type: "button", disabled: off, onclick: () => (turnTo(to), scrollTo(0, 0)) }, name);
   const place = el("span", { class: "small muted" }, `Page ${whole(page)} of ${whole(pages)}`);
-  byId("pager").replaceChildren(...(pages > 1 ? [step("Back", page - 1, page <= 1), place, step("Next", page + 1, page >= pages)] : []));
+  byId("pager").replaceChildren(
+    ...(pages > 1 ? [step("Back", page - 1, page <= 1), place, step("Next", page + 1, page >= pages)] : []),
+  );
 }

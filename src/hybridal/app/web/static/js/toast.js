@@ -1,4 +1,5 @@
 /** A sentence at the foot of the page that goes away by itself, unless it is bad news. */
+import { Refusal } from "./api.js";
 import { byId, el } from "./dom.js";
 
 /** @param {string} sentence @param {{stays?: boolean}} [options] */
@@ -16,6 +17,7 @@ export async function told(action) {
     return true;
   } catch (error) {
     toast(error.message, { stays: true });
+    if (!(error instanceof Refusal)) reportError(error); // a mistake of ours, for the console too
     return false;
   }
 }

@@ -1,5 +1,5 @@
 /** The bar that shows what the trainer does; it asks every two seconds, and less often when nobody looks. */
-import { get, post } from "./api.js";
+import { get, post, Refusal } from "./api.js";
 import { told } from "./toast.js";
 import { words } from "./trainer-words.js";
 
@@ -17,7 +17,9 @@ export class TrainerBar extends EventTarget {
   constructor(root) {
     super();
     this.root = root;
-    [this.sentence, this.button, this.progress, this.live] = root.querySelectorAll("p, button, progress, [role=status]");
+    [this.sentence, this.button, this.progress, this.live] = root.querySelectorAll(
+      "p, button, progress, [role=status]",
+    );
     this.button.addEventListener("click", () => told(() => this.#ask(this.button.value)));
     document.addEventListener("visibilitychange", () => document.hidden || this.poll());
   }
@@ -28,6 +30,7 @@ export class TrainerBar extends EventTarget {
       this.show(await get("/api/trainer"));
     } catch (error) {
       this.#draw({ mood: "quiet", sentence: error.message });
+      if (!(error instanceof Refusal)) reportError(error);
     }
     this.#timer = setTimeout(() => this.poll(), document.hidden ? HIDDEN : SEEN);
   }

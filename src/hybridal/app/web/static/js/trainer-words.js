@@ -18,15 +18,21 @@ export function words(trainer, now) {
   }
   if (busy) return { mood: "busy", ...busy(trainer) };
   if (trainer.phase === "failed") {
-    return { mood: "failed", sentence: `The trainer failed. ${trainer.error} Your labels are safe.`, ask: ["Retry", "retry"] };
+    return {
+      mood: "failed",
+      sentence: `The trainer failed. ${trainer.error} Your labels are safe.`,
+      ask: ["Retry", "retry"],
+    };
   }
   if (trainer.asked) return { mood: "busy", sentence: "The trainer is about to start." };
-  if (trainer.phase === "stopped") return { mood: "quiet", sentence: "The trainer is not there yet. Labels are kept for when it is." };
+  if (trainer.phase === "stopped")
+    return { mood: "quiet", sentence: "The trainer is not there yet. Labels are kept for when it is." };
   return waiting(trainer);
 }
 
 function training(trainer) {
-  const how = { retrain: "Retraining the model", finetune: "Fine-tuning the model" }[trainer.update] ?? "Training the model";
+  const how =
+    { retrain: "Retraining the model", finetune: "Fine-tuning the model" }[trainer.update] ?? "Training the model";
   return { sentence: `${how}, round ${trainer.round}${far(trainer, "epoch")}.`, share: share(trainer) };
 }
 
@@ -35,7 +41,10 @@ function scoring(trainer) {
 }
 
 function predicting(trainer) {
-  return { sentence: `Scoring all texts: ${whole(trainer.done)} of ${whole(trainer.total)}${left(trainer)}.`, share: share(trainer) };
+  return {
+    sentence: `Scoring all texts: ${whole(trainer.done)} of ${whole(trainer.total)}${left(trainer)}.`,
+    share: share(trainer),
+  };
 }
 
 function loading() {
@@ -46,7 +55,12 @@ function waiting(trainer) {
   const { round, new_labels: fresh, needed } = trainer;
   const next = round ? "The model learns again" : "The model starts to learn";
   const upToDate = round ? "The model has learnt from all labels." : "The model waits for the first labels.";
-  const sentence = needed > fresh ? `${next} after ${count(needed - fresh, "more label")}.` : needed ? `${next} in a moment.` : upToDate;
+  const sentence =
+    needed > fresh
+      ? `${next} after ${count(needed - fresh, "more label")}.`
+      : needed
+        ? `${next} in a moment.`
+        : upToDate;
   return { mood: "quiet", sentence, ask: round && fresh ? ["Train now", "train"] : undefined };
 }
 

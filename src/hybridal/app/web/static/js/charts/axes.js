@@ -33,6 +33,10 @@ export function moment(at, height, name, width) {
     "g",
     {},
     svg("line", { class: "switch", x1: at, x2: at, y1: MARGIN.top, y2: height - MARGIN.bottom }),
-    svg("text", { class: "switch-name", x: at + (anchor === "end" ? -6 : 6), y: MARGIN.top + 10, "text-anchor": anchor }, name),
+    svg(
+      "text",
+      { class: "switch-name", x: at + (anchor === "end" ? -6 : 6), y: MARGIN.top + 10, "text-anchor": anchor },
+      name,
+    ),
   );
 }

@@ -9,8 +9,19 @@ export function balance(classes) {
   const all = classes.reduce((sum, { n }) => sum + n, 0);
   const row = ({ class: name, n }, index) => [
     el("dt", {}, named(name)),
-    el("dd", {}, el("progress", { max: most, value: n, "data-colour": colourOf(index), "aria-label": `Labels of ${name}` }), el("span", {}, `${whole(n)} (${percent(n / (all || 1))})`)),
+    el(
+      "dd",
+      {},
+      el("progress", { max: most, value: n, "data-colour": colourOf(index), "aria-label": `Labels of ${name}` }),
+      el("span", {}, `${whole(n)} (${percent(n / (all || 1))})`),
+    ),
   ];
-  const about = "Labels of each class so far. The model asks for what teaches most, so that this is not how common they are.";
-  return el("figure", { class: "card" }, el("figcaption", {}, el("h2", {}, "Classes"), el("p", {}, about)), el("dl", { class: "balance" }, ...classes.flatMap(row)));
+  const about =
+    "Labels of each class so far. The model asks for what teaches most, so that this is not how common they are.";
+  return el(
+    "figure",
+    { class: "card" },
+    el("figcaption", {}, el("h2", {}, "Classes"), el("p", {}, about)),
+    el("dl", { class: "balance" }, ...classes.flatMap(row)),
+  );
 }

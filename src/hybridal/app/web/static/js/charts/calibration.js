@@ -12,11 +12,17 @@ export function calibration(bins, ece) {
   const filled = bins.filter((bin) => bin.n > 0);
   return figure({
     title: "Can its confidence be believed?",
-    about: "Of the validation texts of which the model is, say, 80% sure, 80% should be right: points on the line are honest, below it over-confident. Larger points hold more texts.",
+    about:
+      "Of the validation texts of which the model is, say, 80% sure, 80% should be right: points on the line are honest, below it over-confident. Larger points hold more texts.",
     says: ece == null ? "" : `The expected calibration error is ${ece.toFixed(3)}.`,
     draw: (width) => ({ height: HEIGHT, parts: drawing(filled, width) }),
     columns: ["Confidence", "Texts", "Mean confidence", "Right"],
-    rows: bins.map((bin) => [`${percent(bin.low)}–${percent(bin.high)}`, bin.n, bin.n ? digits(bin.confidence) : "–", bin.n ? digits(bin.accuracy) : "–"]),
+    rows: bins.map((bin) => [
+      `${percent(bin.low)}–${percent(bin.high)}`,
+      bin.n,
+      bin.n ? digits(bin.confidence) : "–",
+      bin.n ? digits(bin.accuracy) : "–",
+    ]),
   });
 }
 
@@ -25,11 +31,27 @@ function drawing(bins, width) {
   const x = linear([0, 1], [MARGIN.left, side - MARGIN.right]);
   const y = linear([0, 1], [HEIGHT - MARGIN.bottom, MARGIN.top]);
   const most = Math.max(...bins.map((bin) => bin.n));
-  const frame = axes({ width: side, height: HEIGHT, x, y, xs: [], ys: ticks(0, 1, 4), xName: "how sure the model is", yName: "how often it is right", yText: percent });
-  const numbers = ticks(0, 1, 4).map((v) => svg("text", { x: x(v), y: HEIGHT - MARGIN.bottom + 18, "text-anchor": "middle" }, percent(v)));
+  const frame = axes({
+    width: side,
+    height: HEIGHT,
+    x,
+    y,
+    xs: [],
+    ys: ticks(0, 1, 4),
+    xName: "how sure the model is",
+    yName: "how often it is right",
+    yText: percent,
+  });
+  const numbers = ticks(0, 1, 4).map((v) =>
+    svg("text", { x: x(v), y: HEIGHT - MARGIN.bottom + 18, "text-anchor": "middle" }, percent(v)),
+  );
   const points = bins.map((bin) => {
     const said = `${bin.n} texts: ${percent(bin.confidence)} sure, ${percent(bin.accuracy)} right`;
-    return svg("circle", { class: "mark", cx: x(bin.confidence), cy: y(bin.accuracy), r: 4 + 9 * Math.sqrt(bin.n / most) }, svg("title", {}, said));
+    return svg(
+      "circle",
+      { class: "mark", cx: x(bin.confidence), cy: y(bin.accuracy), r: 4 + 9 * Math.sqrt(bin.n / most) },
+      svg("title", {}, said),
+    );
   });
   return [frame, ...numbers, svg("line", { class: "threshold", x1: x(0), x2: x(1), y1: y(0), y2: y(1) }), ...points];
 }

@@ -20,7 +20,15 @@ export function curve(rounds, switched) {
     legend: legend(rounds.map(({ update }) => update)),
     draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, switched, width) }),
     columns: ["Round", "Update", "Labels", "Accuracy", "Low", "High", "Macro-F1"],
-    rows: rounds.map((r) => [r.round, r.update, r.labels, digits(r.accuracy), digits(r.low), digits(r.high), digits(r.f1)]),
+    rows: rounds.map((r) => [
+      r.round,
+      r.update,
+      r.labels,
+      digits(r.accuracy),
+      digits(r.low),
+      digits(r.high),
+      digits(r.f1),
+    ]),
   });
 }
 
@@ -31,13 +39,28 @@ function drawing(rounds, switched, width) {
   const x = linear([first - room, last + room], [MARGIN.left, width - MARGIN.right]);
   const bottom = Math.max(0, Math.floor(Math.min(...rounds.map((r) => r.low)) * 10) / 10);
   const y = linear([bottom, 1], [HEIGHT - MARGIN.bottom, MARGIN.top]);
-  const band = [...rounds.map((r) => [x(r.labels), y(r.high)]), ...rounds.toReversed().map((r) => [x(r.labels), y(r.low)])];
+  const band = [
+    ...rounds.map((r) => [x(r.labels), y(r.high)]),
+    ...rounds.toReversed().map((r) => [x(r.labels), y(r.low)]),
+  ];
   const turn = rounds.find((r) => r.round === switched);
   return [
-    axes({ width, height: HEIGHT, x, y, xs: wholeTicks(first, last, width / 80), ys: ticks(bottom, 1), xName: "labels the model learnt from", yName: "accuracy", yText: percent }),
+    axes({
+      width,
+      height: HEIGHT,
+      x,
+      y,
+      xs: wholeTicks(first, last, width / 80),
+      ys: ticks(bottom, 1),
+      xName: "labels the model learnt from",
+      yName: "accuracy",
+      yText: percent,
+    }),
     svg("path", { class: "band", d: `${path(band)}Z` }),
     svg("path", { class: "line", d: path(rounds.map((r) => [x(r.labels), y(r.accuracy)])) }),
     turn ? moment(x(turn.labels), HEIGHT, "settled", width) : null,
-    ...rounds.map((r) => mark(x(r.labels), y(r.accuracy), r.update, `Round ${r.round}: ${percent(r.accuracy)} with ${r.labels} labels`)),
+    ...rounds.map((r) =>
+      mark(x(r.labels), y(r.accuracy), r.update, `Round ${r.round}: ${percent(r.accuracy)} with ${r.labels} labels`),
+    ),
   ].filter(Boolean);
 }

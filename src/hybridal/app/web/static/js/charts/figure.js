@@ -19,13 +19,25 @@ export function figure({ title, about, says, wide = false, legend, draw, columns
     place.replaceChildren(...parts);
   }).observe(place);
   const numbers = el("details", {}, el("summary", {}, "The numbers"), table(title, columns, rows));
-  return el("figure", { class: `card${wide ? " wide" : ""}` }, el("figcaption", {}, el("h2", {}, title), el("p", {}, about)), place, legend, numbers);
+  return el(
+    "figure",
+    { class: `card${wide ? " wide" : ""}` },
+    el("figcaption", {}, el("h2", {}, title), el("p", {}, about)),
+    place,
+    legend,
+    numbers,
+  );
 }
 
 /** @param {string} caption @param {string[]} columns @param {(string | number)[][]} rows */
 export function table(caption, columns, rows) {
-  const cell = (value) => el("td", { class: typeof value === "number" || /^[\d.–-]/.test(value) ? "number" : null }, value);
+  const cell = (value) =>
+    el("td", { class: typeof value === "number" || /^[\d.–-]/.test(value) ? "number" : null }, value);
   const head = el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, name)));
   const body = rows.map((row) => el("tr", {}, ...row.map(cell)));
-  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)));
+  return el(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)),
+  );
 }

@@ -29,10 +29,21 @@ function drawing(rounds, epsilon, switched, width) {
   const powers = [Math.floor(Math.log10(Math.min(...seen) * 0.9)), Math.ceil(Math.log10(Math.max(...seen) * 1.1))];
   const x = linear([Math.min(...numbers) - 0.5, Math.max(...numbers) + 0.5], [MARGIN.left, width - MARGIN.right]);
   const y = logarithmic([10 ** powers[0], 10 ** powers[1]], [HEIGHT - MARGIN.bottom, MARGIN.top]);
-  const tens = Array.from({ length: powers[1] - powers[0] + 1 }, (_, i) => Number((10 ** (powers[0] + i)).toPrecision(1)));
+  const tens = Array.from({ length: powers[1] - powers[0] + 1 }, (_, i) =>
+    Number((10 ** (powers[0] + i)).toPrecision(1)),
+  );
   const place = (r) => [x(r.round), y(Math.abs(r.signal))];
   return [
-    axes({ width, height: HEIGHT, x, y, xs: wholeTicks(Math.min(...numbers), Math.max(...numbers), width / 50), ys: tens, xName: "round", yName: "change" }),
+    axes({
+      width,
+      height: HEIGHT,
+      x,
+      y,
+      xs: wholeTicks(Math.min(...numbers), Math.max(...numbers), width / 50),
+      ys: tens,
+      xName: "round",
+      yName: "change",
+    }),
     svg("line", { class: "threshold", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(epsilon), y2: y(epsilon) }),
     svg("text", { class: "strong", x: MARGIN.left + 6, y: y(epsilon) - 6 }, `ε = ${epsilon}`),
     svg("path", { class: "line", d: path(rounds.map(place)) }),

@@ -33,11 +33,19 @@ function drawing(rounds, width) {
   return rounds.flatMap((r, i) => {
     const [kind, left, tall] = [kindOf(r.update), i * slot, height(r.seconds)];
     const middle = left + (slot - gap) / 2;
-    const bar = svg("rect", { class: kind, x: left, y: HEIGHT - FOOT - tall, width: slot - gap, height: tall, rx: 3 }, svg("title", {}, `Round ${r.round}: ${r.update}, ${took(r.seconds)}`));
+    const bar = svg(
+      "rect",
+      { class: kind, x: left, y: HEIGHT - FOOT - tall, width: slot - gap, height: tall, rx: 3 },
+      svg("title", {}, `Round ${r.round}: ${r.update}, ${took(r.seconds)}`),
+    );
     if (i % everyNth) return [bar];
     return [
       bar,
-      svg("text", { x: middle, y: HEIGHT - FOOT - tall - 6, "text-anchor": "middle" }, slot > 38 ? took(r.seconds) : ""),
+      svg(
+        "text",
+        { x: middle, y: HEIGHT - FOOT - tall - 6, "text-anchor": "middle" },
+        slot > 38 ? took(r.seconds) : "",
+      ),
       svg("text", { class: "strong", x: middle, y: HEIGHT - FOOT + 16, "text-anchor": "middle" }, LETTERS[kind]),
       svg("text", { x: middle, y: HEIGHT - FOOT + 33, "text-anchor": "middle" }, r.round),
     ];

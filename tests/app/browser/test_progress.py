@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from .served import Served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+
+def a_round(number: int, update: str, accuracy: float, signal: float | None) -> dict[str, Any]:
+    facts = {"round": number, "update": update, "labels": 16 * number, "accuracy": accuracy, "signal": signal}
+    measures = {"low": accuracy - 0.1, "high": min(1, accuracy + 0.1), "f1": accuracy, "nll": 0.5, "ece": 0.04}
+    return {**facts, **measures, "seconds": 12.0, "stable": signal is not None and signal < 0.02, "epsilon": 0.02}
+
+
+PROGRESS = {
+    "rounds": [
+        a_round(1, "retrain", 0.6, None),
+        a_round(2, "retrain", 0.8, 0.2),
+        a_round(3, "retrain", 0.81, 0.01),
+        a_round(4, "finetune", 0.81, 0.0),
+    ],
+    "switch": 3,
+    "signal": {"name": "accuracy", "epsilon": 0.02},
+    "calibration": [{"low": 0.5, "high": 1.0, "confidence": 0.9, "accuracy": 0.81, "n": 40}],
+    "saved": {"seconds": 90.0, "share": 0.25, "sentence": "1 of 4 updates went on from the last weights."},
+    "balance": [{"class": "a", "n": 30}, {"class": "b", "n": 10}, {"class": "c", "n": 0}],
+}
+
+
+@pytest.fixture()
+def page(window: Window, app: Served) -> Page:
+    opened = window.open(app.link)
+    opened.route("**/api/progress", lambda route: route.fulfill(json=PROGRESS))
+    opened.goto(f"{app.address}/progress")
+    return opened
+
+
+def drawing(page: Page, title: str) -> Locator:
+    return page.get_by_role("figure").filter(has=page.get_by_role("heading", name=title)).get_by_role("img")
+
+
+def test_the_learning_curve_rises_with_its_points(page: Page) -> None:
+    curve = drawing(page, "Learning curve")
+    expect(curve.locator("circle.retrain")).to_have_count(3)
+    expect(curve.locator("rect.finetune")).to_have_count(1)
+    heights = [float(point.get_attribute("cy") or 0) for point in curve.locator("circle").all()]
+    assert heights == sorted(heights, reverse=True)
+    assert "between 71% and 91%" in (curve.get_attribute("aria-label") or "")
+
+
+def test_the_signal_is_drawn_against_its_threshold_with_the_switch(page: Page) -> None:
+    signal = drawing(page, "Is the model settling?")
+    expect(signal).to_contain_text("ε = 0.02")
+    expect(signal).to_contain_text("settled")
+    threshold = float(signal.locator(".threshold").get_attribute("y1") or 0)
+    above, below, zero = (
+        float(p.get_attribute(at) or 0) for p, at in zip(signal.locator(".mark").all(), ("cy", "cy", "y"), strict=True)
+    )
+    assert above < threshold < below < zero
+    expect(page.locator("#story")).to_contain_text("The model settled in round 3")
+
+
+def test_every_drawing_has_its_numbers_beside_it(page: Page) -> None:
+    expect(drawing(page, "Learning curve").locator(".mark")).to_have_count(4)
+    for summary in page.get_by_text("The numbers").all():
+        summary.click()
+    tables = page.locator("figure table").all()
+    assert [table.locator("tbody tr").count() for table in tables] == [4, 4, 4, 1]
+    expect(page.locator("figure").last).to_contain_text("30 (75%)")
+    expect(page.locator("#tiles")).to_contain_text("1 min 30 s")

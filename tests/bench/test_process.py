@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.process import run
+from hybridal.errors import RunError, UserError
+
+HERE = Path(sys.executable)
+
+
+def test_an_environment_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no environment peers; run `make bench`"):
+        run(tmp_path / "peers" / "bin" / "python", "bench.contenders.ours", "[]")
+
+
+def test_the_last_words_of_a_process_that_fails_are_told() -> None:
+    with pytest.raises(RunError, match=r"`bench\.nothing` failed: .*No module named bench\.nothing"):
+        run(HERE, "bench.nothing", "[]")
