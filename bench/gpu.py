@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,13 @@ def lanes_per_second(backbone: Backbone, lanes: int, tokens: Tokens, repeats: in
     ready = Barrier(lanes + 1)
 
     def lane(number: int) -> None:
+        try:
+            train(number)
+        except Exception:
+            ready.abort()  # the others would wait for ever
+            raise
+
+    def train(number: int) -> None:
         with torch.cuda.stream(torch.cuda.Stream()):
             classifier = Classifier(backbone, CLASSES, number, GRAPHS)
             steps = steps_of(classifier)
@@ -130,14 +137,15 @@ def lanes_per_second(backbone: Backbone, lanes: int, tokens: Tokens, repeats: in
     rates = []
     with ThreadPoolExecutor(lanes) as pool:
         futures = [pool.submit(lane, number) for number in range(lanes)]
-        for _ in range(repeats + 1):
-            ready.wait()
-            start = time.perf_counter()
-            ready.wait()
-            count = lanes * -(-len(tokens) // 16)
-            rates.append(count / (time.perf_counter() - start))
-        for future in futures:
-            future.result()
+        try:
+            for _ in range(repeats + 1):
+                ready.wait()
+                start = time.perf_counter()
+                ready.wait()
+                rates.append(lanes * -(-len(tokens) // 16) / (time.perf_counter() - start))
+        except BrokenBarrierError:
+            errors = (future.exception() for future in futures)
+            raise next(error for error in errors if error and not isinstance(error, BrokenBarrierError)) from None
     return rates[1:]
 
 
@@ -198,7 +206,7 @@ def main() -> None:
         at_64, at_128, natural = of_length(1600, 64), of_length(1600, 128), short_texts(1600)
         plain = figures.add("plain fp32, 64 tokens", "steps/s", steps_per_second(backbone, PLAIN, at_64))
         figures.add("plain fp32, 128 tokens", "steps/s", steps_per_second(backbone, PLAIN, at_128))
-        figures.add("plain bf16, 64 tokens", "steps/s", steps_per_second(backbone, PLAIN_MIXED, at_64))
+        mixed = figures.add("plain bf16, 64 tokens", "steps/s", steps_per_second(backbone, PLAIN_MIXED, at_64))
         graphs = figures.add("graphs, 64 tokens", "steps/s", steps_per_second(backbone, GRAPHS, at_64))
         figures.add("graphs, 128 tokens", "steps/s", steps_per_second(backbone, GRAPHS, at_128))
         figures.add("graphs, lengths of short messages", "steps/s", steps_per_second(backbone, GRAPHS, natural))
@@ -222,6 +230,7 @@ def main() -> None:
     figures.add("GPU memory at its peak", "GiB", [torch.cuda.max_memory_allocated() / 2**30])
     ratios = {
         "steps_vs_plain": graphs / plain,
+        "steps_vs_plain_bf16": graphs / mixed,
         "lanes_vs_plain": max(lanes.values()) / plain,
         "score_texts_per_s": scored,
     }

@@ -3,6 +3,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -157,6 +158,7 @@ def test_a_port_that_is_taken_is_told_and_the_usual_one_gives_way() -> None:
         bind("203.0.113.7", None)
     with bind("127.0.0.1", None) as first, bind("127.0.0.1", None) as second:
         assert first.getsockname() != second.getsockname()
+        assert first.proto == socket.IPPROTO_TCP  # see there
 
 
 def test_the_owners_password_is_set_once_and_kept(project: Project) -> None:

@@ -16,7 +16,7 @@ from hybridal.cache import cache_dir
 from hybridal.errors import UserError
 from hybridal.model.cuda.recorder import GENERATOR_IN_USE, Recorder
 from hybridal.model.device import Device
-from hybridal.model.packing import pack, packed_logits, teach_packing
+from hybridal.model.packing import familiar, pack, packed_logits, teach_packing
 from hybridal.model.source import Source
 from hybridal.model.trunk import States, Trunk
 from hybridal.outputs import Ints
@@ -40,10 +40,15 @@ class Classifier:
         self._head = _last_linear(self.module, len(classes))
         self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
         on_gpu = device.torch.type == "cuda"
-        records = device.fast and on_gpu and self._trunk is None and _maskable(self.module)
+        records = device.fast and on_gpu and self._trunk is None and familiar(self.module)
         self.recorder = Recorder(device.torch) if records else None
         self.packs = device.fast and not on_gpu and teach_packing(self.module)
         self.pretrained = self.weights()
+
+    @property
+    def positions(self) -> int:
+        """The longest row that the encoder has positions for."""
+        return int(self.module.config.max_position_embeddings)
 
     def trainable(self) -> dict[str, Any]:
         """The parameters that training changes, by name."""
@@ -128,7 +133,7 @@ class Classifier:
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
-    with GENERATOR_IN_USE, torch.random.fork_rng():
+    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield
 
@@ -187,8 +192,3 @@ def _draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
 def _last_linear(module: nn.Module, classes: int) -> nn.Module:
     layers = [m for m in module.modules() if isinstance(m, nn.Linear) and m.out_features == classes]
     return layers[-1]
-
-
-def _maskable(module: nn.Module) -> bool:
-    """Whether attention takes a mask that is ready for it; otherwise the library looks at the mask's numbers first."""
-    return bool(getattr(module.config, "_attn_implementation", "") == "sdpa")

@@ -41,9 +41,14 @@ def pack(source: Source, rows: Ints) -> Packed:
     return Packed(torch.from_numpy(source.joined(rows))[None], torch.from_numpy(positions)[None], spans)
 
 
+def familiar(module: Any) -> bool:
+    """Whether a model's layers are known to us, and its attention takes masks and positions as they are given."""
+    return module.config.model_type in KNOWN and module.config._attn_implementation == "sdpa"
+
+
 def teach_packing(module: Any) -> bool:
     """Makes a model understand packed texts; False where its kind does not allow it."""
-    if module.config.model_type not in KNOWN or module.config._attn_implementation != "sdpa":
+    if not familiar(module):
         return False
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask

@@ -16,12 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hybridal.errors import UserError
-from hybridal.model.packing import KNOWN, layer_stack
+from hybridal.errors import RunError, UserError
+from hybridal.model.packing import familiar, layer_stack
 from hybridal.outputs import Ints
-from hybridal.tokens import Tokens, length_sorted
-
-BATCH = 32
+from hybridal.tokens import Tokens
 
 
 class Trunk:
@@ -29,7 +27,7 @@ class Trunk:
 
     def __init__(self, module: Any, top: int) -> None:
         self._base = module.base_model
-        if module.config.model_type not in KNOWN or hasattr(self._base, "embeddings_project"):
+        if not familiar(module) or hasattr(self._base, "embeddings_project"):
             raise UserError("`train_layers` does not know the layers of this kind of backbone; leave it out.")
         self._layers: Any = layer_stack(module).layer
         if top > len(self._layers):
@@ -38,13 +36,12 @@ class Trunk:
         self._lower = [self._layers[number] for number in range(len(self._layers) - top)]
         self._take_out()
 
-    def __call__(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """What the lower layers make of a padded batch."""
-        ready = mask.bool()[:, None, None, :]
-        states: Tensor = self._embeddings(input_ids=ids)
+    def __call__(self, ids: Tensor) -> Tensor:
+        """What the lower layers make of one text."""
+        states: Tensor = self._embeddings(input_ids=ids[None])
         for layer in self._lower:
-            states = layer(states, ready)
-        return states
+            states = layer(states)
+        return states[0]
 
     @contextmanager
     def put_back(self) -> Iterator[None]:
@@ -73,13 +70,16 @@ class States:
     """
 
     def __init__(self, trunk: Trunk, tokens: Tokens, width: int, device: Any, folder: Path) -> None:
-        self._trunk, self._tokens, self._device = trunk, tokens, device
+        self._trunk, self._tokens, self._device, self._folder = trunk, tokens, device, folder
         self._starts = np.concatenate([[0], np.cumsum(tokens.lengths(np.arange(len(tokens))))])
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            shape = (max(1, int(self._starts[-1])), width)
-            self._flat: Any = np.memmap(file, dtype=np.float16, mode="w+", shape=shape)
         self._known = np.zeros(len(tokens), dtype=bool)
+        shape = (max(1, int(self._starts[-1])), width)
+        with self._room():
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open as long as we are
+            self._file.truncate(2 * width * shape[0])
+        # Only read through the map: a write that finds the disk full would end the process without a word.
+        self._flat: Any = np.memmap(self._file, dtype=np.float16, mode="r", shape=shape)
 
     def lengths(self, rows: Ints) -> Ints:
         return self._tokens.lengths(rows)
@@ -99,14 +99,25 @@ class States:
         return np.concatenate(spans).astype(np.float32)
 
     def _compute(self, rows: Ints) -> None:
-        with torch.inference_mode():
-            for batch in length_sorted(self.lengths(rows), BATCH):
-                ids, mask = (torch.from_numpy(part).to(self._device) for part in self._tokens.batch(rows[batch]))
-                states = self._trunk(ids, mask).half().cpu().numpy()
-                for row, values in zip(rows[batch], states, strict=True):
-                    start, end = self._starts[row], self._starts[row + 1]
-                    self._flat[start:end] = values[: end - start]
-                    self._known[row] = True
+        # Each text by itself: its last digits would tell which texts were beside it, and a run that is resumed
+        # computes its texts in another company.
+        with torch.inference_mode(), self._room():
+            for row in rows:
+                ids = torch.from_numpy(self._tokens.joined(np.array([row]))).to(self._device)
+                self._file.seek(2 * self._flat.shape[1] * int(self._starts[row]))
+                self._file.write(self._trunk(ids).half().cpu().numpy().tobytes())
+            self._file.flush()
+        self._known[rows] = True
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RunError(
+                f"The outputs of the frozen layers could not be kept in {self._folder} ({error}); all recorded rounds "
+                "are safe. Make room, or name another folder with HYBRIDAL_CACHE, then run `hybridal resume`."
+            ) from error
 
 
 class _Given(nn.Module):  # type: ignore[misc]

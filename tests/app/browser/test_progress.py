@@ -32,7 +32,7 @@ PROGRESS = {
 }
 
 
-@pytest.fixture()
+@pytest.fixture
 def page(window: Window, app: Served) -> Page:
     opened = window.open(app.link)
     opened.route("**/api/progress", lambda route: route.fulfill(json=PROGRESS))

@@ -92,7 +92,9 @@ def test_a_fault_of_ours_tells_nothing_of_the_server(owner: Visit, monkeypatch: 
     assert "content-security-policy" in answer.headers
 
 
-def test_a_database_that_is_away_is_no_fault_of_the_visitor(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_away_is_no_fault_of_the_visitor(
+    app: FastAPI, owner: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("SELECT 1", {}, Exception("/secret/path gone"))
 
@@ -101,6 +103,7 @@ def test_a_database_that_is_away_is_no_fault_of_the_visitor(owner: Visit, monkey
     assert answer.status_code == 503
     assert "secret" not in answer.text
     monkeypatch.setattr("hybridal.app.web.doorman.logins.find", fail)
+    app.state.guests.forget()
     assert owner.get("/api/next").status_code == 503
 
 

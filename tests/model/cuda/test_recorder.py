@@ -5,13 +5,13 @@ import torch
 
 from hybridal.model.cuda.recorder import Recorder, bucket
 
-pytestmark = pytest.mark.gpu
+
+def test_a_bucket_is_the_next_multiple_that_the_model_can_read() -> None:
+    assert [bucket(n, 512) for n in (1, 16, 17, 128, 129)] == [16, 16, 32, 128, 144]
+    assert [bucket(n, 40) for n in (1, 32, 33, 40)] == [16, 32, 40, 40]
 
 
-def test_a_bucket_is_the_next_multiple() -> None:
-    assert [bucket(n) for n in (1, 16, 17, 128, 129)] == [16, 16, 32, 128, 144]
-
-
+@pytest.mark.gpu
 def test_each_replay_draws_fresh_masks_that_the_seed_decides() -> None:
     device = torch.device("cuda")
     recorder, ones, kept = Recorder(device), torch.ones(4096, device=device), torch.zeros(4096, device=device)
@@ -31,6 +31,7 @@ def test_each_replay_draws_fresh_masks_that_the_seed_decides() -> None:
     assert not torch.equal(first[0], other[0])
 
 
+@pytest.mark.gpu
 def test_recording_leaves_the_generators_as_they_were() -> None:
     device = torch.device("cuda")
     recorder, ones = Recorder(device), torch.ones(16, device=device)

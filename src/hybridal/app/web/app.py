@@ -15,6 +15,7 @@ from hybridal.app.web import routes
 from hybridal.app.web.access import opened, visitor
 from hybridal.app.web.doorman import Doorman
 from hybridal.app.web.entry import Entry
+from hybridal.app.web.guests import Guests
 from hybridal.app.web.headers import StrictHeaders
 from hybridal.app.web.limits import Limit
 from hybridal.app.web.pages import pages
@@ -27,6 +28,7 @@ def create_app(project: Project, entry: Entry | None = None, requests_a_minute: 
         title="hybridal", version=__version__, openapi_url=None, docs_url=None, redoc_url=None, responses=ANSWERS
     )
     app.state.project = project
+    app.state.guests = Guests()
     app.state.local = entry is not None
     app.state.tries = Limit(10, 60.0)
     app.state.visits = Limit(60, 60.0)

@@ -13,10 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hybridal.app.errors import ForbiddenError, SignInError, TooLargeError
 from hybridal.app.people import logins
 from hybridal.app.people.logins import Visitor
-from hybridal.app.project import Project
 from hybridal.app.web.access import opened
 from hybridal.app.web.cookies import cookie_name, set_cookie
 from hybridal.app.web.entry import Entry
+from hybridal.app.web.guests import Guests
 from hybridal.app.web.limits import Limit
 from hybridal.app.web.problems import problem_of
 from hybridal.errors import UserError
@@ -65,7 +65,7 @@ class Doorman:
             return None
         project = opened(request)
         cookie = request.cookies.get(cookie_name(project))
-        found = await run_in_threadpool(_who, project, cookie) if cookie else None
+        found = await _who(request, cookie) if cookie else None
         request.state.visitor = found
         if path == "/" and self.entry is not None and (token := request.query_params.get("token")):
             return await run_in_threadpool(_enter, request, self.entry, token)
@@ -75,9 +75,14 @@ class Doorman:
         return None
 
 
-def _who(project: Project, cookie: str) -> Visitor | None:
-    with project.reads() as session:
-        return logins.find(session, cookie)
+async def _who(request: Request, cookie: str) -> Visitor | None:
+    guests: Guests = request.app.state.guests
+
+    def ask(cookie: str) -> Visitor | None:
+        with opened(request).reads() as session:
+            return logins.find(session, cookie)
+
+    return guests.recall(cookie) or await run_in_threadpool(guests.learn, cookie, ask)
 
 
 def _enter(request: Request, entry: Entry, token: str) -> Response:

@@ -43,7 +43,7 @@ def predict(classifier: Classifier, recorder: Recorder, tokens: Tokens, rows: In
         waiting.clear()
 
     for batch in length_sorted(tokens.lengths(rows), BATCH):
-        length = bucket(int(tokens.lengths(rows[batch]).max()))
+        length = bucket(int(tokens.lengths(rows[batch]).max()), classifier.positions)
         one = recorder.once(("pass", length, features), lambda: _record(classifier, recorder, length, features))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.
         packed = torch.from_numpy(pack(tokens, rows[batch], None, BATCH, length)).pin_memory()

@@ -72,10 +72,10 @@ class Recorder:
             self.generator.set_offset(offset)
 
 
-def bucket(length: int) -> int:
-    """The length that texts of this length are padded to.
+def bucket(length: int, most: int) -> int:
+    """The length that texts of this length are padded to, in a model that reads `most` tokens.
 
-    >>> bucket(1), bucket(16), bucket(17)
-    (16, 16, 32)
+    >>> bucket(1, 512), bucket(16, 512), bucket(17, 512), bucket(17, 20)
+    (16, 16, 32, 20)
     """
-    return -(-length // STEP) * STEP
+    return min(-(-length // STEP) * STEP, most)

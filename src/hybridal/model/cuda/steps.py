@@ -51,7 +51,8 @@ class GraphSteps:
         tokens = examples.source
         assert isinstance(tokens, Tokens)
         size = max(map(len, batches))
-        lengths = [bucket(int(tokens.lengths(examples.rows[batch]).max())) for batch in batches]
+        longest = [int(tokens.lengths(examples.rows[batch]).max()) for batch in batches]
+        lengths = [bucket(length, self._classifier.positions) for length in longest]
         packed = [pack(tokens, examples.rows[batch], examples.labels[batch], size, max(lengths)) for batch in batches]
         sent = torch.from_numpy(np.stack(packed)).to(self._recorder.device)
         steps = {length: self._step(size, length) for length in sorted(set(lengths))}
@@ -67,7 +68,8 @@ class GraphSteps:
 
     def _step(self, size: int, length: int) -> tuple[Tensor, Callable[[], None]]:
         dropout = self._classifier.module.training
-        return self._recorder.once(("step", size, length, dropout), lambda: self._record(size, length))
+        # These steps are part of the key: a graph knows the optimiser that it was recorded with.
+        return self._recorder.once((self, size, length, dropout), lambda: self._record(size, length))
 
     def _record(self, size: int, length: int) -> tuple[Tensor, Callable[[], None]]:
         inputs = torch.ones((size, 2 + length), dtype=torch.int32, device=self._recorder.device)

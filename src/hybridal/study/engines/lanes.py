@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -46,7 +47,10 @@ class Lanes:
 
         def compute(cell: CellPlan) -> Outcome:
             with _stream_of_its_own(place.device):
-                return work(folder, cell, place.device)
+                outcome = work(folder, cell, place.device)
+            # A classifier and its graphs hold each other: the GPU would fill up with those of cells that are done.
+            gc.collect()
+            return outcome
 
         with one_thread(), ThreadPoolExecutor(len(self.devices), initializer=enter) as pool:
             futures = [pool.submit(compute, cell) for cell in cells]

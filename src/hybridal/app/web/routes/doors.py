@@ -58,10 +58,11 @@ def join(given: Joining, request: Request, response: Response, project: Opened) 
 
 
 @router.post("/logout")
-def logout(visitor: Annotator, response: Response, project: Opened) -> Done:
+def logout(visitor: Annotator, request: Request, response: Response, project: Opened) -> Done:
     """Signs this browser out."""
     with project.sessions.begin() as session:
         logins.sign_out(session, visitor.login)
+    request.app.state.guests.forget()
     response.delete_cookie(cookie_name(project))
     return Done()
 

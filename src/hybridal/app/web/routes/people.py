@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import Field
 from sqlalchemy import delete, func, select
 
@@ -59,11 +59,12 @@ def people(_: Owner, project: Opened) -> People:
 
 
 @router.patch("")
-def changed(change: Change, _: Owner, project: Opened) -> Done:
+def changed(change: Change, _: Owner, project: Opened, request: Request) -> Done:
     """Another name or role; or, not active any more, an end to all they have open."""
     with project.sessions.begin() as session:
         person = accounts.change(session, **change.model_dump())
         if not person.active:
             for table in (Login, Lease):
                 session.execute(delete(table).where(table.person_number == person.number))
+    request.app.state.guests.forget()
     return Done()

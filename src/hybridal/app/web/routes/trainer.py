@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import APIRouter
-from sqlalchemy import func, select, update
+from sqlalchemy import case, func, select, update
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Text, Trainer, Verdict
@@ -65,10 +65,7 @@ def ask(wish: Wish, visitor: Annotator, project: Opened) -> Done:
 
 def _labels(session: Session, row: Trainer) -> tuple[int, int]:
     """How many labels are new while it is busy; when it waits, it says so itself."""
-    new = (
-        select(Verdict.text_row)
-        .join(Text, Text.row == Verdict.text_row)
-        .where(Verdict.changed > row.seen, Text.split == "pool")
-        .limit(_MANY)
-    )
-    return session.scalar(select(func.count()).select_from(new.subquery())) or 0, int(read(session)["batch"])
+    new = select(Verdict.text_row).where(Verdict.changed > row.seen).order_by(Verdict.changed).limit(_MANY)
+    # Not `split == "pool"`, for which SQLite would go through all texts of the pool.
+    pool = func.sum(case((Text.split == "pool", 1), else_=0))
+    return session.scalar(select(pool).where(Text.row.in_(new))) or 0, int(read(session)["batch"])

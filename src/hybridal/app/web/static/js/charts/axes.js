@@ -26,17 +26,13 @@ export function path(points) {
   return points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }
 
-/** A dashed upright line with a name: the moment of the switch. */
+/** A dashed upright line with a name above the drawing: the moment of the switch. */
 export function moment(at, height, name, width) {
-  const anchor = at > width - 90 ? "end" : "start";
+  const middle = Math.min(at, width - MARGIN.right - 20);
   return svg(
     "g",
     {},
-    svg("line", { class: "switch", x1: at, x2: at, y1: MARGIN.top, y2: height - MARGIN.bottom }),
-    svg(
-      "text",
-      { class: "switch-name", x: at + (anchor === "end" ? -6 : 6), y: MARGIN.top + 10, "text-anchor": anchor },
-      name,
-    ),
+    svg("line", { class: "switch", x1: at, x2: at, y1: MARGIN.top - 4, y2: height - MARGIN.bottom }),
+    svg("text", { class: "switch-name", x: middle, y: MARGIN.top - 9, "text-anchor": "middle" }, name),
   );
 }

@@ -7,6 +7,7 @@ import { linear } from "./scale.js";
 
 const HEIGHT = 190;
 const FOOT = 40;
+const LETTER = 7;
 const LETTERS = { retrain: "R", finetune: "F", other: "·" };
 
 const took = (seconds) => (seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds));
@@ -44,7 +45,7 @@ function drawing(rounds, width) {
       svg(
         "text",
         { x: middle, y: HEIGHT - FOOT - tall - 6, "text-anchor": "middle" },
-        slot > 38 ? took(r.seconds) : "",
+        took(r.seconds).length * LETTER < slot ? took(r.seconds) : "",
       ),
       svg("text", { class: "strong", x: middle, y: HEIGHT - FOOT + 16, "text-anchor": "middle" }, LETTERS[kind]),
       svg("text", { x: middle, y: HEIGHT - FOOT + 33, "text-anchor": "middle" }, r.round),
