@@ -37,7 +37,9 @@ def begin(settings: Settings, path: Path, observer: Observer | None = None) -> R
     task = find_task(settings, observer.message)
     check(settings, task)
     # Before there is a folder: a name that leads nowhere would leave one behind that cannot go on.
-    load_backbone(settings.backbone, task, observer.message).encoder(settings.rules.max_length)
+    backbone = load_backbone(settings.backbone, task, observer.message)
+    backbone.encoder(settings.rules.max_length)
+    backbone.check_layers(settings.rules.train_layers)
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
     return RunFolder.create(path, settings, task, about)
 

@@ -96,3 +96,12 @@ def test_a_tokenizer_in_python_alone(tmp_path: Path) -> None:
     ByT5Tokenizer().save_pretrained(tmp_path)
     encoder = TextEncoder(tmp_path, 4)
     assert encoder.encode(["a", "abcdef", ""]) == [[100, 1], [100, 101, 102, 1], [1]]  # bytes follow three signs
+
+
+@pytest.mark.parametrize("name", ["num_hidden_layers", "n_layers"])
+def test_more_layers_to_train_than_there_are(folder: Path, name: str) -> None:
+    backbone = configure(folder, **{"num_hidden_layers": None, name: 2})
+    backbone.check_layers(None)
+    backbone.check_layers(2)
+    with pytest.raises(UserError, match=r"`train_layers` is 3, but backbone '.*' has 2 layers"):
+        backbone.check_layers(3)

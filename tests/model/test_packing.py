@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
 from hybridal.model.device import Device
-from hybridal.model.packing import pack
+from hybridal.model.packing import familiar, pack
 from hybridal.task import Task
 from hybridal.tokens import Tokens
 
-from .parts import ARCHITECTURES, classifier_of, examples_of, random_backbone
+from .parts import ARCHITECTURES, LENGTH, classifier_of, examples_of, random_backbone
 
 
 @given(st.lists(st.lists(st.integers(1, 99), min_size=1, max_size=9), min_size=1, max_size=6), st.randoms())
@@ -95,6 +96,23 @@ def test_an_encoder_of_another_kind_is_padded(tiny: Backbone, task: Task, tmp_pa
     assert not classifier.packs
     texts = examples_of(tiny, task.train)
     assert classifier.logits_of(texts.source, texts.rows[:3]).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attention", "is_one"), [("bert", "sdpa", True), ("bert", "eager", False), ("modernbert", "sdpa", False)]
+)
+def test_a_familiar_encoder_takes_what_it_is_given(kind: str, attention: str, is_one: bool) -> None:
+    # Where layers look at a neighbourhood only, a mask of ours would stand in for the one that says so.
+    assert familiar(SimpleNamespace(config=SimpleNamespace(model_type=kind, _attn_implementation=attention))) is is_one
+
+
+def test_texts_of_one_token_and_of_as_many_as_fit_share_a_row(backbone: Backbone, task: Task) -> None:
+    classifier, rng = classifier_of(backbone, task), np.random.default_rng(0)
+    tokens = Tokens.of([rng.integers(5, 2000, length).tolist() for length in (1, LENGTH, 1, LENGTH - 1)], pad=0)
+    rows = np.arange(4)
+    with torch.no_grad():
+        padded, packed = classifier.logits(*classifier.batch(tokens, rows)), classifier.logits_of(tokens, rows)
+    torch.testing.assert_close(packed, padded, rtol=1e-4, atol=1e-5)
 
 
 def test_an_exported_model_knows_nothing_of_packing(backbone: Backbone, task: Task, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def check(name: str, value: Any) -> None:
     kinds = (int, float) if kind is float else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
         raise UserError(f"The setting '{name}' must be {_WORDS[kind]}, not {value!r:.40}.")
-    if name == "schedule" and value.startswith("hybrid:cka"):
+    if name == "schedule" and str(value).startswith("hybrid:cka"):
         raise UserError("The signal cka compares the same validation texts, and here they grow; use hybrid:loss.")
     if name in _AT_LEAST and not _AT_LEAST[name] <= value <= 1_000_000_000:
         raise UserError(f"The setting '{name}' must be at least {_AT_LEAST[name]}, not {value}.")

@@ -30,12 +30,28 @@ class Backbone:
             raise UserError(f"Backbone folder {self.folder} has no config.json; save an encoder there first.")
 
     @property
+    def layers(self) -> int | None:
+        """How many layers it says to have, under either of the names in use."""
+        config = self._config()
+        count: int | None = config.get("num_hidden_layers") or config.get("n_layers")
+        return count
+
+    @property
     def max_positions(self) -> int | None:
-        config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        config = self._config()
         limit: int | None = config.get("max_position_embeddings")
         if limit is not None and config.get("model_type") in _COUNT_FROM_PADDING:
             return limit - 1 - int(config.get("pad_token_id") or 0)
         return limit
+
+    def check_layers(self, wanted: int | None) -> None:
+        """Refuses to train more layers than there are."""
+        if wanted is not None and self.layers is not None and wanted > self.layers:
+            raise UserError(f"`train_layers` is {wanted}, but backbone '{self.name}' has {self.layers} layers.")
+
+    def _config(self) -> dict[str, Any]:
+        config: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        return config
 
     def encoder(self, max_length: int) -> TextEncoder:
         """The tokenizer, cutting texts to `max_length` tokens."""
@@ -83,9 +99,11 @@ class TextEncoder:
         # Half of a surrogate pair is no character; the tokenizer refuses it, a replacement sign it takes.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         if self._threaded is not None:
-            return [encoding.ids for encoding in self._threaded.encode_batch_fast(clean)]
-        rows: list[list[int]] = self._tokenizer(clean, truncation=True, max_length=self.max_length)["input_ids"]
-        return rows
+            rows = [encoding.ids for encoding in self._threaded.encode_batch_fast(clean)]
+        else:
+            rows = self._tokenizer(clean, truncation=True, max_length=self.max_length)["input_ids"]
+        # A tokenizer without special tokens makes nothing of some texts; a model needs something to read.
+        return [row or [self.pad] for row in rows]
 
     def save(self, folder: Path) -> None:
         self._tokenizer.save_pretrained(folder)

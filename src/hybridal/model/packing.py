@@ -58,7 +58,7 @@ def teach_packing(module: Any) -> bool:
     module.set_attn_implementation(NAME)
     layers = layer_stack(module)
     layers.register_forward_hook(_one_row_a_text, with_kwargs=True)
-    attention = getattr(layers.layer[-1], "attention", None)
+    attention: Any = getattr(layers.layer[-1], "attention", None)
     if hasattr(attention, "output"):  # its residual is its own affair, so that fewer tokens may leave it
         attention.register_forward_hook(_first_tokens, with_kwargs=True)
     return True

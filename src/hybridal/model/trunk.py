@@ -6,6 +6,7 @@ What is trained sees those outputs in place of token ids, and runs alone.
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,6 +78,7 @@ class States:
         with self._room():
             folder.mkdir(parents=True, exist_ok=True)
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open as long as we are
+            weakref.finalize(self, self._file.close)
             self._file.truncate(2 * width * shape[0])
         # Only read through the map: a write that finds the disk full would end the process without a word.
         self._flat: Any = np.memmap(self._file, dtype=np.float16, mode="r", shape=shape)

@@ -8,11 +8,14 @@ from hybridal.app.labelling.split import due, reserve
 PLAN = {"validation_first": 50, "validation_share": 0.1, "budget": 800}
 
 
-@given(st.integers(0, 3000), st.integers(0, 3000))
-def test_no_more_than_a_fifth_is_set_aside(before: int, new: int) -> None:
-    drawn = reserve(new, before + new, PLAN)
-    assert 0 <= drawn <= new / 5 + 0.5
-    assert drawn <= 130
+@given(st.integers(0, 3000), st.lists(st.integers(1, 3000), max_size=5))
+def test_the_reserve_is_as_dense_among_later_texts_as_among_the_first(first: int, later: list[int]) -> None:
+    held_out = reserve(first, PLAN)
+    assert held_out == min(130, first // 5)
+    for new in later:
+        drawn = reserve(new, PLAN, first, held_out)
+        assert abs(drawn - new * held_out / first) <= 0.5 if first else drawn == min(130, new // 5)
+        first, held_out = first + new, held_out + drawn
 
 
 @given(st.integers(0, 60), st.sampled_from([0.0, 0.05, 0.1, 0.25, 0.5]), st.integers(1, 400))

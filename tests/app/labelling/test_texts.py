@@ -3,13 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Text
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling.answer import answer
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.texts import Added, Row, add
+from hybridal.app.labelling.tally import counts
+from hybridal.app.labelling.texts import Added, Row, add, add_in_parts
 from hybridal.app.project import Project
 
 from ..made_up import check_books, make, me, verdicts
@@ -74,21 +75,6 @@ def test_known_texts_stay_and_new_ones_come_with_a_reserve_of_their_own(tmp_path
     project.close()
 
 
-def test_an_id_cannot_be_that_of_two_texts(project: Project) -> None:
-    with pytest.raises(ConflictError, match="The id 't1' is that of another text"):
-        put(project, [("new", "text", None), ("t1", "something else", None)])
-    assert "new" not in bodies(project)
-
-
-def test_rows_without_ids_are_known_by_their_text_and_count_on(tmp_path: Path) -> None:
-    first: list[Row] = [("1", "one", None), ("2", "two", None), ("3", "two", None)]
-    project = Project.create(Source("s", first, numbered=True), tmp_path / "p")
-    assert put(project, [("1", "two", None), ("2", "three", "x"), ("3", "four", None)], numbered=True) == Added(2, 1)
-    assert bodies(project) == {"1": "one", "2": "two", "3": "two", "4": "three", "5": "four"}
-    assert verdicts(project) == {"4": ("x", "file")}
-    project.close()
-
-
 def test_the_same_texts_are_drawn_for_the_same_seed(tmp_path: Path) -> None:
     found = []
     for name, seed in (("p", 42), ("q", 42), ("r", 43)):
@@ -97,3 +83,23 @@ def test_the_same_texts_are_drawn_for_the_same_seed(tmp_path: Path) -> None:
             found.append([(text.split, text.place, text.wanted) for text in session.scalars(select(Text))])
         project.close()
     assert found[0] == found[1] != found[2]
+
+
+def test_many_texts_come_in_parts_and_the_same_again_adds_the_rest(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", texts=10, db=db)
+    rows: list[Row] = [(f"t{i}", f"text {i}", "ab"[i % 2] if i % 10 == 0 else None) for i in range(4500)]
+    with project.sessions.begin() as session:
+        add(session, rows[:2000])  # as if it had been interrupted here
+    assert add_in_parts(project.sessions, rows) == Added(2500, 2000)
+    assert add_in_parts(project.sessions, rows) == Added(0, 4500)
+    with pytest.raises(ConflictError):
+        add_in_parts(project.sessions, [("new", "new", None), *rows[:4490], ("t4499", "other", None)])
+    found = bodies(project)
+    assert len(found) == 4500
+    assert "new" not in found  # all or nothing, as far as can be known beforehand
+    assert len(verdicts(project)) == 449
+    with project.reads() as session:
+        assert counts(session)["labelled"] == 449
+        held_out = session.scalar(select(func.count()).where(Text.split == "validation"))
+    assert held_out == 900  # a fifth of the first ten, and of all others too
+    project.close()

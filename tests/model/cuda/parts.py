@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import torch
+
 from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
+from hybridal.model.cuda.recorder import WARM_UPS, Recorder
 from hybridal.model.device import Device
 from hybridal.task import Task
 
@@ -14,3 +19,16 @@ GRAPHS = Device("cuda", "fp32")
 def pair(backbone: Backbone, task: Task) -> tuple[Classifier, Classifier]:
     """The same classifier twice: the plain path, and the fast one. In fp32, where little is rounded."""
     return Classifier(backbone, task.classes, 7, PLAIN), Classifier(backbone, task.classes, 7, GRAPHS)
+
+
+class Repeater(Recorder):
+    """A recorder for machines without a GPU: it warms up, and then does the work itself again at each replay."""
+
+    def __init__(self) -> None:
+        self.device, self.generator, self._made = torch.device("cpu"), torch.Generator(), {}
+
+    def record(self, work: Callable[[], None], inference: bool = False) -> Callable[[], None]:
+        with torch.inference_mode(inference):
+            for _ in range(WARM_UPS):
+                work()
+        return work

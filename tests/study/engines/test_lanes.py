@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
+from hybridal.study.engines import Outcome, lanes
 from hybridal.study.engines.lanes import MOST, Lanes, lanes_here, lanes_that_fit
 from hybridal.study.folder import StudyFolder
+from hybridal.study.study import CellPlan
 
 from .small import begun, facts, run, small_study
 
@@ -18,6 +23,26 @@ def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here
     failed = [outcome.error or "" for outcome in outcomes.values() if outcome.error]
     assert len(failed) == 2
     assert all("no-such-thing" in error for error in failed)
+
+
+def test_what_a_cell_leaves_behind_is_cleared_away(here: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[weakref.ref[Ring]] = []
+
+    def work(_folder: StudyFolder, cell: CellPlan, _device: str) -> Outcome:
+        left.append(weakref.ref(Ring()))
+        return Outcome(cell.key)
+
+    monkeypatch.setattr(lanes, "work", work)
+    cells: Any = [SimpleNamespace(key=key) for key in ("a", "b", "c")]
+    assert {outcome.key for outcome in Lanes(["cpu"]).run(here, cells)} == {"a", "b", "c"}
+    assert [ring() for ring in left] == [None] * 3
+
+
+class Ring:
+    """Refers to itself, as a classifier does through its graphs."""
+
+    def __init__(self) -> None:
+        self.me = self
 
 
 @pytest.mark.gpu

@@ -6,18 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def reserve(new: int, all: int, settings: Mapping[str, Any]) -> int:
-    """How many of `new` texts, which make it `all` texts, are set aside: the new ones' share of what is needed.
+def reserve(new: int, settings: Mapping[str, Any], before: int = 0, held_out: int = 0) -> int:
+    """How many of `new` texts are set aside.
 
-    Needed are the first labels and a share of the budget, but at most a fifth of all texts.
+    At first as many as are needed: the first labels and a share of the budget, but at most a fifth. Of texts that come
+    later, the same share as of those `before`, so that what is labelled of the reserve is a random sample of them all.
 
     >>> plan = {"validation_first": 50, "validation_share": 0.1, "budget": 800}
-    >>> reserve(10_000, 10_000, plan), reserve(200, 200, plan), reserve(5_000, 15_000, plan)
-    (130, 40, 43)
+    >>> reserve(10_000, plan), reserve(200, plan), reserve(5_000, plan, before=10_000, held_out=130)
+    (130, 40, 65)
     """
-    asked = settings["validation_first"] + round(settings["validation_share"] * settings["budget"])
-    needed = min(asked, all // 5)
-    return round(needed * new / all) if all else 0
+    if before:
+        return round(new * held_out / before)
+    needed = settings["validation_first"] + round(settings["validation_share"] * settings["budget"])
+    return int(min(needed, new // 5))
 
 
 def due(n: int, validation: int, pool: int, first: int, share: float) -> list[str]:

@@ -15,13 +15,21 @@ from hybridal.app.labelling.verdict import Said, settle
 
 def stands(session: Session, text: Text) -> dict[int, Said]:
     """What everybody says of a text now, by the number of the person."""
-    rows = session.execute(
-        select(Standing.person_number, Person.kind, Standing.class_number, Standing.answer_number)
+    return stands_of(session, [text.row])[text.row]
+
+
+def stands_of(session: Session, rows: Sequence[int]) -> dict[int, dict[int, Said]]:
+    """What everybody says of some texts now, by the row of the text and the number of the person."""
+    found = session.execute(
+        select(Standing.text_row, Standing.person_number, Person.kind, Standing.class_number, Standing.answer_number)
         .add_columns(Standing.decides, Standing.flagged)
         .join(Person)
-        .where(Standing.text_row == text.row)
+        .where(Standing.text_row.in_(rows))
     )
-    return {number: Said(kind, class_number, answer, *marks) for number, kind, class_number, answer, *marks in rows}
+    said: dict[int, dict[int, Said]] = {row: {} for row in rows}
+    for row, person, *what in found:
+        said[row][person] = Said(*what)
+    return said
 
 
 def stand(session: Session, text: Text, person: Person, answer: Answer, now: Answer | None) -> None:

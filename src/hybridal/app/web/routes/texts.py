@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.schema import Answer, Class, Person, Standing, Text, Verdict, clean
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling.search import State, search
-from hybridal.app.labelling.standing import stands
+from hybridal.app.labelling.standing import stands_of
 from hybridal.app.labelling.verdict import flagged
 from hybridal.app.people.accounts import may
 from hybridal.app.people.logins import Visitor
@@ -114,6 +114,7 @@ def _listed(session: Session, texts: Sequence[Text], visitor: Visitor) -> list[L
     comments = select(Standing.text_row, Answer.comment).join(Answer, Answer.number == Standing.answer_number)
     comments = comments.where(Standing.text_row.in_(rows), Answer.comment != "").order_by(Answer.number)
     newest = dict(session.execute(comments).all())
+    said = stands_of(session, rows)
     shown = may(visitor.person, "reviewer") or read(session)["show_guesses"]
     known = guesses(session, rows) if shown else {}
     return [
@@ -123,7 +124,7 @@ def _listed(session: Session, texts: Sequence[Text], visitor: Visitor) -> list[L
             class_=verdicts.get(text.row, (None, None))[0],
             source=verdicts.get(text.row, (None, None))[1],
             split=text.split,
-            flagged=flagged([*stands(session, text).values()]),
+            flagged=flagged([*said[text.row].values()]),
             comment=newest.get(text.row, ""),
             guess=known.get(text.row),
         )

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Form, UploadFile
 
 from hybridal.app.errors import TooLargeError
-from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.source import read_source
+from hybridal.app.labelling.texts import add_in_parts
 from hybridal.app.web.access import Opened, Owner
 from hybridal.app.web.shapes import Shape
 from hybridal.app.web.uploads import kept
@@ -33,7 +33,5 @@ def add(file: UploadFile, _: Owner, project: Opened, text: Column = "", label: C
         source = read_source(path, text=text or None, label=label or None, id=id or None)
     if len(source.rows) > MOST_ROWS:
         raise TooLargeError(f"The file has {len(source.rows)} rows; {MOST_ROWS} are the most.")
-    with project.sessions.begin() as session:
-        classes.add(session, source.classes)
-        made = texts.add(session, source.rows, numbered=source.numbered)
+    made = add_in_parts(project.sessions, source.rows, numbered=source.numbered)
     return Added(added=made.added, known=made.known)
