@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def three(tmp_path: Path) -> Project:
     return Project.create(Source("s", [("1", "one", None), ("2", "two", None), ("9", "two", None)]), tmp_path / "p")
 
 
-def found(project: Project, rows: list[Row], numbered: bool = False) -> list[Row]:
+def found(project: Project, rows: Sequence[Row], numbered: bool = False) -> list[Row]:
     with project.reads() as session:
         return new_rows(session, rows, numbered)
 
