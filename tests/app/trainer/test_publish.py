@@ -55,13 +55,28 @@ def test_a_wish_is_fulfilled_in_the_same_moment(project: Project) -> None:
     assert (row(project).asked, row(project).phase, row(project).seen) == ("", "waiting", 0)
 
 
-def test_half_of_it_is_never_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_guesses_come_in_parts_and_the_queue_with_the_last(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PART", 3)
+    publish(project, 1, IDS[:3], [Opinion(id, 1, 0.9, 0.3) for id in IDS[:8]], seen=5)
+    assert set(guesses(project)) == set(IDS[:8])
+    monkeypatch.setattr(module, "settle", _fail)
+    with pytest.raises(RuntimeError):
+        publish(project, 2, IDS[5:8], [Opinion(id, 2, 0.8, 0.3) for id in IDS[4:10]], seen=9)
+    with project.reads() as session:
+        assert published_round(session) == 1  # so that whoever starts next says it again
+    assert set(guesses(project)) == set(IDS[:10])
+
+
+def _fail(*_arguments: object) -> None:
+    raise RuntimeError
+
+
+def test_half_of_a_queue_is_never_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(project, 1, IDS[:3], [Opinion(IDS[0], 1, 0.9, 0.3)], seen=5)
 
-    def fail(*_arguments: object) -> None:
-        raise RuntimeError
-
-    monkeypatch.setattr(module, "settle", fail)
+    monkeypatch.setattr(module, "settle", _fail)
     with pytest.raises(RuntimeError):
         publish(project, 2, IDS[5:8], [], seen=9)
     assert queue(project) == [(id, 1) for id in IDS[:3]]

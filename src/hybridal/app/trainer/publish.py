@@ -1,4 +1,7 @@
-"""What a new model has to say, brought to the people in one transaction: the old queue or the new one, never half."""
+"""What a new model has to say, brought to the people: the old queue or the new one, never half.
+
+Guesses come first, in small parts: who labels meanwhile waits for one part at most.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.chapter import Opinion
 from hybridal.app.trainer.snapshot import meanings
 from hybridal.app.trainer.status import settle, write
+
+PART = 200
 
 
 def publish(
@@ -41,18 +46,22 @@ def publish(
         if id in rows
     ]
     learnt = {} if seen is None else {"seen": seen}
+    for part in chunks(guesses, PART):
+        with project.sessions.begin() as session:
+            session.execute(delete(Guess).where(Guess.text_row.in_([guess["text_row"] for guess in part])))
+            session.execute(insert(Guess), part)
     with project.sessions.begin() as session:
-        for table, values in ((Queued, queued), (Guess, guesses)):
-            session.execute(delete(table))
-            if values:
-                session.execute(insert(table), values)
+        session.execute(delete(Guess).where(Guess.round != round))
+        session.execute(delete(Queued))
+        if queued:
+            session.execute(insert(Queued), queued)
         write(session, phase="waiting", round=round, done=0, total=0, seconds_left=None, error="", **learnt)
         settle(session, asked)
 
 
 def published_round(session: Session) -> int:
-    """The round whose model's guesses the people see; 0 where there are none."""
-    return session.scalar(select(func.max(Guess.round))) or 0
+    """The round whose model filled the queue; 0 where it is empty. What others put before it has a negative rank."""
+    return session.scalar(select(func.max(Queued.round)).where(Queued.rank >= 0)) or 0
 
 
 def rows_of(session: Session, ids: Sequence[str]) -> Mapping[str, int]:
