@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer, ByT5Tokenizer
+from transformers import AutoModel, AutoTokenizer, ByT5Tokenizer
 
 from hybridal.backbones import Backbone, load_backbone
 from hybridal.backbones.backbone import TextEncoder
@@ -105,3 +105,11 @@ def test_more_layers_to_train_than_there_are(folder: Path, name: str) -> None:
     backbone.check_layers(2)
     with pytest.raises(UserError, match=r"`train_layers` is 3, but backbone '.*' has 2 layers"):
         backbone.check_layers(3)
+
+
+def test_weights_are_counted_at_four_bytes_a_number(folder: Path, tmp_path: Path) -> None:
+    module = AutoModel.from_pretrained(folder)
+    wanted = 4 * sum(weight.numel() for weight in module.parameters())
+    assert Backbone("mine", folder).weight_bytes == wanted
+    module.half().save_pretrained(tmp_path / "half")
+    assert Backbone("half", tmp_path / "half").weight_bytes == wanted

@@ -38,7 +38,7 @@ def test_without_a_gpu() -> None:
 
 
 def test_the_gpu_is_taken_where_there_is_one(gpu: list[str]) -> None:
-    assert choose_device() == Device("cuda", "bf16", fast=False)
+    assert choose_device() == Device("cuda", "bf16")
     assert choose_device("cuda:1", "fp32", plain=True) == Device("cuda:1", "fp32", fast=False)
     assert choose_device("cuda:1").description == "GPU 1"
     assert gpu == ["repeatable"] * 3
@@ -49,7 +49,7 @@ def test_the_gpu_is_taken_where_there_is_one(gpu: list[str]) -> None:
 @pytest.mark.usefixtures("gpu")
 def test_mixed_precision_only_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
-    assert choose_device("cuda") == Device("cuda", "fp32", fast=False)
+    assert choose_device("cuda") == Device("cuda", "fp32")
 
 
 @pytest.mark.parametrize("wanted", ["gpu", "mps", "meta", "cuda:x", ""])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,6 +44,17 @@ class Backbone:
         if limit is not None and config.get("model_type") in _COUNT_FROM_PADDING:
             return limit - 1 - int(config.get("pad_token_id") or 0)
         return limit
+
+    @property
+    def weight_bytes(self) -> int:
+        """What its weights take in memory, where every number has four bytes."""
+        from safetensors import safe_open
+
+        numbers = 0
+        for file in self.folder.glob("*.safetensors"):
+            with safe_open(file, "numpy") as weights:
+                numbers += sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
+        return 4 * numbers or sum(file.stat().st_size for file in self.folder.glob("*.bin"))
 
     def check_layers(self, wanted: int | None) -> None:
         """Refuses to train more layers than there are."""

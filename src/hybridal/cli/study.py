@@ -28,7 +28,7 @@ Schedules = Annotated[str | None, typer.Option(help="These schedules instead.")]
 Seeds = Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")]
 Rounds = Annotated[int | None, typer.Option(help="Fewer rounds.")]
 ProtocolName = Annotated[str | None, typer.Option("--protocol", help="paper, reference or quick.")]
-Workers = Annotated[int | None, typer.Option(help="Processes (default: one per core; with GPUs, four each).")]
+Workers = Annotated[int | None, typer.Option(help="Cells at once (default: one per core, or what GPUs gain from).")]
 Ray = Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")]
 GpusPerCell = Annotated[
     float | None, typer.Option(help="With --ray: each cell's share of a GPU, from 0 to 1 (default: a quarter).")
@@ -216,27 +216,36 @@ def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
 
 
 def choose_engine(workers: int | None, ray: str | None, gpus_per_cell: float | None, device: str) -> Engine:
-    """Ray where it is asked for; one process where one is enough; else a pool, dealt out over the GPUs."""
+    """Ray where it is asked for; lanes where there are GPUs; one process where one is enough; else a pool of them."""
     import os
 
     from hybridal.study.engines.here import Here
+    from hybridal.study.engines.lanes import Lanes
     from hybridal.study.engines.processes import Processes
 
     if ray is not None:
         from hybridal.study.engines.ray import RayEngine
 
         if workers is not None:
-            raise UserError("--workers counts processes of this machine; leave it out with --ray, which has its own.")
+            raise UserError("--workers counts cells at once here; leave it out with --ray, which has its own count.")
         return RayEngine(ray, gpus_per_cell)
     if gpus_per_cell is not None:
         raise UserError("--gpus-per-cell is for cells on a Ray cluster; give --ray ADDRESS too, or use --workers.")
+    if workers is not None and workers < 1:
+        raise UserError(f"--workers must be at least 1, not {workers}.")
+    if gpus := gpus_of(device):
+        return Lanes(gpus, workers)
+    count = workers or os.cpu_count() or 1
+    return Here() if count == 1 else Processes(count)
+
+
+def gpus_of(device: str) -> list[str]:
+    """The GPUs of this machine that a study on this device may use."""
     import torch
 
-    gpus = [f"cuda:{n}" for n in range(torch.cuda.device_count())] if device in ("auto", "cuda") else []
-    count = workers if workers is not None else 4 * len(gpus) or os.cpu_count() or 1
-    if count < 1:
-        raise UserError(f"--workers must be at least 1, not {count}.")
-    return Here() if count == 1 else Processes(count, gpus)
+    if device in ("auto", "cuda"):
+        return [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    return [device] if device.startswith("cuda") else []
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:

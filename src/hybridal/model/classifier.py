@@ -140,15 +140,10 @@ def seeded(seed: int) -> Iterator[None]:
 
 def _load_module(backbone: Backbone, classes: Sequence[str], seed: int) -> nn.Module:
     from transformers import AutoModelForSequenceClassification
-    from transformers.utils import logging as transformers_logging
 
-    # The missing head is no news here, and a progress bar per load is noise.
-    verbosity = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
     try:
         # The library draws what is missing from the global generator, before we draw it anew.
-        with seeded(key(seed, "head")):
+        with seeded(key(seed, "head")), _silence():
             module, loaded = AutoModelForSequenceClassification.from_pretrained(
                 Path(backbone.folder),
                 num_labels=len(classes),
@@ -161,8 +156,6 @@ def _load_module(backbone: Backbone, classes: Sequence[str], seed: int) -> nn.Mo
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error
-    finally:
-        transformers_logging.set_verbosity(verbosity)
     if loaded["mismatched_keys"]:
         name = sorted(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])[0]
         raise UserError(
@@ -171,6 +164,20 @@ def _load_module(backbone: Backbone, classes: Sequence[str], seed: int) -> nn.Mo
         )
     _draw_head(module, loaded["missing_keys"], seed)
     return module
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """The missing head is no news here, and a progress bar per load is noise."""
+    from transformers.utils import logging as transformers_logging
+
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
 
 
 def _draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -27,7 +28,7 @@ class Repeater(Recorder):
     def __init__(self) -> None:
         self.device, self.generator, self._made = torch.device("cpu"), torch.Generator(), {}
 
-    def record(self, work: Callable[[], None], inference: bool = False) -> Callable[[], None]:
+    def record(self, work: Callable[[], Any], inference: bool = False) -> Callable[[], None]:
         with torch.inference_mode(inference):
             for _ in range(WARM_UPS):
                 work()

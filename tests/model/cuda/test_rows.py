@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.model.cuda.rows import NO_LABEL, pack, unpack
+from hybridal.model.cuda.rows import NO_LABEL, bucket, pack, unpack
 from hybridal.tokens import Tokens
 
 
@@ -22,3 +22,10 @@ def test_unpacking_gives_back_what_was_packed(texts: list[list[int]], spare: int
     assert not mask[: len(rows), 0, 0, width:].any()
     # A row without a text attends to one token, so that no number in it is undefined.
     assert mask[len(rows) :].sum().item() == spare
+
+
+@given(st.integers(1, 600), st.integers(1, 32), st.integers(1, 600))
+def test_a_bucket_is_the_next_step_that_the_model_can_read(length: int, step: int, most: int) -> None:
+    found = bucket(min(length, most), step, most)
+    wide_enough = [n for n in range(1, most + 1) if n >= min(length, most) and (n % step == 0 or n == most)]
+    assert found == min(wide_enough)

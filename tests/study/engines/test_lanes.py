@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import time
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,6 +10,8 @@ from typing import Any
 import pytest
 import torch
 
+from hybridal.backbones import load_backbone
+from hybridal.observer import Observer
 from hybridal.study.engines import Outcome, lanes
 from hybridal.study.engines.lanes import MOST, Lanes, lanes_here, lanes_that_fit
 from hybridal.study.folder import StudyFolder
@@ -18,7 +22,7 @@ from .small import begun, facts, run, small_study
 
 def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here: StudyFolder, tmp_path: Path) -> None:
     folder = begun(tmp_path / "study", small_study(task, acquisitions=("entropy", "no-such-thing")))
-    outcomes = run(folder, Lanes(["cpu"] * 4))
+    outcomes = run(folder, Lanes(["cpu"], 4))
     assert facts(here).items() <= facts(folder).items()
     failed = [outcome.error or "" for outcome in outcomes.values() if outcome.error]
     assert len(failed) == 2
@@ -28,13 +32,13 @@ def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here
 def test_what_a_cell_leaves_behind_is_cleared_away(here: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[weakref.ref[Ring]] = []
 
-    def work(_folder: StudyFolder, cell: CellPlan, _device: str) -> Outcome:
+    def work(_folder: StudyFolder, cell: CellPlan, _device: str, _observer: Observer) -> Outcome:
         left.append(weakref.ref(Ring()))
         return Outcome(cell.key)
 
     monkeypatch.setattr(lanes, "work", work)
     cells: Any = [SimpleNamespace(key=key) for key in ("a", "b", "c")]
-    assert {outcome.key for outcome in Lanes(["cpu"]).run(here, cells)} == {"a", "b", "c"}
+    assert {outcome.key for outcome in Lanes(["cpu"], 1).run(here, cells)} == {"a", "b", "c"}
     assert [ring() for ring in left] == [None] * 3
 
 
@@ -45,12 +49,50 @@ class Ring:
         self.me = self
 
 
+def test_a_study_that_is_stopped_does_not_finish_its_cells_first(
+    here: StudyFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epochs: list[int] = []
+
+    def work(_folder: StudyFolder, cell: CellPlan, _device: str, observer: Observer) -> Outcome:
+        for epoch in range(500 if cell.key == "long" else 0):
+            epochs.append(epoch)
+            time.sleep(0.01)
+            observer.epoch_done(epoch, 500)
+        return Outcome(cell.key)
+
+    monkeypatch.setattr(lanes, "work", work)
+    cells: Any = [SimpleNamespace(key=key) for key in ("long", "short")]
+    outcomes: Any = Lanes(["cpu"], 2).run(here, cells)
+    assert next(outcomes) == Outcome("short")
+    outcomes.close()
+    assert len(epochs) < 500
+
+
+def test_the_largest_model_says_how_many_lanes_there_are(
+    here: StudyFolder, task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def one(weights: int, gpus: Sequence[str]) -> list[str]:
+        asked.append(weights)
+        return list(gpus)
+
+    monkeypatch.setattr(lanes, "lanes_here", one)
+    folder = begun(tmp_path / "study", small_study(task, backbones=("tiny", "no/such/model")))
+    outcomes = run(folder, Lanes(["cpu"]))
+    assert facts(here).items() <= facts(folder).items()
+    assert sum(outcome.error is not None for outcome in outcomes.values()) == 2
+    tiny = load_backbone("tiny", folder.task(folder.cells[0]))
+    assert asked == [tiny.weight_bytes]
+
+
 @pytest.mark.gpu
 def test_lanes_of_a_gpu_give_the_facts_of_one_cell_at_a_time(task: dict[str, str], tmp_path: Path) -> None:
     study = small_study(task, seeds=(1, 2, 3, 4), device="cuda")
     alone, together = (begun(tmp_path / name, study) for name in ("alone", "together"))
-    run(alone, Lanes(["cuda"]))
-    run(together, Lanes(["cuda"] * 4))
+    run(alone, Lanes(["cuda"], 1))
+    run(together, Lanes(["cuda"], 4))
     assert facts(alone) == facts(together)
 
 
@@ -62,5 +104,5 @@ def test_as_many_lanes_as_memory_holds_but_never_none() -> None:
 def test_lanes_are_dealt_out_over_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     free = {"cuda:0": 30 * 2**30, "cuda:1": 10 * 2**30}
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (free[gpu], 0))
-    dealt = lanes_here([90_000_000, 400_000_000], ["cuda:0", "cuda:1"])
+    dealt = lanes_here(400_000_000, ["cuda:0", "cuda:1"])
     assert dealt == ["cuda:0", "cuda:1", "cuda:0", "cuda:0", "cuda:0", "cuda:0"]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -45,10 +44,8 @@ class FakePool:
     """Runs nothing; some cells kill it, and all that were not done before die with it."""
 
     deadly: frozenset[str] = frozenset()
-    devices: Sequence[str | None] = ()
 
-    def __init__(self, workers: int, _context: Any, _start: Any, arguments: tuple[Any]) -> None:
-        FakePool.devices = [arguments[0].get() for _ in range(workers)]
+    def __init__(self, _workers: int, _context: Any, _start: Any) -> None:
         self.broken = False
 
     def __enter__(self) -> FakePool:
@@ -71,14 +68,6 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> type[FakePool]:
     monkeypatch.setattr(processes, "ProcessPoolExecutor", FakePool)
     monkeypatch.setattr(FakePool, "deadly", frozenset())
     return FakePool
-
-
-def test_devices_are_dealt_out_in_turn(pool: type[FakePool], task: dict[str, str], tmp_path: Path) -> None:
-    folder = begun(tmp_path / "study", small_study(task))
-    run(folder, Processes(5, ["cuda:0", "cuda:1"]))
-    assert pool.devices == ["cuda:0", "cuda:1", "cuda:0", "cuda:1", "cuda:0"]
-    run(folder, Processes(2))
-    assert pool.devices == [None, None]
 
 
 def test_a_cell_that_keeps_killing_its_worker_is_reported(

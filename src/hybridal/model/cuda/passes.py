@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +10,17 @@ import torch
 from torch import Tensor
 
 from hybridal.model.classifier import Classifier
-from hybridal.model.cuda.recorder import Recorder, bucket
-from hybridal.model.cuda.rows import pack, unpack
+from hybridal.model.cuda.recorder import Recorder
+from hybridal.model.cuda.rows import bucket, pack, unpack
 from hybridal.outputs import Floats, Ints, Outputs
-from hybridal.tokens import Tokens, length_sorted
+from hybridal.tokens import Tokens
 
-BATCH = 256
+# Steps of length. Texts come sorted, so that each of these graphs is replayed many times.
+STEP = 8
+# A batch has so many texts, and fewer where they are long: so that its memory is bounded.
+TEXTS, TOKENS = 512, 2**15
 # What a GPU keeps before it is brought over: enough batches that the transfer does not count.
-WAITING = 64
+WAITING = 32
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,10 @@ def predict(classifier: Classifier, recorder: Recorder, tokens: Tokens, rows: In
                 found[name][batch] = values.cpu().numpy()[: len(batch)]
         waiting.clear()
 
-    for batch in length_sorted(tokens.lengths(rows), BATCH):
-        length = bucket(int(tokens.lengths(rows[batch]).max()), classifier.positions)
+    for batch, length in _batches(tokens.lengths(rows), classifier.positions):
         one = recorder.once(("pass", length, features), lambda: _record(classifier, recorder, length, features))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.
-        packed = torch.from_numpy(pack(tokens, rows[batch], None, BATCH, length)).pin_memory()
+        packed = torch.from_numpy(pack(tokens, rows[batch], None, len(one.inputs), length)).pin_memory()
         one.inputs.copy_(packed, non_blocking=True)
         one.replay()
         waiting.append((batch, {name: values.clone() for name, values in one.outputs.items()}))
@@ -56,8 +58,22 @@ def predict(classifier: Classifier, recorder: Recorder, tokens: Tokens, rows: In
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
 
 
+def _batches(lengths: Ints, most: int) -> Iterator[tuple[Ints, int]]:
+    """The rows of each batch, longest first, and the length that they are padded to."""
+    order = np.argsort(-lengths, kind="stable")
+    while len(order):
+        length = bucket(int(lengths[order[0]]), STEP, most)
+        size = _texts(length)
+        yield order[:size], length
+        order = order[size:]
+
+
+def _texts(length: int) -> int:
+    return max(1, min(TEXTS, TOKENS // length))
+
+
 def _record(classifier: Classifier, recorder: Recorder, length: int, features: bool) -> Pass:
-    inputs = torch.ones((BATCH, 2 + length), dtype=torch.int32, device=recorder.device)
+    inputs = torch.ones((_texts(length), 2 + length), dtype=torch.int32, device=recorder.device)
     outputs: dict[str, Tensor] = {}
 
     def work() -> None:

@@ -13,8 +13,6 @@ Made = TypeVar("Made")
 
 # A GPU runs some kernels in another way the first time: those must not be recorded.
 WARM_UPS = 3
-# Buckets of length: short enough steps that little is padded, few enough that recording pays.
-STEP = 16
 
 # One at a time in a process: while a graph is recorded, torch's own random generator is exchanged.
 GENERATOR_IN_USE = RLock()
@@ -40,11 +38,11 @@ class Recorder:
         made: Made = self._made[key]
         return made
 
-    def record(self, work: Callable[[], None], inference: bool = False) -> Callable[[], None]:
+    def record(self, work: Callable[[], object], inference: bool = False) -> Callable[[], None]:
         """A function that does the work again, on the same tensors. To warm up, the work is done a few times now."""
         graph = torch.cuda.CUDAGraph()
         side = torch.cuda.Stream(self.device)
-        with GENERATOR_IN_USE, self._borrowed_generator(), torch.inference_mode(inference):
+        with GENERATOR_IN_USE, self._borrowed_generator(), _repeatable(), torch.inference_mode(inference):
             side.wait_stream(torch.cuda.current_stream(self.device))
             with torch.cuda.stream(side):
                 for _ in range(WARM_UPS):
@@ -72,10 +70,12 @@ class Recorder:
             self.generator.set_offset(offset)
 
 
-def bucket(length: int, most: int) -> int:
-    """The length that texts of this length are padded to, in a model that reads `most` tokens.
-
-    >>> bucket(1, 512), bucket(16, 512), bucket(17, 512), bucket(17, 20)
-    (16, 16, 32, 20)
-    """
-    return min(-(-length // STEP) * STEP, most)
+@contextmanager
+def _repeatable() -> Iterator[None]:
+    """Only kernels that add up in the same order each time; what has none is refused, not let pass with a warning."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])

@@ -40,3 +40,12 @@ def unpack(packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     positions: Any = torch.arange(length, device=packed.device)
     mask = positions[None, :] < packed[:, 1, None]
     return packed[:, 0].long(), packed[:, 2:].long(), mask[:, None, None, :]
+
+
+def bucket(length: int, step: int, most: int) -> int:
+    """The length that texts of this length are padded to: the next step, in a model that reads `most` tokens.
+
+    >>> bucket(1, 16, 512), bucket(16, 16, 512), bucket(17, 16, 512), bucket(17, 16, 20)
+    (16, 16, 32, 20)
+    """
+    return min(-(-length // step) * step, most)

@@ -10,14 +10,17 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.model.classifier import Classifier
-from hybridal.model.cuda.recorder import Recorder, bucket
-from hybridal.model.cuda.rows import pack, unpack
+from hybridal.model.cuda.recorder import Recorder
+from hybridal.model.cuda.rows import bucket, pack, unpack
 from hybridal.model.examples import Examples
 from hybridal.model.steps import PARTS
 from hybridal.outputs import Ints
 from hybridal.protocol import Protocol
 from hybridal.tokens import Tokens
 from hybridal.updates import Weights
+
+# Steps of length: short enough that little is padded, few enough graphs that recording them pays.
+STEP = 16
 
 
 class GraphSteps:
@@ -52,7 +55,7 @@ class GraphSteps:
         assert isinstance(tokens, Tokens)
         size = max(map(len, batches))
         longest = [int(tokens.lengths(examples.rows[batch]).max()) for batch in batches]
-        lengths = [bucket(length, self._classifier.positions) for length in longest]
+        lengths = [bucket(length, STEP, self._classifier.positions) for length in longest]
         packed = [pack(tokens, examples.rows[batch], examples.labels[batch], size, max(lengths)) for batch in batches]
         sent = torch.from_numpy(np.stack(packed)).to(self._recorder.device)
         steps = {length: self._step(size, length) for length in sorted(set(lengths))}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 
+from hybridal.backbones import load_backbone
+from hybridal.errors import UserError
+from hybridal.observer import Observer
 from hybridal.study.engines import Outcome, device_here, one_thread, work
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
@@ -27,38 +30,65 @@ BETWEEN = 2 * 2**30
 class Lanes:
     """A study at the pace of the GPU: while one cell waits for its answers, others compute.
 
-    `devices` has an entry for each lane: the GPU that it computes on. Each cell has its own graphs, generator and
-    stream, so that its facts do not depend on its neighbours.
+    Each cell has its own graphs, generator and stream, so that its facts do not depend on its neighbours. `lanes` says
+    how many cells go side by side; without it, as many as memory holds and the GPU gains from.
     """
 
-    devices: Sequence[str]
+    gpus: Sequence[str]
+    lanes: int | None = None
 
     def device(self, asked: str) -> str:
         return device_here(asked)
 
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
+        if not cells:
+            return
+        devices = self._devices(folder, cells)
         free: SimpleQueue[str] = SimpleQueue()
-        for device in self.devices:
+        for device in devices:
             free.put(device)
         place = threading.local()
+        stopped = threading.Event()
 
         def enter() -> None:
             place.device = free.get()
 
         def compute(cell: CellPlan) -> Outcome:
             with _stream_of_its_own(place.device):
-                outcome = work(folder, cell, place.device)
+                outcome = work(folder, cell, place.device, _Alarm(stopped))
             # A classifier and its graphs hold each other: the GPU would fill up with those of cells that are done.
             gc.collect()
             return outcome
 
-        with one_thread(), ThreadPoolExecutor(len(self.devices), initializer=enter) as pool:
+        with one_thread(), ThreadPoolExecutor(len(devices), initializer=enter) as pool:
             futures = [pool.submit(compute, cell) for cell in cells]
             try:
                 for future in as_completed(futures):
                     yield future.result()
             finally:
+                stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
+
+    def _devices(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> list[str]:
+        """The GPU of each lane."""
+        if self.lanes is not None:
+            return [self.gpus[lane % len(self.gpus)] for lane in range(self.lanes)]
+        return lanes_here(_largest(folder, cells), self.gpus)
+
+
+class _Stopped(BaseException):
+    """Not a cell's own failure: nothing catches it on its way out."""
+
+
+class _Alarm(Observer):
+    """Ends a cell after its epoch when the study is stopped; its thread would go on for as long as the cell takes."""
+
+    def __init__(self, stopped: threading.Event) -> None:
+        self._stopped = stopped
+
+    def epoch_done(self, _epoch: int, _of: int) -> None:
+        if self._stopped.is_set():
+            raise _Stopped
 
 
 @contextmanager
@@ -81,10 +111,19 @@ def lanes_that_fit(weights: int, free: int) -> int:
     return min(MOST, max(1, free // (COPIES * weights + BETWEEN)))
 
 
-def lanes_here(weights: Iterable[int], gpus: Sequence[str]) -> list[str]:
+def lanes_here(weights: int, gpus: Sequence[str]) -> list[str]:
     """The GPU of each lane: as many lanes as each has room for, dealt out in turn."""
     import torch
 
-    largest = max(weights)
-    room = {gpu: lanes_that_fit(largest, torch.cuda.mem_get_info(gpu)[0]) for gpu in gpus}
+    room = {gpu: lanes_that_fit(weights, torch.cuda.mem_get_info(gpu)[0]) for gpu in gpus}
     return [gpu for turn in range(MOST) for gpu in gpus if turn < room[gpu]]
+
+
+def _largest(folder: StudyFolder, cells: Sequence[CellPlan]) -> int:
+    """The bytes of the largest model among the cells."""
+    one_of_each = {cell.settings.backbone: cell for cell in cells}
+    found = [0]
+    for name, cell in one_of_each.items():
+        with suppress(UserError):  # which its cells will report
+            found.append(load_backbone(name, folder.task(cell)).weight_bytes)
+    return max(found)

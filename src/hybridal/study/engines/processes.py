@@ -1,4 +1,4 @@
-"""In several processes of this machine, pinned to its devices."""
+"""In several processes of this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.queues import Queue
 from pathlib import Path
 
 from hybridal.study.engines import Outcome, device_here, work
@@ -18,20 +17,16 @@ from hybridal.study.study import CellPlan
 
 DIED = "The worker process died: it was killed, or ran out of memory."
 
-# Which device this worker computes on; set when it starts.
-_device: str | None = None
-
 
 @dataclass(frozen=True)
 class Processes:
-    """A pool of `workers`. `devices` are dealt out in turn, so that several workers share each GPU.
+    """A pool of `workers`.
 
     A worker that dies (out of memory, say) takes its pool with it, and one of the cells under way is to blame: each of
     them is tried once more in a process of its own, where it can only hurt itself, and the others go on after that.
     """
 
     workers: int
-    devices: Sequence[str] = ()
 
     def device(self, asked: str) -> str:
         return device_here(asked)
@@ -51,11 +46,8 @@ class Processes:
     def _pool(self, path: Path, waiting: deque[CellPlan], died: list[CellPlan], workers: int) -> Iterator[Outcome]:
         """Takes cells from `waiting`, a worker's each, until none is left or the pool breaks; then says who `died`."""
         context = multiprocessing.get_context("spawn")
-        devices: Queue[str | None] = context.Queue()
-        for number in range(workers):
-            devices.put(self.devices[number % len(self.devices)] if self.devices else None)
         running: dict[Future[Outcome], CellPlan] = {}
-        with ProcessPoolExecutor(workers, context, _start, (devices,)) as pool:
+        with ProcessPoolExecutor(workers, context, _start) as pool:
             while (waiting or running) and not died:
                 while waiting and len(running) < workers and not died:
                     cell = waiting.popleft()
@@ -73,14 +65,12 @@ class Processes:
             died.extend(running.values())
 
 
-def _start(devices: Queue[str | None]) -> None:
+def _start() -> None:
     """One worker's share of the machine."""
-    global _device
-    _device = devices.get()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def _work(path: Path, key: str) -> Outcome:
     folder = StudyFolder.open(path)
     (cell,) = (cell for cell in folder.cells if cell.key == key)
-    return work(folder, cell, _device)
+    return work(folder, cell)
