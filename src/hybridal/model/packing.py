@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hybridal.model.lookup import Lookup
 from hybridal.model.source import Source
 from hybridal.outputs import Ints
 
@@ -56,6 +57,8 @@ def teach_packing(module: Any) -> bool:
     AttentionInterface.register(NAME, _attend)
     AttentionMaskInterface.register(NAME, sdpa_mask)
     module.set_attn_implementation(NAME)
+    if words := getattr(module.base_model.embeddings, "word_embeddings", None):  # a frozen trunk took them away
+        words.forward = Lookup(words)
     layers = layer_stack(module)
     layers.register_forward_hook(_one_row_a_text, with_kwargs=True)
     attention: Any = getattr(layers.layer[-1], "attention", None)
