@@ -16,6 +16,7 @@ from hybridal.annotators.callback import Callback
 from hybridal.assemble import build_cell, build_model, find_task, surroundings, watched
 from hybridal.backbones import hub
 from hybridal.errors import UserError
+from hybridal.observer import Observer
 from hybridal.schedules import make_schedule
 from hybridal.settings import Settings
 from hybridal.signals.accuracy import Accuracy
@@ -106,13 +107,12 @@ def test_features_are_kept_only_for_signals_that_need_them() -> None:
 
 
 def test_the_model_is_what_the_settings_say() -> None:
-    heard: list[int] = []
+    observer = Observer()
     settings = replace(SETTINGS, seed=8)
-    model = build_model(settings, TASK, (), epoch_done=lambda epoch, of: heard.append(of))
+    model = build_model(settings, TASK, (), observer)
     assert (model.seed, model.rules, model.encoder.max_length) == (8, settings.rules, 16)
     assert model.classifier.device.kind == "cpu"
-    model.epoch_done(1, 3)
-    assert heard == [3]
+    assert model.observer is observer
     other = build_model(replace(settings, seed=9), TASK, ())
     assert not torch.equal(model.pretrained["classifier.weight"], other.pretrained["classifier.weight"])
 
@@ -123,9 +123,11 @@ def test_what_takes_time_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path:
         raise UserError("no hub here")
 
     said: list[str] = []
+    observer = Observer()
+    monkeypatch.setattr(observer, "message", said.append)
     monkeypatch.setattr(hub, "folder", folder)
     with pytest.raises(UserError, match="no hub here"):
-        build_model(replace(SETTINGS, backbone="bert"), TASK, (), said.append)
+        build_model(replace(SETTINGS, backbone="bert"), TASK, (), observer)
     assert said == ["fetching google-bert/bert-base-uncased"]
 
 

@@ -15,6 +15,7 @@ from hybridal.annotators.oracle import Oracle
 from hybridal.backbones import load_backbone
 from hybridal.loop import Cell
 from hybridal.model.role import Model
+from hybridal.observer import Observer
 from hybridal.schedules import Schedule
 from hybridal.settings import Settings
 from hybridal.signals import SIGNALS, Signal
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from hybridal.model.transformer import TransformerModel
 
 Notify = Callable[[str], None]
-EpochDone = Callable[[int, int], None]
 
 
 def silent(_message: str) -> None:
@@ -66,8 +66,7 @@ def build_model(
     settings: Settings,
     task: Task,
     signals: tuple[Signal, ...],
-    notify: Notify = silent,
-    epoch_done: EpochDone = lambda _epoch, _of: None,
+    observer: Observer | None = None,
 ) -> TransformerModel:
     """Loads the backbone and tokenises the texts."""
     from hybridal.model.device import choose_device
@@ -75,9 +74,10 @@ def build_model(
 
     rules = settings.rules
     device = choose_device(settings.device, rules.precision, plain=rules.path == "plain")
-    backbone = load_backbone(settings.backbone, task, notify)
+    observer = observer or Observer()
+    backbone = load_backbone(settings.backbone, task, observer.message)
     features = any(signal.needs_features for signal in signals)
-    return TransformerModel(task, backbone, rules, settings.seed, device, features, epoch_done)
+    return TransformerModel(task, backbone, rules, settings.seed, device, features, observer)
 
 
 def build_cell(

@@ -14,6 +14,9 @@ class Observer:
     def message(self, text: str) -> None:
         """Something worth saying: a download, a wait."""
 
+    def texts_done(self, what: str, done: int, of: int) -> None:
+        """So many texts are tokenised or scored: `what` says which."""
+
     def round_started(self, round: int, of: int, update: str) -> None:
         """A round begins to train."""
 

@@ -93,7 +93,7 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
             annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", task.classes, observer)
             task = with_validation(task, annotator)
         signals = watched(settings, schedule)
-        model = build_model(settings, task, signals, observer.message, observer.epoch_done)
+        model = build_model(settings, task, signals, observer)
         cell = build_cell(settings, task, model, signals, annotator)
         if state is not None:
             state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))

@@ -22,6 +22,10 @@ Progress = Callable[[int, int], None]
 """Hears how many texts are done, and of how many."""
 
 
+def unheard(_done: int, _of: int) -> None:
+    """Progress that nobody asked for."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tokens:
     """Row i is `flat[offsets[i]:offsets[i + 1]]`.
@@ -79,9 +83,7 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
 
 
-def tokenise(
-    texts: Sequence[str], encoder: Encoder, folder: Path, progress: Progress = lambda _done, _of: None
-) -> Tokens:
+def tokenise(texts: Sequence[str], encoder: Encoder, folder: Path, progress: Progress = unheard) -> Tokens:
     """The tokens of these texts: from `folder` when they were made before, else made and put there."""
     home = folder / _key(texts, encoder)
     if not home.is_dir():

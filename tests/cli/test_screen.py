@@ -78,6 +78,15 @@ class TestTerminal:
             ["4", "finetune"],
         ]
 
+    def test_the_bar_counts_texts_while_they_are_read_or_scored(self) -> None:
+        _, shown = file_and_screen(terminal=True)
+        (bar,) = shown.progress.tasks
+        shown.texts_done("tokenising", 5, 20)
+        assert (bar.description, bar.percentage) == ("preparing: tokenising texts", 25)
+        shown.round_started(2, 4, "finetune")
+        shown.texts_done("scoring", 10, 20)
+        assert (bar.description, bar.percentage) == ("round 2 of 4: scoring texts", 50)
+
     def test_after_the_last_round_the_bar_stays_as_it_is(self) -> None:
         _, shown = file_and_screen(terminal=True)
         shown.round_started(4, 4, "finetune")

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from hybridal import tokens
 from hybridal.acquisition import Candidates
 from hybridal.assemble import build_cell, build_model, watched
 from hybridal.backbones import Backbone
@@ -16,6 +18,7 @@ from hybridal.errors import UserError
 from hybridal.model import evaluation
 from hybridal.model.role import Model
 from hybridal.model.transformer import TransformerModel
+from hybridal.observer import Observer
 from hybridal.pool import Pool
 from hybridal.protocol import protocol
 from hybridal.schedules import make_schedule
@@ -45,9 +48,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
     real = evaluation.predict
 
-    def predict(classifier: Any, tokens: Any, rows: Any, features: bool = False) -> Any:
+    def predict(classifier: Any, tokens: Any, rows: Any, *others: Any, **named: Any) -> Any:
         counted.append(len(rows))
-        return real(classifier, tokens, rows, features)
+        return real(classifier, tokens, rows, *others, **named)
 
     monkeypatch.setattr(evaluation, "predict", predict)
     return counted
@@ -104,11 +107,34 @@ def test_features_are_kept_when_a_signal_needs_them(task: Task, tiny: Backbone) 
     assert fit.validation.hidden.shape == (40, 64)
 
 
-def test_epochs_are_announced(task: Task, tiny: Backbone) -> None:
-    heard: list[int] = []
-    model = model_of(task, tiny, epoch_done=lambda epoch, of: heard.append(epoch))
+class Listener(Observer):
+    """Remembers what it hears."""
+
+    def __init__(self) -> None:
+        self.epochs: list[int] = []
+        self.texts: list[tuple[str, int, int]] = []
+
+    def epoch_done(self, epoch: int, of: int) -> None:
+        self.epochs.append(epoch)
+
+    def texts_done(self, what: str, done: int, of: int) -> None:
+        self.texts.append((what, done, of))
+
+
+def test_what_takes_time_says_how_far_it_is(
+    task: Task, tiny: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "CHUNK", 50)
+    monkeypatch.setenv("HYBRIDAL_CACHE", str(tmp_path))
+    listener = Listener()
+    model = model_of(task, tiny, observer=listener)
+    count = sum(len(split) for _, split in task.splits())
+    assert listener.texts == [("tokenising", min(done, count), count) for done in range(50, count + 50, 50)]
     fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
-    assert heard == list(range(1, fit.cost.epochs + 1))
+    assert listener.epochs == list(range(1, fit.cost.epochs + 1))
+    listener.texts.clear()
+    model.candidates(np.arange(70), POOL, 1, 1.0).probabilities()
+    assert listener.texts == [("scoring", 32, 70), ("scoring", 64, 70), ("scoring", 70, 70)]
 
 
 def test_it_learns_the_labels_of_the_pool_not_of_the_task(task: Task, tiny: Backbone) -> None:

@@ -30,15 +30,20 @@ class Screen(Observer):
         self.progress = Progress(
             TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=console
         )
-        self.bar = self.progress.add_task("preparing", total=None)
+        self.stage = "preparing"
+        self.bar = self.progress.add_task(self.stage, total=None)
         self.live = Live(Group(self.table, self.progress), console=console, refresh_per_second=4)
 
     def message(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
+    def texts_done(self, what: str, done: int, of: int) -> None:
+        self.progress.update(self.bar, description=f"{self.stage}: {what} texts", completed=done, total=of)
+
     def round_started(self, round: int, of: int, update: str) -> None:
         if round <= of:
-            self.progress.reset(self.bar, description=f"round {round} of {of}: {update}", total=None)
+            self.stage = f"round {round} of {of}"
+            self.progress.reset(self.bar, description=f"{self.stage}: {update}", total=None)
 
     def epoch_done(self, epoch: int, of: int) -> None:
         self.progress.update(self.bar, completed=epoch, total=of)

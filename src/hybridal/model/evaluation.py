@@ -12,16 +12,19 @@ from hybridal.model.classifier import Classifier, seeded
 from hybridal.model.cuda import passes
 from hybridal.model.source import Source
 from hybridal.outputs import Floats, Ints, Outputs
-from hybridal.tokens import Tokens, length_sorted
+from hybridal.tokens import Progress, Tokens, length_sorted, unheard
 
 # Large batches feed a GPU; on a processor they only cost cache misses.
 BATCH = {"cuda": 256, "cpu": 32}
 
 
-def predict(classifier: Classifier, source: Source, rows: Ints, features: bool = False) -> Outputs:
+def predict(
+    classifier: Classifier, source: Source, rows: Ints, features: bool = False, progress: Progress = unheard
+) -> Outputs:
     """One pass over these rows, dropout off; with `features`, what the layers before the logits said too."""
     if classifier.recorder is not None and isinstance(source, Tokens) and len(rows):
-        return passes.predict(classifier, classifier.recorder, source, rows, features)
+        return passes.predict(classifier, classifier.recorder, source, rows, features, progress)
+    done = 0
     found: dict[str, Floats] = {}
 
     def keep(name: str, batch: Ints, values: torch.Tensor) -> None:
@@ -35,6 +38,8 @@ def predict(classifier: Classifier, source: Source, rows: Ints, features: bool =
             if features:
                 keep("hidden", batch, heard["hidden"])
                 keep("embedding", batch, heard["embedding"])
+            done += len(batch)
+            progress(done, len(rows))
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from hybridal.model.device import Device
 from hybridal.model.examples import Examples
 from hybridal.model.role import Fit
 from hybridal.model.source import Source
+from hybridal.observer import Observer
 from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.pool import Pool
 from hybridal.protocol import Protocol
@@ -43,11 +44,12 @@ class TransformerModel:
         seed: int,
         device: Device,
         keeps_features: bool = False,
-        epoch_done: training.EpochDone = lambda _epoch, _of: None,
+        observer: Observer | None = None,
     ) -> None:
         texts = [text for _, split in task.splits() for text in split.texts]
         self.encoder = backbone.encoder(rules.max_length)
-        tokens = tokenise(texts, self.encoder, cache_dir() / "tokens")
+        self.observer = observer or Observer()
+        tokens = tokenise(texts, self.encoder, cache_dir() / "tokens", partial(self.observer.texts_done, "tokenising"))
         self.classifier = Classifier(backbone, task.classes, seed, device, rules.train_layers)
         ends = np.cumsum([0, *(len(split) for _, split in task.splits())]).tolist()
         train, validation, test = (self.classifier.source(tokens.slice(*span)) for span in pairwise(ends))
@@ -56,7 +58,7 @@ class TransformerModel:
         self.validation = _subset(_labelled(validation, task.validation), rules.validation_size, seed)
         self.test_examples = _labelled(test, task.test)
         self.rules, self.seed = rules, seed
-        self.keeps_features, self.epoch_done = keeps_features, epoch_done
+        self.keeps_features = keeps_features
 
     @property
     def pretrained(self) -> Weights:
@@ -79,7 +81,7 @@ class TransformerModel:
         validate = self._validate if len(self.validation.rows) else None
         labels = self.validation.labels
         return training.fit(
-            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, self.epoch_done
+            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, self.observer.epoch_done
         )
 
     def look(self, validation: Outputs | None, pool: Pool) -> Look:
@@ -186,7 +188,8 @@ class ScoredCandidates:
 
     def _pass(self, rows: Ints, features: bool) -> Outputs:
         model = self._model
-        return self._timed(lambda: evaluation.predict(model.classifier, model.train_source, rows, features))
+        told = partial(model.observer.texts_done, "scoring")
+        return self._timed(lambda: evaluation.predict(model.classifier, model.train_source, rows, features, told))
 
     def _timed(self, work: Callable[[], Result]) -> Result:
         with self._watch("score"):

@@ -30,7 +30,7 @@ def run_cell(
     observer = observer or Observer()
     schedules = [make_schedule(spec) for spec in specs]
     signals = watched(settings, *schedules)
-    model = build_model(settings, task, signals, observer.message, observer.epoch_done)
+    model = build_model(settings, task, signals, observer)
     cell = build_cell(settings, task, model, signals)
 
     def begin(round: int, update: str) -> None:

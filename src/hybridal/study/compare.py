@@ -75,7 +75,7 @@ class Comparison:
                 return
             task = self.folder.task()
             signals = watched(self.settings, *self.schedules)
-            model = build_model(self.settings, task, signals, observer.message, observer.epoch_done)
+            model = build_model(self.settings, task, signals, observer)
             cell = build_cell(self.settings, task, model, signals)
 
             def record(fact: Round) -> None:

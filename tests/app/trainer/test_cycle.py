@@ -323,9 +323,9 @@ def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.
     label_some(project, 6, 6)
     cycle.turn()
     assert [values["phase"] for values in said if "phase" in values] == ["loading", "training", "scoring"]
-    epochs = [(values["done"], values["total"]) for values in said if "phase" not in values]
-    assert epochs == [(1, 2), (2, 2)]
-    assert said[-2]["seconds_left"] == 0
+    told = [(values["done"], values["total"]) for values in said if "phase" not in values]
+    assert told == [(1, 2), (2, 2), (24, 24)], "epochs, then texts that were scored"
+    assert said[-1]["seconds_left"] == 0
 
 
 def test_no_transaction_is_open_while_it_computes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

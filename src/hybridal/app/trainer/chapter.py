@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -19,6 +19,7 @@ from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.errors import UserError
 from hybridal.facts import Round
 from hybridal.files import folder_made_whole
+from hybridal.observer import Observer
 from hybridal.outputs import Floats
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Chapter:
         number = dict(zip(self.learner.cell.task.classes, self.frame.classes, strict=True))
         return {id: number[name] for id, name in self.learner.labels.items()}
 
-    def learn(self, snapshot: Snapshot, epoch_done: Callable[[int, int], None]) -> Round:
+    def learn(self, snapshot: Snapshot, observer: Observer) -> Round:
         """One update on what the snapshot says now: corrected labels and those taken back count too."""
         learner, task = self.learner, self.learner.cell.task
         name = dict(zip(self.frame.classes, task.classes, strict=True))
@@ -92,7 +93,7 @@ class Chapter:
         known = learner.labels
         learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
         learner.teach({id: label for id, label in wanted.items() if known.get(id) != label}, update=False)
-        self.model.epoch_done = epoch_done
+        self.model.observer = observer
         return learner.update()
 
     def choose(self, n: int) -> tuple[list[str], list[Opinion]]:

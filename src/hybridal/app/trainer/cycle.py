@@ -115,7 +115,7 @@ class Cycle:
         history, epochs = chapter.learner.history, chapter.learner.cell.rules.max_epochs
         left = expected_seconds(history, len(now.pool), epochs)
         self.status.say("training", update=chapter.update, round=chapter.round + 1, total=epochs, seconds_left=left)
-        chapter.learn(now, self.status.progress)
+        chapter.learn(now, self.status)
         self._publish(chapter, now.answer, asked)
 
     def _chapter_for(self, now: Snapshot) -> Chapter:

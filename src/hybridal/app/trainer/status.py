@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Trainer, now
 from hybridal.facts import Round
+from hybridal.observer import Observer
 
 PAUSE = 0.5  # seconds between two reports of progress: more often nobody sees
 log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ def expected_seconds(history: Sequence[Round], labels: int, epochs: int) -> floa
     return history[-1].training_time / history[-1].cost.examples * labels * epochs
 
 
-class Status:
+class Status(Observer):
     """Says what the trainer does. Words are not worth failing for: a database that does not listen is only noted."""
 
     def __init__(self, sessions: Sessions) -> None:
@@ -65,6 +66,12 @@ class Status:
         moment = time.monotonic()
         if moment - self._said >= PAUSE:
             self._write(done=done, total=total, seconds_left=seconds_left(moment - self._started, done, total))
+
+    def epoch_done(self, epoch: int, of: int) -> None:
+        self.progress(epoch, of)
+
+    def texts_done(self, _what: str, done: int, of: int) -> None:
+        self.progress(done, of)
 
     def beat(self, every: float) -> None:
         """Says that it is alive, unless it said something lately."""

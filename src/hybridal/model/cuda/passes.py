@@ -13,7 +13,7 @@ from hybridal.model.classifier import Classifier
 from hybridal.model.cuda.recorder import Recorder
 from hybridal.model.cuda.rows import bucket, pack, unpack
 from hybridal.outputs import Floats, Ints, Outputs
-from hybridal.tokens import Tokens
+from hybridal.tokens import Progress, Tokens
 
 # Steps of length. Texts come sorted, so that each of these graphs is replayed many times.
 STEP = 8
@@ -32,18 +32,24 @@ class Pass:
     replay: Callable[[], None]
 
 
-def predict(classifier: Classifier, recorder: Recorder, tokens: Tokens, rows: Ints, features: bool) -> Outputs:
+def predict(
+    classifier: Classifier, recorder: Recorder, tokens: Tokens, rows: Ints, features: bool, progress: Progress
+) -> Outputs:
     """As `evaluation.predict`."""
+    done = 0
     found: dict[str, Floats] = {}
     waiting: list[tuple[Ints, dict[str, Tensor]]] = []
 
     def bring() -> None:
+        nonlocal done
         for batch, outputs in waiting:
+            done += len(batch)
             for name, values in outputs.items():
                 if name not in found:
                     found[name] = np.empty((len(rows), values.shape[1]), dtype=np.float32)
                 found[name][batch] = values.cpu().numpy()[: len(batch)]
         waiting.clear()
+        progress(done, len(rows))
 
     for batch, length in _batches(tokens.lengths(rows), classifier.positions):
         one = recorder.once(("pass", length, features), lambda: _record(classifier, recorder, length, features))  # noqa: B023
