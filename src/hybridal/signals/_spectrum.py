@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 SMALLEST = 1e-8  # a singular value at or below this counts as zero
 FEWEST = 3  # a spectrum of fewer values has no shape
 STACK_BYTES = 2**26
-# Squaring a matrix halves the digits of its small singular values; below this share of the largest
-# eigenvalue too few are left, and the slower direct decomposition takes over.
-TRUSTED = 1e-9
+CUDA_STACK_BYTES = 2**29  # a GPU is only busy with many matrices side by side
+OWN_SIDES = range(64, 1025)  # of matrices for which our own kernels beat torch's on a GPU, if there are many
+# Squaring a matrix halves the digits of its small singular values. Down to this share of the largest eigenvalue more
+# are left than weights of 32 bits have to say about them; below it the slower direct decomposition takes over.
+TRUSTED = 1e-12
 
 
 def spectra(matrices: Mapping[str, torch.Tensor], signal: str) -> list[NDArray[np.float64]]:
@@ -46,7 +49,8 @@ def singular_values(matrices: Mapping[str, torch.Tensor]) -> dict[str, NDArray[n
         by_size[min(matrix.shape)].append(name)
     found: dict[str, NDArray[np.float64]] = {}
     for size, names in by_size.items():
-        stack = max(1, STACK_BYTES // (8 * size * size))
+        room = CUDA_STACK_BYTES if matrices[names[0]].is_cuda else STACK_BYTES
+        stack = max(1, room // (8 * size * size))
         for start in range(0, len(names), stack):
             some = names[start : start + stack]
             found.update(zip(some, _stacked([matrices[name] for name in some], some), strict=True))
@@ -58,16 +62,42 @@ def _stacked(matrices: list[torch.Tensor], names: list[str]) -> list[NDArray[np.
 
     with torch.no_grad():
         grams = torch.stack([_gram(_doubled(matrix)) for matrix in matrices])
-        for name, gram in zip(names, grams, strict=True):
-            if not bool(gram.isfinite().all()):
+        for name, finite in zip(names, grams.isfinite().flatten(1).all(1).tolist(), strict=True):
+            if not finite:
                 raise UserError(f"The weights of '{name}' are not finite; training has diverged: lower its rate.")
-        eigenvalues = torch.linalg.eigvalsh(grams).flip(-1)
+        eigenvalues = _eigenvalues(grams).flip(-1)
         rows = eigenvalues.clamp(min=0).sqrt().cpu().numpy()
         trusted = (eigenvalues[:, -1] > TRUSTED * eigenvalues[:, 0]).tolist()
         return [
             np.array(row) if fine else np.array(torch.linalg.svdvals(_doubled(matrix)).cpu().numpy())
             for row, fine, matrix in zip(rows, trusted, matrices, strict=True)
         ]
+
+
+def _eigenvalues(grams: torch.Tensor) -> torch.Tensor:
+    import torch
+
+    count, side = grams.shape[:2]
+    # Ours takes as long for one matrix as for many.
+    if grams.is_cuda and side in OWN_SIDES and 64 * count >= side and _own_kernels_run():
+        from hybridal.signals._tridiagonal import eigenvalues
+
+        return eigenvalues(grams)
+    return torch.linalg.eigvalsh(grams)
+
+
+@cache
+def _own_kernels_run() -> bool:
+    """Whether they do here: Triton may be missing, or the C compiler that it needs; torch then has a slower way."""
+    import torch
+
+    try:
+        from hybridal.signals._tridiagonal import eigenvalues
+
+        eigenvalues(torch.eye(OWN_SIDES[0], dtype=torch.float64, device="cuda")[None])
+    except Exception:
+        return False
+    return True
 
 
 def _gram(matrix: torch.Tensor) -> torch.Tensor:
