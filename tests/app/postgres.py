@@ -7,9 +7,17 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+
+from sqlalchemy import text
+
+from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.standing import find_locked
+from hybridal.app.people.accounts import the_owner
+from hybridal.app.project import Project
 
 USER = "postgres"
 
@@ -46,6 +54,19 @@ def server() -> Iterator[str]:
             call("pg_ctl", "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder)
+
+
+def while_waiting(project: Project, text_id: str, act: Callable[[], bool]) -> None:
+    """Somebody has locked a text, `act` comes to wait for it, they answer, and both go well."""
+    with ThreadPoolExecutor(1) as beside:
+        with project.sessions.begin() as session:
+            find_locked(session, text_id)
+            acting = beside.submit(act)
+            waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            while not session.scalar(waiting):
+                assert not acting.done(), acting.result()
+            answer(session, the_owner(session), text_id, "label", class_name="bug", flagged=True, key="meanwhile")
+        assert acting.result(30)
 
 
 def _free_port() -> int:

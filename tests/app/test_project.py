@@ -60,8 +60,11 @@ def test_a_failed_creation_can_be_repeated(tmp_path: Path, db: str | None) -> No
 @pytest.mark.postgres
 def test_a_database_holds_one_project(tmp_path: Path, empty_postgres: str) -> None:
     make(tmp_path / "p", db=empty_postgres).close()
-    with pytest.raises(UserError, match="holds the project 'made up' already"):
-        make(tmp_path / "q", db=empty_postgres)
+    for _ in range(2):
+        with pytest.raises(UserError, match="holds another project"):
+            make(tmp_path / "q", db=empty_postgres)
+        with pytest.raises(UserError, match="holds another project"):
+            Project.exists(tmp_path / "q")
 
 
 @pytest.mark.postgres
@@ -69,7 +72,7 @@ def test_a_password_is_not_written_down(tmp_path: Path, empty_postgres: str, mon
     secret = make_url(empty_postgres).set(password="top-secret").render_as_string(hide_password=False)
     project = make(tmp_path / "p", db=secret)
     written = json.loads((tmp_path / "p" / "project.json").read_text())
-    assert written == {"name": "made up", "db": empty_postgres}
+    assert written == {"name": "made up", "key": project.key, "db": empty_postgres}
     assert project.environment == {DB_VARIABLE: secret}
     project.close()
     monkeypatch.setenv(DB_VARIABLE, secret)
@@ -78,8 +81,52 @@ def test_a_password_is_not_written_down(tmp_path: Path, empty_postgres: str, mon
     again.close()
 
 
+@pytest.mark.postgres
+def test_where_the_labels_are_is_written_down_however_it_was_told(
+    tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DB_VARIABLE, f"{empty_postgres}?password=top-secret")
+    make(tmp_path / "p").close()
+    monkeypatch.delenv(DB_VARIABLE)
+    assert "secret" not in (tmp_path / "p" / "project.json").read_text()
+    again = Project.open(tmp_path / "p")  # not an empty SQLite file, as if nothing had been labelled
+    assert again.engine.dialect.name == "postgresql"
+    again.close()
+
+
+def test_a_database_of_another_project_is_not_taken_for_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = make(tmp_path / "p"), make(tmp_path / "q")
+    monkeypatch.setenv(DB_VARIABLE, other.environment[DB_VARIABLE])
+    for reach in (Project.open, Project.exists):
+        with pytest.raises(UserError, match=r"holds another project.*HYBRIDAL_DB"):
+            reach(tmp_path / "p")
+    one.close()
+    other.close()
+
+
+@pytest.mark.parametrize("damaged", ["{", "[]", '{"db": 5}', "\x00"])
+def test_a_damaged_project_file_is_told(tmp_path: Path, damaged: str) -> None:
+    (tmp_path / "project.json").write_text(damaged)
+    with pytest.raises(UserError, match=r"project\.json is damaged"):
+        Project.open(tmp_path)
+
+
+def test_a_damaged_database_is_told(tmp_path: Path) -> None:
+    make(tmp_path / "p").close()
+    (tmp_path / "p" / "labels.db").write_bytes(b"not a database" * 500)
+    with pytest.raises(UserError, match=r"cannot be used .*not a database"):
+        Project.open(tmp_path / "p")
+
+
+def test_an_option_that_the_database_does_not_know_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cannot be used .*nosuch"):
+        make(tmp_path / "p", db="postgresql+psycopg://al@127.0.0.1:1/x?nosuch=1")
+
+
 def test_a_database_that_is_away_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be reached"):
+    with pytest.raises(UserError, match="cannot be used"):
         make(tmp_path / "p", db="postgresql+psycopg://al@127.0.0.1:1/x")
 
 

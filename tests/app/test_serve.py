@@ -19,8 +19,10 @@ import sqlalchemy
 from sqlalchemy import create_engine, event, select, text
 
 from hybridal.app.db.schema import Answer
+from hybridal.app.people import logins
+from hybridal.app.people.accounts import the_owner
 from hybridal.app.project import Project
-from hybridal.app.serve import bind, has_owner_password, serve, set_owner_password
+from hybridal.app.serve import bind, has_owner_password, names, serve, set_owner_password
 from hybridal.errors import UserError
 
 from .made_up import check_books, make, me
@@ -161,9 +163,35 @@ def test_a_port_that_is_taken_is_told_and_the_usual_one_gives_way() -> None:
         assert first.proto == socket.IPPROTO_TCP  # see there
 
 
+@pytest.mark.parametrize(("host", "here"), [("0.0.0.0", "127.0.0.1"), ("::", "::1")])
+def test_a_link_for_others_does_not_name_every_address_at_once(host: str, here: str) -> None:
+    outside, local = names(host)
+    assert local == here
+    assert outside not in (host, "")
+    assert names("192.0.2.7") == ["192.0.2.7"]
+
+
+def test_without_a_network_others_are_told_the_machines_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(socket.socket, "connect", unreachable)
+    assert names("0.0.0.0") == [socket.gethostname(), "127.0.0.1"]
+
+
 def test_the_owners_password_is_set_once_and_kept(project: Project) -> None:
     assert not has_owner_password(project)
     set_owner_password(project, "correct horse")
     assert has_owner_password(project)
     with pytest.raises(UserError):
         set_owner_password(project, "short")
+
+
+def test_another_password_ends_what_was_opened_with_the_old_one(project: Project) -> None:
+    set_owner_password(project, "correct horse")
+    with project.sessions.begin() as session:
+        cookie = logins.sign_in(session, the_owner(session))
+    for password, still_in in (("correct horse", True), ("battery staple", False)):
+        set_owner_password(project, password)
+        with project.reads() as session:
+            assert (logins.find(session, cookie) is not None) is still_in

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from transformers import AutoModel, AutoTokenizer, ByT5Tokenizer
 
 from hybridal.backbones import Backbone, load_backbone
-from hybridal.backbones.backbone import TextEncoder
+from hybridal.backbones.backbone import LOADING, TextEncoder
 from hybridal.errors import UserError
 from hybridal.testing import toy_task
 
@@ -113,3 +114,17 @@ def test_weights_are_counted_at_four_bytes_a_number(folder: Path, tmp_path: Path
     assert Backbone("mine", folder).weight_bytes == wanted
     module.half().save_pretrained(tmp_path / "half")
     assert Backbone("half", tmp_path / "half").weight_bytes == wanted
+
+
+def test_two_threads_never_load_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = AutoTokenizer.from_pretrained
+    free: list[bool] = []
+
+    def loads(*given: Any) -> Any:
+        with ThreadPoolExecutor(1) as other:
+            free.append(other.submit(LOADING.acquire, blocking=False).result())
+        return load(*given)
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", loads)
+    TextEncoder(folder, 8).encode(["a text"])
+    assert free == [False]

@@ -54,6 +54,15 @@ def test_without_an_id_column_rows_are_counted_from_one(write: Write) -> None:
     assert rows.numbered
 
 
+def test_a_file_with_too_many_rows_is_not_read_to_its_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "CHUNK", 2)
+    path = write("x.csv", 'text\na\nb\nc\nd\n""\n')  # the last row has no text, and nobody complains of it
+    with pytest.raises(UserError, match="more than 2 rows"):
+        read_rows(path, "text", most=2)
+    with pytest.raises(UserError, match="empty"):
+        read_rows(path, "text", most=9)
+
+
 def test_hostile_texts_survive(write: Write) -> None:
     hostile = ["a\0b", "\x1b[31mred\x07", "\u202eright to left", "e\u0301" * 1000, "👩‍👩‍👧", "\ufeff.", "a\u2028b\x85c"]
     rows = read_rows(write("mail.jsonl", lines(*({"text": text} for text in hostile))), "text")

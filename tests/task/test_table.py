@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
-from hybridal.task.table import Table, column_position, joined, opened
+from hybridal.task.table import NoColumnError, Table, column_position, joined, opened
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -20,8 +20,10 @@ def read(path: Path) -> str:
 
 
 def test_a_missing_column_lists_those_there_are() -> None:
-    with pytest.raises(UserError, match=r"mail\.csv: there is no column 'txt'; its columns are text, label"):
+    with pytest.raises(NoColumnError) as told:
         column_position(Path("mail.csv"), "txt", ["text", "label"])
+    assert told.value.found == "mail.csv: there is no column 'txt'; its columns are text, label"
+    assert str(told.value) == f"{told.value.found}: name yours by --text, --label and --id."
 
 
 def test_a_column_that_is_there_twice() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 from sqlalchemy import Engine, make_url, select
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from hybridal.app import settings as decided
@@ -49,19 +50,18 @@ class Project:
         """A new project of these texts; one whose creation was interrupted is begun again."""
         for name, value in settings.items():
             decided.check(name, value)
+        made = {"name": source.name, "key": token_hex(4)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             project = cls(folder, _reach(_address(folder, db)))
-            address = {} if db is None else {"db": _without_password(db)}
-            write_whole(folder / "project.json", strict_json({"name": source.name, **address}, indent=2) + "\n")
+            named = _named(folder, db)
+            written = made if named is None else {**made, "db": _without_password(named)}
+            write_whole(folder / "project.json", strict_json(written, indent=2) + "\n")
         except OSError as error:
             raise UserError(f"The project folder {folder} could not be written ({error.strerror}).") from error
         with project.sessions.begin() as session:
-            if project._begun(session):
-                raise UserError(
-                    f"The database holds the project '{decided.read(session)['name']}' already; give --db another one."
-                )
-            decided.write(session, {"name": source.name, "key": token_hex(4), **settings})
+            project._begun(session)
+            decided.write(session, {**made, **settings})
             session.add_all([Tally(), Trainer()])
             accounts.add(session, "me", "owner")
             classes.add(session, source.classes)
@@ -85,11 +85,8 @@ class Project:
         """Whether there is a whole project in this folder."""
         if not (folder / "project.json").is_file():
             return False
-        project = Project(folder, _reach(_address(folder, db)))
-        with project.reads() as session:
-            begun = project._begun(session)
-        project.close()
-        return begun
+        with closing(Project(folder, _reach(_address(folder, db)))) as project, project.reads() as session:
+            return project._begun(session)
 
     def decide(self, settings: Mapping[str, Any], class_names: Sequence[str] = ()) -> None:
         """Decides some settings anew, and adds the classes that are not there."""
@@ -123,27 +120,48 @@ class Project:
         """Lets go of the database."""
         self.engine.dispose()
 
-    @staticmethod
-    def _begun(session: Session) -> bool:
-        return session.scalar(select(Setting.name).where(Setting.name == "name")) is not None
+    def _begun(self, session: Session) -> bool:
+        """Whether the database holds this project; one that holds another is refused."""
+        found = session.scalar(select(Setting.value).where(Setting.name == "key"))
+        if found is not None and found != _written(self.folder).get("key", found):
+            name = decided.read(session)["name"]
+            raise UserError(f"The database holds another project ('{name:.40}'); check --db and {DB_VARIABLE}.")
+        return found is not None
 
 
 def _address(folder: Path, db: str | None) -> str:
+    return _named(folder, db) or f"sqlite:///{(folder / 'labels.db').resolve()}"
+
+
+def _named(folder: Path, db: str | None) -> str | None:
+    """The address that was given, now or when the project was made; None: the file in its folder."""
+    return db or os.environ.get(DB_VARIABLE) or _written(folder).get("db")
+
+
+def _written(folder: Path) -> dict[str, str]:
     file = folder / "project.json"
-    written = json.loads(file.read_text(encoding="utf-8")).get("db") if file.is_file() else None
-    default = f"sqlite:///{(folder / 'labels.db').resolve()}"
-    return db or os.environ.get(DB_VARIABLE) or written or default
+    if not file.is_file():
+        return {}
+    try:
+        written = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        written = None
+    if not isinstance(written, dict) or not all(isinstance(value, str) for value in written.values()):
+        raise UserError(f"{file} is damaged; put it back from a copy.")
+    return written
 
 
 def _without_password(db: str) -> str:
-    return make_url(db)._replace(password=None).render_as_string()
+    return make_url(db)._replace(password=None).difference_update_query(["password"]).render_as_string()
 
 
 def _reach(address: str) -> Engine:
     engine = connect(address)
     try:
         migrate(engine)
-    except OperationalError as error:
+    except DBAPIError as error:
         reason = " ".join(str(error.orig).split())
-        raise UserError(f"The database cannot be reached ({reason:.200}); check --db and that it runs.") from error
+        raise UserError(
+            f"The database cannot be used ({reason:.200}); check --db or {DB_VARIABLE}, and that it runs."
+        ) from error
     return engine

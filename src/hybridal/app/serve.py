@@ -11,9 +11,11 @@ from contextlib import closing, suppress
 from typing import NoReturn, Protocol
 
 import uvicorn
+from sqlalchemy import delete
 
+from hybridal.app.db.schema import Login
 from hybridal.app.people.accounts import the_owner
-from hybridal.app.people.passwords import hashed
+from hybridal.app.people.passwords import fits, hashed
 from hybridal.app.project import Project
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.web.app import create_app
@@ -45,17 +47,21 @@ def serve(
     entry = Entry() if host in HERE else None
     app = create_app(project, entry)
     with closing(bind(host, port)) as listening:
-        address = f"http://{_shown(host)}:{listening.getsockname()[1]}/" + (f"?token={entry.token}" if entry else "")
-        announce(address)
+        end = f":{listening.getsockname()[1]}/" + (f"?token={entry.token}" if entry else "")
+        links = [f"http://{_shown(name)}{end}" for name in names(host)]
+        for link in links:
+            announce(link)
         # The socket listens already: a browser that is early waits.
         if browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=links[-1:], daemon=True).start()
         trainer = background or Supervisor(project)
         trainer.start()
         # uvicorn ends its work on a signal, then raises it again: that must not end the process before the trainer.
         before = signal.signal(signal.SIGTERM, _interrupt)
         try:
-            config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=5)
+            config = uvicorn.Config(
+                app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5
+            )
             with suppress(KeyboardInterrupt):
                 uvicorn.Server(config).run(sockets=[listening])
         finally:
@@ -94,15 +100,39 @@ def _listen(family: socket.AddressFamily, host: str, port: int) -> socket.socket
     return made
 
 
+def names(host: str) -> list[str]:
+    """What to call this machine in a link: if it listens on all its addresses, first for others and then here.
+
+    >>> names("127.0.0.1")
+    ['127.0.0.1']
+    """
+    here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host)
+    return [host] if here is None else [_outside(host), here]
+
+
+def _outside(host: str) -> str:
+    """The address from which this machine would talk to others; without a network, its name."""
+    family, far = (socket.AF_INET6, "2001:db8::1") if ":" in host else (socket.AF_INET, "192.0.2.1")
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asked:
+        asked.connect((far, 9))  # sends nothing: a datagram socket only looks up its way
+        return str(asked.getsockname()[0])
+    return socket.gethostname()
+
+
 def _shown(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
 def set_owner_password(project: Project, password: str) -> None:
-    """The password with which the owner signs in, as `me`."""
+    """The password with which the owner signs in; another one than before signs out whoever came in with that."""
+    with project.reads() as session:
+        owner = the_owner(session)
+    if fits(password, owner.password):
+        return
     kept = hashed(password)
     with project.sessions.begin() as session:
         the_owner(session).password = kept
+        session.execute(delete(Login).where(Login.person_number == owner.number))
 
 
 def has_owner_password(project: Project) -> bool:

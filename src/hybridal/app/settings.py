@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from hybridal.app.db.connect import run
 from hybridal.app.db.schema import Setting
 from hybridal.errors import UserError
 
@@ -37,10 +38,12 @@ _AT_LEAST = {"budget": 1, "batch": 1, "validation_first": 0, "lease_seconds": 10
 _SHARES = {"validation_share": 0.5, "overlap": 1.0}
 
 
+_DECIDED = select(Setting.name, Setting.value)
+
+
 def read(session: Session) -> dict[str, Any]:
     """All settings: those decided, and the defaults of the others."""
-    decided = {setting.name: setting.value for setting in session.scalars(select(Setting))}
-    return {**DEFAULTS, **decided}
+    return {**DEFAULTS, **{row.name: row.value for row in run(session, _DECIDED)}}
 
 
 def write(session: Session, changes: Mapping[str, Any]) -> None:

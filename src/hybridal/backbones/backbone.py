@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 from hybridal.errors import UserError
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
+
+# Transformers brings its parts in when they are first asked for; of two threads at once, one would find half of them.
+LOADING = RLock()
 
 # These number their positions from the padding token's id + 1 on, so that many embeddings are never used.
 _COUNT_FROM_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet")
@@ -93,9 +97,10 @@ class TextEncoder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from transformers import AutoTokenizer
+        with LOADING:
+            from transformers import AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(self.folder)
+            return AutoTokenizer.from_pretrained(self.folder)
 
     @cached_property
     def _threaded(self) -> Any:

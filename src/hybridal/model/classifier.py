@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.backbones import Backbone
+from hybridal.backbones.backbone import LOADING
 from hybridal.cache import cache_dir
 from hybridal.errors import UserError
 from hybridal.model.cuda.recorder import GENERATOR_IN_USE, Recorder
@@ -35,7 +36,8 @@ class Classifier:
         self, backbone: Backbone, classes: Sequence[str], seed: int, device: Device, train_layers: int | None = None
     ) -> None:
         self.device = device
-        self.module = _load_module(backbone, classes, seed).to(device.torch)
+        with LOADING:
+            self.module = _load_module(backbone, classes, seed).to(device.torch)
         self.module.eval()
         self._head = _last_linear(self.module, len(classes))
         self._trunk = None if train_layers is None else Trunk(self.module, train_layers)

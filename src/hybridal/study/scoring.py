@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,6 +12,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.export import ABOUT
 from hybridal.outputs import Floats
 from hybridal.saved import SavedModel
+from hybridal.scratch import scratch
 from hybridal.study.engines import one_thread
 from hybridal.study.engines.ray import connected, gpu_share
 
@@ -56,12 +56,12 @@ class Scorer:
     """One model in one process, on the machine where Ray put it."""
 
     def __init__(self, files: Mapping[str, bytes], device: str) -> None:
-        with tempfile.TemporaryDirectory(prefix="hybridal-") as home:
+        with scratch() as home:
             for name, data in files.items():
-                target = Path(home, name)
+                target = home / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
-            self._model = SavedModel(Path(home), device)
+            self._model = SavedModel(home, device)
             self.score(["all that is loaded late is loaded now"])
 
     def ready(self) -> None:

@@ -38,10 +38,12 @@ class Rows:
         return len(self.ids)
 
 
-def read_rows(path: str | Path, text: str, label: str | None = None, id: str | None = None) -> Rows:
+def read_rows(
+    path: str | Path, text: str, label: str | None = None, id: str | None = None, most: int | None = None
+) -> Rows:
     """The rows of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns.
 
-    Without an id column, a row's id is its number among the rows, from 1.
+    Without an id column, a row's id is its number among the rows, from 1. More rows than `most` are not read.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -50,7 +52,11 @@ def read_rows(path: str | Path, text: str, label: str | None = None, id: str | N
     >>> rows.ids, rows.texts, rows.labels
     (['1', '2'], ['Hello', 'NA'], ['ham', None])
     """
-    pieces = list(stream_rows(path, text, label, id))
+    pieces: list[Rows] = []
+    for piece in stream_rows(path, text, label, id):
+        pieces.append(piece)
+        if most is not None and sum(map(len, pieces)) > most:
+            raise UserError(f"{path}: the file has more than {most} rows; split it.")
     rows = Rows(
         list(chain.from_iterable(piece.ids for piece in pieces)),
         list(chain.from_iterable(piece.texts for piece in pieces)),

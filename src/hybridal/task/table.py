@@ -15,6 +15,14 @@ from hybridal.errors import UserError
 CHUNK = 4096
 
 
+class NoColumnError(UserError):
+    """A column is not there. It says what to do on the command line; `found` alone is for who asks elsewhere."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"{found}: name yours by --text, --label and --id.")
+        self.found = found
+
+
 @dataclass(frozen=True)
 class Table:
     """Some columns of a file; row i stands at `places[i]`, counted from 1 in `unit`s, as a person counts.
@@ -55,10 +63,7 @@ def column_position(path: Path, name: str, names: Sequence[str]) -> int:
     if not names:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     if name not in names:
-        raise UserError(
-            f"{path}: there is no column '{name}'; its columns are {', '.join(names)}: "
-            "name yours by --text, --label and --id."
-        )
+        raise NoColumnError(f"{path}: there is no column '{name}'; its columns are {', '.join(names)}")
     if names.count(name) > 1:
         raise UserError(f"{path}: {names.count(name)} columns are named '{name}'; rename all but one.")
     return names.index(name)

@@ -45,6 +45,7 @@ def test_a_flag_and_a_comment_go_with_the_answer_and_are_gone_with_the_next_text
     page.keyboard.press("c")
     page.keyboard.type("1 of 3?")
     page.keyboard.press("Enter")
+    expect(page.locator("#comment")).not_to_be_focused()  # or a space would open the comment again
     page.keyboard.press("1")
     expect(page.locator("#flag")).to_have_attribute("aria-pressed", "false")
     saved(page)
@@ -124,10 +125,12 @@ def test_keys_are_silent_in_fields_and_dialogs_and_when_switched_off(window: Win
 def test_classes_are_defined_as_one_goes(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "q", classes=()) as app:
         page = window.open(app.link)
+        text = shown(page)  # before anybody has to say what it could be
         page.get_by_role("button", name="Define the first class").click()
         page.keyboard.type("bug")
         page.keyboard.press("Enter")
-        text = shown(page)
+        expect(page.get_by_role("button", name="bug")).to_be_visible()
+        assert shown(page) == text
         page.keyboard.press("+")
         page.keyboard.type("wish")
         page.keyboard.press("Enter")
@@ -147,3 +150,35 @@ def test_a_class_among_many_is_found_by_its_name(window: Window, tmp_path: Path)
         page.keyboard.press("Enter")
         expect(page.locator("#last")).to_have_text("Labelled “class number 37”")
         saved(page)
+
+
+def test_long_names_of_many_classes_stay_within_their_buttons(window: Window, tmp_path: Path) -> None:
+    names = [f"{n}_balance_not_updated_after_cheque_or_cash_deposit_of_somebody_else" for n in range(30)]
+    with served(tmp_path / "q", classes=names) as app:
+        page = window.open(app.link, viewport={"width": 375, "height": 667})
+        shown(page)
+        heights = "buttons => buttons.map(b => [b.querySelector('bdi').offsetHeight, b.clientHeight])"
+        for name, button in page.locator("#classes button").evaluate_all(heights):
+            assert name <= button
+        page.keyboard.press("?")
+        assert page.locator("#help-title").evaluate("title => title.getBoundingClientRect().top > 0")
+
+
+def test_a_key_that_bounces_is_one_answer_and_another_key_is_another(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    shown(page)
+    for key in "1133":
+        page.keyboard.press(key)
+    saved(page)
+    assert len(app.answers()) == 2
+
+
+def test_a_text_answered_in_another_tab_is_gone_from_this_one(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    first = shown(page)
+    other = page.context.new_page()
+    other.goto(app.address)
+    assert shown(other) == first
+    other.keyboard.press("1")
+    expect(page.locator("#text")).not_to_have_text(first)
+    assert shown(page) == shown(other)

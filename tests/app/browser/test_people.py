@@ -23,7 +23,10 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     link = people.get_by_label("The link, shown only now")
     expect(link).not_to_have_value("")
 
-    guest = window.open(link.input_value())
+    owner.keyboard.press("1")
+    expect(owner.locator("#saved")).to_have_text("Saved")
+    invitation = link.input_value()
+    guest = window.open(invitation)
     guest.get_by_label("Name").fill("Ada")
     guest.get_by_label("Password").fill("correct horse")
     guest.keyboard.press("Enter")
@@ -32,6 +35,8 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     assert guest.locator("nav a").all_inner_texts() == ["Label", "Texts", "Progress"]
     guest.keyboard.press("1")
     expect(guest.locator("#saved")).to_have_text("Saved")
+    guest.goto(f"{app.address}/texts?state=labelled")
+    expect(guest.locator("#found")).to_have_text("1 text")
     guest.goto(f"{app.address}/settings")
     expect(guest.get_by_role("main")).to_contain_text("This page is for owners.")
 
@@ -40,3 +45,8 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     expect(row.get_by_role("cell").nth(2)).to_have_text("1")
     expect(people.locator("#invitations")).to_contain_text("used by Ada")
     shot(people, "people")
+
+    late = window.open(invitation)
+    expect(late.get_by_role("main")).to_contain_text(
+        "This invitation is not valid, or not any more; ask for a new one."
+    )

@@ -15,9 +15,9 @@ from .window import Window
 pytestmark = pytest.mark.browser
 
 
-def says(app: Served, person: Person, text: str, name: str) -> None:
+def says(app: Served, person: Person, text: str, name: str, flagged: bool = False) -> None:
     with app.project.sessions.begin() as session:
-        answer(session, person, text, "label", class_name=name, key=f"{person.name}-{text}")
+        answer(session, person, text, "label", class_name=name, flagged=flagged, key=f"{person.name}-{text}")
 
 
 def test_a_disagreement_is_decided(window: Window, app: Served) -> None:
@@ -46,7 +46,7 @@ def test_a_probable_label_error_is_put_right_or_kept_for_good(
     page.goto(f"{app.address}/review")
     expect(page.locator(".item")).to_contain_text("97%")
     page.get_by_role("button", name=button).click()
-    expect(page.locator("#items")).to_have_text("The model contradicts no label.")
+    expect(page.locator("#items")).to_have_text("So far the model contradicts no label.")
     assert verdicts(app.project) == {"t5": (name, "adjudicated")}
 
 
@@ -57,3 +57,21 @@ def test_tabs_are_walked_with_arrows(window: Window, app: Served) -> None:
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_role("tab", name="Skipped")).to_be_focused()
     expect(page.get_by_role("tabpanel")).to_contain_text("Nothing was skipped.")
+
+
+def test_arrow_keys_walk_through_classes_without_deciding(window: Window, app: Served) -> None:
+    says(app, me(app.project), "t3", "a", flagged=True)
+    page = window.open(app.link)
+    page.goto(f"{app.address}/review")
+    expect(page.get_by_role("tab", name="Flagged")).to_have_text("Flagged1")
+    page.get_by_role("tab", name="Flagged").click()
+    other = page.get_by_label("change to …")
+    other.focus()
+    other.press("ArrowDown")
+    other.press("ArrowDown")
+    expect(other).to_have_value("c")
+    assert verdicts(app.project) == {"t3": ("a", "people")}
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#items")).to_have_text("Nothing is flagged.")
+    assert verdicts(app.project) == {"t3": ("c", "adjudicated")}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -60,6 +62,37 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
         assert counts(session)["texts"] == 22
 
 
-def test_what_is_not_there_yet_is_said_instead_of_downloaded(page: Page, app: Served) -> None:
-    page.get_by_role("link", name="Model folder").click()
-    expect(page.locator("#toasts")).to_contain_text("model")
+def test_a_column_that_is_not_there_is_asked_for_on_the_page(page: Page, app: Served) -> None:
+    file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"body\nnew one\n"}
+    page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Add these texts").click()
+    expect(page.locator("#upload-said")).to_contain_text("name yours in the fields Column of texts")
+
+
+def test_what_label_studio_says_is_taken_over_once(page: Page, app: Served) -> None:
+    region = {"from_name": "kind", "value": {"choices": ["a"]}}
+    task = {"id": 1, "data": {"title": "t", "body": "text 1"}, "annotations": [{"id": 1, "result": [region]}]}
+    file = {"name": "export.json", "mimeType": "application/json", "buffer": json.dumps([task]).encode()}
+    for said in (
+        "0 texts added, 1 label taken over, 0 there already.",
+        "0 texts added, 0 labels taken over, 1 there already.",
+    ):
+        page.locator("#import [name=file]").set_input_files(file)  # type: ignore[arg-type]
+        page.get_by_label("Field of texts").fill("body")
+        page.get_by_role("button", name="Import").click()
+        expect(page.locator("#import-said")).to_have_text(said)
+
+
+def test_the_keyboard_stays_on_a_class_while_it_changes(page: Page, app: Served) -> None:
+    page.get_by_label("Name of a", exact=True).fill("apple")
+    page.keyboard.press("Tab")
+    description = page.get_by_label("What belongs here of apple")
+    expect(description).to_be_focused()
+    page.keyboard.type("fruit")
+    page.keyboard.press("Tab")
+    down = page.get_by_role("button", name="Move apple down")
+    expect(down).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#class-list input").first).to_have_value("b")
+    expect(down).to_be_focused()
+    expect(description).to_have_value("fruit")

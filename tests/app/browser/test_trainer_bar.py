@@ -29,7 +29,7 @@ def test_the_bar_says_what_the_trainer_does_and_offers_a_retry(window: Window, a
         page.clock.run_for(2100)
         expect(bar.get_by_role("paragraph")).to_have_text(sentence)
 
-    says("The model starts to learn after 3 more labels.")
+    says("The model starts to learn after 3 more labels, validation aside.")
     does(phase="training", update="retrain", round=1, done=2, total=6, seconds_left=75)
     says("Retraining the model, round 1: epoch 2 of 6, about 1 min 15 s left.")
     assert abs(float(bar.get_by_role("progressbar").evaluate("bar => bar.value")) - 1 / 3) < 1e-9

@@ -81,3 +81,17 @@ def test_a_failed_transaction_gives_its_turn_back(tmp_path: Path) -> None:
 def test_another_kind_of_database_is_refused(url: str) -> None:
     with pytest.raises(UserError, match="--db"):
         connect(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg//al:top-secret@host/x",
+        "postgresql+psycopg://al:top-secret@host:port/x",
+        "postgresql+unheard://al:top-secret@host/x",
+    ],
+)
+def test_a_mistyped_address_is_told_without_its_password(url: str) -> None:
+    with pytest.raises(UserError, match="--db") as told:
+        connect(url)
+    assert "secret" not in str(told.value)

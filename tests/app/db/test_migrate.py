@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from alembic.operations import Operations
+from sqlalchemy import Engine, inspect, text
 
 from hybridal.app.db.connect import connect
 from hybridal.app.db.migrate import STEPS, migrate
+from hybridal.app.db.migrations.versions import v002_digests
 from hybridal.app.db.schema import Base
+from hybridal.app.db.words import digest
 from hybridal.errors import UserError
 
 
@@ -54,3 +57,32 @@ def test_a_database_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
 
 def test_there_is_one_way_through_the_steps() -> None:
     assert len(STEPS.get_heads()) == 1
+
+
+def go_to(engine: Engine, revision: str) -> None:
+    """Takes the steps of an earlier version."""
+    with engine.begin() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"fn": lambda current, _: STEPS._upgrade_revs(revision, current)}
+        )
+        with Operations.context(context):
+            context.run_migrations()
+
+
+def test_texts_of_the_first_version_are_kept_and_found_by_their_words(
+    db: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(v002_digests, "AT_ONCE", 2)
+    engine = connect(db or f"sqlite:///{tmp_path}/x.db")
+    go_to(engine, "001")
+    bodies = {1: "one", 2: "zwölf", 7: "", 8: "one", 9: "x" * 9000}
+    columns = "row, id, body, split, place, wanted, answered, open, added"
+    insert = text(f"INSERT INTO texts ({columns}) VALUES (:row, :id, :body, 'pool', 0.5, 1, 0, :open, 0)")
+    with engine.begin() as connection:
+        rows = [{"row": row, "id": f"t{row}", "body": body, "open": True} for row, body in bodies.items()]
+        connection.execute(insert, rows)
+    migrate(engine)
+    with engine.connect() as connection:
+        found = connection.execute(text("SELECT row, body, digest FROM texts ORDER BY row")).all()
+    assert found == [(row, body, digest(body)) for row, body in bodies.items()]
+    engine.dispose()

@@ -11,6 +11,8 @@ from hybridal.app.exchange.labels import labels
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
+from ..made_up import check_books
+from ..postgres import while_waiting
 from .projects import made
 
 CONFIG = '<View><Text name="t" value="$body"/><Choices name="topic" toName="t"/></View>'
@@ -40,8 +42,7 @@ def annotated(
 
 
 def send(project: Project, event: dict[str, Any]) -> int:
-    with project.sessions.begin() as session:
-        return heed(session, event)
+    return heed(project.sessions, event)
 
 
 def label(project: Project, id: str) -> Any:
@@ -111,6 +112,29 @@ def test_several_at_once_are_taken_over(project: Project) -> None:
     other["annotation"]["completed_by"] = 4
     both = {**one, "action": "ANNOTATIONS_CREATED", "annotation": [one["annotation"], other["annotation"]]}
     assert send(project, both) == 2
+
+
+@pytest.mark.postgres
+def test_who_answers_a_text_and_an_event_of_several_do_not_wait_for_each_other(
+    tmp_path: Path, empty_postgres: str
+) -> None:
+    project = made(tmp_path, empty_postgres)
+    one, other = annotated("bug"), annotated("question", id=18)
+    del one["task"]
+    one["annotation"]["task"], other["annotation"]["task"] = "rest 0", "rest 1"
+    both = {**one, "action": "ANNOTATIONS_CREATED", "annotation": [one["annotation"], other["annotation"]]}
+    while_waiting(project, "rest 1", lambda: send(project, both) == 2)
+    with project.reads() as session:
+        check_books(session)
+
+
+def test_keys_have_a_colon_and_so_are_no_pages(project: Project) -> None:
+    before = number(project)
+    send(project, annotated("bug"))
+    send(project, {"action": "ANNOTATION_DELETED", "annotation": {"id": 17}})
+    with project.reads() as session:
+        keys = session.scalars(select(Answer.key).where(Answer.number > before)).all()
+    assert [":" in key for key in keys] == [True, True]
 
 
 def test_a_wish_for_training_reaches_the_trainer(project: Project) -> None:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ from hybridal.app.exchange.label_studio_in import Imported, import_tasks
 from hybridal.app.exchange.label_studio_out import as_json
 from hybridal.app.exchange.label_studio_tasks import Annotation, Task, read_tasks
 from hybridal.app.exchange.labels import labels
+from hybridal.app.labelling.answer import answer
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.tally import counts
 from hybridal.app.project import Project
 
 from ..made_up import check_books
-from .projects import empty, made
+from ..postgres import while_waiting
+from .projects import NASTY, empty, label, made
 
 
 def said(project: Project) -> dict[str, Any]:
@@ -24,7 +27,7 @@ def said(project: Project) -> dict[str, Any]:
         line["id"]: (
             line["text"],
             line["label"],
-            {(one["person"], one["action"], one["class"], one["comment"]) for one in line["answers"]},
+            {(one["person"], one["action"], one["class"], one["comment"], one["flagged"]) for one in line["answers"]},
         )
         for line in labels(project.reads)
     }
@@ -37,7 +40,7 @@ def exported(project: Project) -> list[Task]:
 def test_what_was_exported_comes_in_again(tmp_path: Path, db: str | None) -> None:
     project, other = made(tmp_path), empty(tmp_path, "other", db)
     found = import_tasks(other.sessions, exported(project))
-    assert found == Imported(added=10, known=0, labelled=9)
+    assert found == Imported(added=10, known=0, labelled=9, unchanged=0)
     expected = said(project)
     del expected["g"]  # the LLM's answer left as a prediction
     assert said(other) == expected
@@ -53,7 +56,7 @@ def _renumbered(tasks: list[Task], like: list[Task]) -> list[Task]:
             task.id,
             task.text,
             tuple(
-                Annotation(new.id, one.person, one.class_name, one.comment, one.decides, new.updated)
+                replace(one, id=new.id, updated=new.updated)
                 for one, new in zip(task.annotations, other.annotations, strict=True)
             ),
         )
@@ -67,16 +70,58 @@ def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:
     import_tasks(project.sessions, tasks)
     with project.reads() as session:
         before = session.scalar(select(func.count()).select_from(Answer)), counts(session)
-    assert import_tasks(project.sessions, tasks) == Imported(added=0, known=10, labelled=9)
+    assert import_tasks(project.sessions, tasks) == Imported(added=0, known=10, labelled=0, unchanged=9)
     with project.reads() as session:
         assert (session.scalar(select(func.count()).select_from(Answer)), counts(session)) == before
 
 
-def test_into_its_own_project_nothing_is_lost(tmp_path: Path) -> None:
+def test_into_its_own_project_it_changes_nothing(tmp_path: Path) -> None:
     project = made(tmp_path)
+    with project.sessions.begin() as session:
+        label(session, "Bo", "d", None, flagged=True, comment="what is this?")  # Label Studio knows no such thing
+    before = [*labels(project.reads)]
+    found = import_tasks(project.sessions, exported(project))
+    assert found == Imported(added=0, known=10, labelled=0, unchanged=9)
+    assert [*labels(project.reads)] == before
+
+
+def test_what_somebody_says_since_their_export_stands(tmp_path: Path) -> None:
+    project = made(tmp_path)
+    tasks = exported(project)
+    with project.sessions.begin() as session:
+        [ann] = session.scalars(select(Person).where(Person.name == "Ann"))
+        answer(session, ann, "b", "label", class_name="bug", key="later")
     before = said(project)
-    import_tasks(project.sessions, exported(project))
+    import_tasks(project.sessions, tasks)
     assert said(project) == before
+
+
+def test_what_label_studio_says_in_other_words_counts_and_in_the_same_does_not(tmp_path: Path) -> None:
+    project = made(tmp_path)
+
+    def comes(name: str | None, comment: str = "", flagged: bool = False) -> Imported:
+        one = Annotation("70", "Ann", name, comment, updated="2030-01-01", flagged=flagged)
+        return import_tasks(project.sessions, [Task("b", NASTY, (one,))])
+
+    assert comes("idea") == comes("idea", "=1+1", flagged=True) == Imported(0, 1, 0, 1)
+    assert comes("idea", "other") == Imported(0, 1, 1, 0)
+    assert comes("bug") == Imported(0, 1, 1, 0)
+    assert said(project)["b"] == (NASTY, "bug", {("Ann", "label", "bug", "", False)})
+
+
+@pytest.mark.postgres
+def test_who_answers_one_of_the_texts_and_an_import_do_not_wait_for_each_other(
+    tmp_path: Path, empty_postgres: str
+) -> None:
+    project = made(tmp_path, empty_postgres)
+    tasks = [Task(f"rest {at}", f"Nobody answered {at}.", (Annotation(str(at), "Cy", "bug"),)) for at in range(2)]
+    while_waiting(
+        project,
+        "rest 1",
+        lambda: import_tasks(project.sessions, tasks) == Imported(added=0, known=2, labelled=2, unchanged=0),
+    )
+    with project.reads() as session:
+        check_books(session)
 
 
 def test_tasks_find_their_texts_by_words_when_numbers_clash(tmp_path: Path) -> None:
@@ -84,7 +129,7 @@ def test_tasks_find_their_texts_by_words_when_numbers_clash(tmp_path: Path) -> N
     project = Project.create(Source("demo", rows, ()), tmp_path / "demo.hybridal")
     label = (Annotation("9", "Ann", "bug"),)
     tasks = [Task("2", "first", label), Task("1", "third", label), Task("", "fourth", label), Task("5", "third", label)]
-    assert import_tasks(project.sessions, tasks) == Imported(added=2, known=2, labelled=4)
+    assert import_tasks(project.sessions, tasks) == Imported(added=2, known=2, labelled=3, unchanged=1)
     with project.reads() as session:
         bodies = dict(session.execute(select(Text.id, Text.body)).all())
     assert (bodies.pop("1"), bodies.pop("2")) == ("first", "second")
@@ -109,6 +154,6 @@ def test_people_who_come_with_a_file_cannot_sign_in(tmp_path: Path) -> None:
 def test_any_number_of_tasks_is_taken_in(tmp_path: Path, count: int) -> None:
     project = empty(tmp_path)
     tasks = [Task(str(at), f"text {at}", (Annotation(str(at), "Ann", f"class {at % 7}"),)) for at in range(count)]
-    assert import_tasks(project.sessions, tasks) == Imported(count, 0, count)
+    assert import_tasks(project.sessions, tasks) == Imported(count, 0, count, 0)
     with project.reads() as session:
         assert counts(session)["labelled"] == count

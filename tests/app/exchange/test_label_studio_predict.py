@@ -1,7 +1,11 @@
 from pathlib import Path
 
+from sqlalchemy import event
+
 from hybridal.app.exchange.label_studio import Config
+from hybridal.app.exchange.label_studio_in import place
 from hybridal.app.exchange.label_studio_predict import model_version, predict
+from hybridal.app.exchange.label_studio_tasks import Task
 
 from .projects import NASTY, empty, guess, made
 
@@ -28,3 +32,21 @@ def test_without_a_model_there_is_no_version(tmp_path: Path) -> None:
         assert predict(session, [{"data": {"text": "x"}}], Config()) == [
             {"model_version": "", "score": 0.0, "result": []}
         ]
+
+
+def test_neither_a_prediction_nor_an_event_walks_through_all_texts(tmp_path: Path) -> None:
+    project = made(tmp_path)
+    steps: list[str] = []
+
+    @event.listens_for(project.engine, "before_cursor_execute")
+    def explain(connection, cursor, statement, parameters, context, many):  # type: ignore[no-untyped-def]
+        if "texts" in statement:
+            found = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+            steps.extend(step[3] for step in found)
+
+    with project.reads() as session:
+        [found] = predict(session, [{"data": {"text": "It crashes."}}], Config())
+        assert place(session, [Task("7", "It crashes."), Task("b", "new")])[0][0] == "a"
+    assert found["score"] == 0.75
+    assert any("texts_by_digest" in step for step in steps)
+    assert [step for step in steps if step.startswith("SCAN texts")] == []

@@ -87,6 +87,13 @@ def test_comments_and_ground_truth_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
+    ("meta", "flagged"), [({"flagged": True}, True), ({}, False), (None, False), ("flagged", False)]
+)
+def test_a_flag_of_ours_is_read(meta: Any, flagged: bool) -> None:
+    assert read_tasks([task({"result": [chose("bug", meta=meta)]})])[0].annotations[0].flagged is flagged
+
+
+@pytest.mark.parametrize(
     ("data", "told"),
     [
         ({"a": 1}, "list of tasks"),
@@ -95,11 +102,13 @@ def test_comments_and_ground_truth_are_kept() -> None:
         ([{"id": 9, "text": "x", "label": "bug"}], "Task 9 has no data.*JSON-MIN"),
         ([task(), {"id": 8, "data": {"text": " "}}], "Task 8 has no text in its field 'text'"),
         ([{"id": 8, "data": {"text": ["x"]}}], "Task 8 has no text"),
+        ([{"id": 8, "data": {"text": "x" * 100_001}}], "Task 8 has a text of 100001 characters"),
         ([{"id": 8, "data": {"a": "x", "b": "y"}}], "Task 8 has no field 'text'.*a, b"),
         ([task({"result": [chose("a", "b")]})], "Task 7 has 2 choices at once"),
         ([task({"result": [chose(" ")]})], "Task 7 has a choice that cannot be"),
         ([task({"result": [chose("x" * 201)]})], "Task 7 has a choice that cannot be"),
         ([task("x")], "Task 7 has an annotation that is not an object"),
+        ([task({"result": 5})], "Task 7 has an annotation whose result is not a list"),
         ([task(annotations={"x": 1})], "Task 7 has annotations that are not a list"),
     ],
 )

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybridal.app.insight import agreement as module
 from hybridal.app.insight.agreement import Said, agreement, pairs_of_people
+from hybridal.app.insight.resampling import interval
 from hybridal.randomness import stream
 
 
@@ -122,3 +124,18 @@ def test_pairs_of_people_are_listed_with_what_they_confuse() -> None:
     assert [pair.agreed for pair in found] == pytest.approx([1 / 3, 2 / 4, 3 / 3])
     assert found[1].confused == {("x", "y"): 1, ("y", "x"): 1}
     assert found[2].confused == {}
+
+
+def test_it_is_computed_again_only_when_somebody_says_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    def count(values: object, texts: int, purpose: str, seed: int) -> tuple[float, float]:
+        drawn.append(texts)
+        return interval(values, texts, purpose, seed)  # type: ignore[arg-type, return-value]
+
+    monkeypatch.setattr(module, "interval", count)
+    first = agreement(said("abcabbca", "abcabbaa"), seed=7)
+    assert agreement(iter(said("abcabbca", "abcabbaa")), seed=7) == first
+    assert drawn == [8]
+    assert agreement(said("abcabbca", "abcabbab"), seed=7) != first
+    assert drawn == [8, 8]

@@ -11,6 +11,7 @@ from hybridal.app.insight.doubts import doubts
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.answer import answer
 from hybridal.app.labelling.source import Source
+from hybridal.app.people import accounts
 from hybridal.app.project import Project
 
 
@@ -45,6 +46,17 @@ def test_doubtful_are_the_unlabelled_texts_of_highest_entropy(project: Project) 
         {"id": "t1", "text": "text 1", "guess": "sport", "probability": 0.6, "entropy": 0.5},
     ]
     assert found["contradicted"] == []
+
+
+def test_what_people_disagree_on_is_not_doubtful(project: Project) -> None:
+    think(project, "t1", "sport", 0.6, 0.5, label="food")
+    think(project, "t2", "sport", 0.6, 0.4)
+    with project.sessions.begin() as session:
+        other = accounts.add(session, "Ada", "annotator")
+        answer(session, other, "t1", "label", class_name="sport", key="1")
+        answer(session, other, "t2", "skip", key="2")
+    with project.reads() as session:
+        assert [one["id"] for one in doubts(session)["doubtful"]] == ["t2"]
 
 
 def test_contradicted_are_the_labels_that_the_model_surely_thinks_wrong(project: Project) -> None:

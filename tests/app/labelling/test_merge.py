@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,56 @@ def test_everything_of_one_class_is_of_the_other(tmp_path: Path, db: str | None)
         merge(session, number["b"], number["c"])
         assert classes.resolve(session, number["a"]) == number["c"]
     assert {name for name, _ in verdicts(project).values()} == {"c"}
+    project.close()
+
+
+@pytest.mark.postgres
+def test_an_answer_that_is_under_way_is_of_the_class_that_is_left(tmp_path: Path, empty_postgres: str) -> None:
+    project = make(tmp_path / "p", db=empty_postgres)
+    one, other = people(project, 2)
+    with project.sessions.begin() as session:
+        number = {found.name: found.number for found in classes.active(session)}
+        answer(session, one, "t1", "label", class_name="a", key="1")
+    merged = threading.Event()
+
+    def merge_them() -> None:
+        with project.sessions.begin() as session:
+            merge(session, number["a"], number["b"])
+        merged.set()
+
+    merging = threading.Thread(target=merge_them)
+    with project.sessions.begin() as session:
+        answer(session, other, "t1", "label", class_name="b", key="2")  # disagrees, as long as there are two classes
+        answer(session, other, "t2", "label", class_name="a", key="3")
+        merging.start()
+        assert not merged.wait(0.2)
+    merging.join()
+    assert verdicts(project) == {"t1": ("b", "people"), "t2": ("b", "people")}
+    with project.sessions.begin() as session:
+        assert classes.find(session, "a").number == number["b"]
+        check_books(session)
+    project.close()
+
+
+@pytest.mark.postgres
+def test_an_answer_that_waited_for_a_merge_hears_of_it(tmp_path: Path, empty_postgres: str) -> None:
+    project = make(tmp_path / "p", db=empty_postgres)
+    person = people(project, 1)[0]
+
+    def answer_it() -> None:
+        with project.sessions.begin() as session:
+            seen = classes.find(session, "a")
+            answer(session, person, "t1", "label", class_name=seen.name, key="1")
+
+    answering = threading.Thread(target=answer_it)
+    with project.sessions.begin() as session:
+        a, b, _ = classes.active(session)
+        merge(session, a.number, b.number)
+        answering.start()
+        answering.join(0.2)
+        assert answering.is_alive()
+    answering.join()
+    assert verdicts(project) == {"t1": ("b", "people")}
     project.close()
 
 

@@ -52,6 +52,13 @@ def test_validation_and_pool_alternate_at_first(tmp_path: Path) -> None:
     assert served == ["validation", "pool"] * 6
 
 
+def test_what_others_hold_counts_when_validation_and_pool_alternate(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", texts=100, db=db)
+    served = [splits(project)[id] for person in people(project, 4) for id in ids(project, person, 3)]
+    assert served == ["validation", "pool"] * 6
+    project.close()
+
+
 def test_asking_again_gives_the_same_texts_until_they_are_answered(project: Project) -> None:
     first = ids(project, me(project), 3)
     assert ids(project, me(project), 3) == first

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hybridal.app.db.schema import Person
 from hybridal.app.labelling.answer import answer
-from hybridal.app.labelling.search import ON_A_PAGE, search
+from hybridal.app.labelling.search import ON_A_PAGE, State, search
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
 
@@ -46,6 +46,27 @@ def test_texts_are_found_by_what_became_of_them(project: Project) -> None:
     assert len(found(project, "", "", "validation")) == 4
     say(project, other, "t1", "b", decides=True)
     assert found(project, "", "", "flagged") == ["t4"]
+
+
+def test_of_one_person_others_are_not_heard(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    [other] = people(project, 1)
+    say(project, me(project), "t1", "a", flagged=True)
+    say(project, me(project), "t2", None)
+    say(project, other, "t3", "b")
+    say(project, other, "t4", None, flagged=True)
+    say(project, other, "t1", "c")
+    say(project, me(project), "t4", "a", decides=True)
+
+    def theirs(name: str = "", state: State | None = None) -> list[str]:
+        with project.reads() as session:
+            return [text.id for text in search(session, "", name, state, by=other.number).texts]
+
+    assert [theirs(name) for name in ("a", "b", "c")] == [[], ["t3"], ["t1"]]
+    assert theirs(state="labelled") == ["t1", "t3"]
+    assert theirs(state="skipped") == theirs(state="flagged") == ["t4"]
+    assert len(theirs(state="unlabelled")) == 18
+    project.close()
 
 
 def test_pages_follow_one_another(tmp_path: Path) -> None:

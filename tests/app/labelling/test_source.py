@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from hybridal.app.labelling.source import read_source
+from hybridal.app.labelling.texts import LONGEST, LONGEST_ID
 from hybridal.errors import UserError
 
 
@@ -36,6 +38,17 @@ def test_without_labels_any_classes_will_do_but_one_is_too_few(mail: Path) -> No
     assert read_source(mail, text="body").classes == ()
     with pytest.raises(UserError, match="name two or more"):
         read_source(mail, text="body", classes=["x"])
+
+
+@pytest.mark.parametrize(("column", "longest"), [("text", LONGEST), ("id", LONGEST_ID)])
+def test_what_is_too_long_is_told_with_its_row(tmp_path: Path, column: str, longest: int) -> None:
+    path = tmp_path / "mail.jsonl"
+    fits, too_long = ({"text": "a", "id": str(more), column: "x" * (longest + more)} for more in (0, 1))
+    path.write_text(f"{json.dumps(fits)}\n")
+    assert len(read_source(path, id="id").rows) == 1
+    path.write_text(f"{json.dumps(fits)}\n{json.dumps(too_long)}\n")
+    with pytest.raises(UserError, match=f"mail.jsonl, line 2: the {column} has {longest + 1} characters"):
+        read_source(path, text="text", id="id")
 
 
 def test_what_is_wrong_with_a_file_is_said_in_its_words(mail: Path, tmp_path: Path) -> None:

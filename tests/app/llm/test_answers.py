@@ -95,3 +95,9 @@ def test_tokens_that_are_not_the_words_are_not_believed() -> None:
     words = '{"class": "bug", "confidence": 0.7}'
     for logprobs in ((("other", -5.0),), (("", 0.0),), ((words[:-1], -5.0),), ((words, 0.5),)):
         assert understand(Reply(words, None, logprobs), CLASSES) == Said("bug", 0.7)
+
+
+def test_a_reason_with_half_a_character_can_be_written_down() -> None:
+    said = understand(Reply('{"class": "bug", "confidence": 1, "reason": "\\ud83d!"}'), CLASSES)
+    assert said is not None
+    assert said.reason == "?!"

@@ -11,6 +11,7 @@ from hybridal.app.llm.routing import in_overlap
 from hybridal.app.project import Project
 
 from ..made_up import check_books
+from ..postgres import while_waiting
 from .projects import guess, llm_of, made, person, queue, recorded, says, text, verdicts
 
 SURE, UNSURE = Said("bug", 0.95, "It crashes."), Said("bug", 0.4)
@@ -119,4 +120,33 @@ def test_labels_that_the_model_comes_to_contradict_are_taken_back(tmp_path: Path
         assert book.take_back(session, llm) == 0
         book.hand_over(session, llm)
         assert queue(session) == ["t0"]
+        check_books(session)
+
+
+def test_the_keys_of_an_llm_have_a_colon_and_so_are_no_pages(project: Project) -> None:
+    with project.sessions.begin() as session:
+        llm = llm_of(session)
+        recorded(session, llm, "t0", SURE)
+        guess(session, "t0", "idea", 0.99)
+        book.take_back(session, llm)
+        keys = session.scalars(select(Answer.key)).all()
+    assert len(keys) == 2
+    assert all(":" in key for key in keys)
+
+
+@pytest.mark.postgres
+def test_who_answers_a_text_and_a_taking_back_do_not_wait_for_each_other(tmp_path: Path, empty_postgres: str) -> None:
+    project = made(tmp_path, db=empty_postgres)
+    with project.sessions.begin() as session:
+        llm = llm_of(session)
+        for id in ("t0", "t1", "t2"):
+            recorded(session, llm, id, SURE)
+            guess(session, id, "idea", 0.99)
+
+    def take_back() -> bool:
+        with project.sessions.begin() as session:
+            return book.take_back(session, llm) == 3
+
+    while_waiting(project, "t1", take_back)
+    with project.reads() as session:
         check_books(session)

@@ -47,6 +47,18 @@ def test_a_server_that_fails_is_asked_again_with_growing_pauses() -> None:
     assert all(2**at / 2 <= pause <= 2**at for at, pause in enumerate(slept))
 
 
+def test_each_failure_that_another_attempt_follows_is_told() -> None:
+    told: list[str] = []
+    with chat_server(in_turn(Sends(b"", 503), Sends(b"", 429), labels("bug"))) as server:
+        client = Client(server.url, "small", per_minute=1e9, sleep=lambda _: None, complain=told.append)
+        client.ask(MESSAGES, RULES.answer_format())
+        client.close()
+    host = server.url.split("/")[2]
+    assert told == [
+        f"The LLM server {host} failed with {why}; it is asked again." for why in ("status 503", "status 429")
+    ]
+
+
 def test_a_busy_server_is_left_alone_as_long_as_it_asks_for() -> None:
     slept: list[float] = []
     with chat_server(in_turn(Sends(b"", 429, {"Retry-After": "17"}), labels("bug"))) as server:
@@ -111,6 +123,13 @@ def test_what_the_server_says_is_told_without_the_key() -> None:
         ask(server, key="secret")
     assert 'status 404): {"error": "no model small for …"}' in str(caught.value)
     assert not isinstance(caught.value, UnavailableError | RefusedError)
+
+
+def test_no_part_of_the_key_is_told_where_what_the_server_says_is_cut() -> None:
+    reply = in_turn(Sends(b"x" * 296 + b"secret", 404))
+    with chat_server(reply) as server, pytest.raises(UserError) as caught:
+        ask(server, key="secret")
+    assert "sec" not in str(caught.value)
 
 
 def picky(*unknown: str, names_it: bool) -> Callable[[Json], Sends]:

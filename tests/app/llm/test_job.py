@@ -144,6 +144,26 @@ def test_while_it_waits_the_page_is_told_why(tmp_path: Path) -> None:
     assert "failed 6 times" in told[0][1]
 
 
+def test_the_page_is_told_of_the_first_failure_and_then_that_it_works_again(tmp_path: Path) -> None:
+    project = made(tmp_path, 2)
+    seen: list[tuple[str, str]] = []
+
+    def nap(seconds: float) -> None:
+        seen.append((job.phase, job.error))
+        if seconds == IDLE:
+            raise StoppedError
+
+    with chat_server(in_turn(Sends(b"", 503), labels("bug"))) as server:
+        with project.sessions.begin() as session:
+            plan = {**load(session).model_dump(), **QUICK, "base_url": server.url, "parallel": 1}
+            keep(session, Plan.model_validate(plan))
+        job = Job(project, nap)
+        job.run()
+    trying = next(state for state in seen if state[1])
+    assert (trying[0], "status 503; it is asked again" in trying[1]) == ("waiting", True)
+    assert ("working", "") in seen[seen.index(trying) :]
+
+
 @pytest.mark.parametrize(
     ("status", "told"), [(401, "refuses the key"), (404, "status 404"), (307, "status 307"), (400, "status 400")]
 )

@@ -41,7 +41,6 @@ def test_without_a_login_every_api_route_is_closed(app: FastAPI, stranger: Visit
 OWNERS = {
     ("PATCH", "/api/settings"),
     ("POST", "/api/texts"),
-    ("POST", "/api/classes"),
     ("PATCH", "/api/classes/1"),
     ("POST", "/api/classes/1/merge"),
     ("GET", "/api/people"),
@@ -61,6 +60,7 @@ REVIEWERS = {
     ("GET", "/api/agreement"),
     ("GET", "/api/disagreements"),
     ("POST", "/api/adjudications"),
+    ("POST", "/api/classes"),
     ("GET", "/api/export/labels.csv"),
     ("GET", "/api/export/predictions.csv"),
     ("GET", "/api/export/model.zip"),

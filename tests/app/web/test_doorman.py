@@ -79,6 +79,20 @@ def test_what_is_too_large_is_refused_before_it_is_read(owner: Visit, monkeypatc
     assert owner.post("/api/texts", files=file).status_code == 413
 
 
+def test_nobody_can_disguise_a_flood_as_a_file(stranger: Visit) -> None:
+    disguise = {"Content-Type": "multipart/form-data; boundary=x"}
+    for path in ("/api/login", "/ml/webhook"):
+        assert stranger.client.post(path, content=b"x" * 1_000_001, headers=disguise).status_code == 413
+
+
+@pytest.mark.parametrize("host", ["localhost/static", "localhost?", "localhost#"])
+def test_a_strange_host_leads_nobody_past_the_doorman(app: FastAPI, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(doorman, "_check", lambda request, _: seen.append(request.scope["path"]))
+    Visit(app).client.get("/api/project", headers={"Host": host})
+    assert seen == ["/api/project"]
+
+
 def test_a_fault_of_ours_tells_nothing_of_the_server(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("/secret/path")

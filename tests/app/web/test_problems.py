@@ -4,8 +4,9 @@ import json
 
 import pytest
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from hybridal.app.errors import ConflictError, ForbiddenError, MissingError, SignInError, TooLargeError, TooOftenError
 from hybridal.app.web.problems import ANSWERS, problem_of
@@ -20,21 +21,43 @@ WRONG = [
     (TooLargeError("No."), 413),
     (TooOftenError("No."), 429),
     (HTTPException(405), 405),
+    (HTTPException(400, "There was an error parsing the body"), 400),
     (RequestValidationError([{"loc": ("body", "n"), "msg": "is wrong", "type": "x"}]), 422),
     (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "/secret"), 422),
+    (RequestValidationError([{"loc": ("body", "n" * 10**6), "msg": "is wrong", "type": "x"}]), 422),
     (IntegrityError("INSERT", {}, Exception("/secret")), 409),
+    (OperationalError("INSERT", {}, Exception("/secret")), 503),
     (RuntimeError("/secret"), 500),
 ]
 
 
+def asking(path: str, accept: str = "text/html,application/xhtml+xml,*/*;q=0.8") -> Request:
+    return Request({"type": "http", "path": path, "headers": [(b"accept", accept.encode())]})
+
+
 @pytest.mark.parametrize(("error", "status"), WRONG)
 def test_every_problem_is_one_sentence(error: Exception, status: int) -> None:
-    answer = problem_of(error)
+    answer = problem_of(error, asking("/api/next"))
     said = json.loads(bytes(answer.body))
     assert (answer.status_code, list(said)) == (status, ["error"])
     assert said["error"].endswith(".")
     assert "secret" not in said["error"]
+    assert len(said["error"]) < 400
 
 
 def test_what_is_told_in_advance_covers_what_is_answered() -> None:
     assert {status for _, status in WRONG} - {405, 500} <= set(ANSWERS)
+
+
+def test_who_mistypes_an_address_sees_a_page_and_a_program_sees_json() -> None:
+    lost = HTTPException(404)
+    shown = problem_of(lost, asking("/textss"))
+    assert (shown.status_code, shown.media_type) == (404, "text/html")
+    assert "There is no such page." in bytes(shown.body).decode()
+    for request in (asking("/api/nothing"), asking("/ml/nothing"), asking("/textss", "*/*")):
+        assert problem_of(lost, request).media_type == "application/json"
+
+
+def test_a_full_disk_is_called_so() -> None:
+    answer = problem_of(OperationalError("COMMIT", {}, Exception("database or disk is full")), asking("/api/answers"))
+    assert (answer.status_code, b"disk is full" in bytes(answer.body)) == (503, True)

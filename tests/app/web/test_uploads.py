@@ -11,7 +11,16 @@ from hybridal.errors import UserError
 
 @pytest.mark.parametrize(
     ("sent", "kept_as"),
-    [("a b.csv", "a_b.csv"), ("../../etc/passwd", "passwd"), ("", "file"), (None, "file"), ("é😀.tsv", "é_.tsv")],
+    [
+        ("a b.csv", "a_b.csv"),
+        ("../../etc/passwd", "passwd"),
+        ("", "file"),
+        (None, "file"),
+        ("é😀.tsv", "é_.tsv"),
+        ("..", "file"),
+        ("x.csv/..", "file"),
+        ("漢" * 100 + ".csv", "漢" * 66 + ".csv"),
+    ],
 )
 def test_a_file_keeps_its_name_but_never_chooses_its_place(sent: str | None, kept_as: str) -> None:
     with kept(UploadFile(io.BytesIO(b"text"), filename=sent)) as path:

@@ -5,31 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Dialect, Float, ForeignKey, Index, Integer, MetaData, String, text
+from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, MetaData, String, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
-from sqlalchemy.types import TypeDecorator
+
+from hybridal.app.db.words import Words, digest_of_body
 
 # SQLite counts up only a column that is called INTEGER.
 Counter = BigInteger().with_variant(Integer, "sqlite")
-
-
-class Words(TypeDecorator[str]):
-    """Any text. PostgreSQL cannot keep U+0000, so in both databases it becomes the replacement character."""
-
-    impl = String
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        return None if value is None else clean(value)
-
-
-def clean(words: str) -> str:
-    """The words as the database keeps them.
-
-    >>> clean("a\\0b")
-    'a\ufffdb'
-    """
-    return words.replace("\0", "\ufffd")
 
 
 def now() -> float:
@@ -64,6 +46,7 @@ class Text(Base):
     `wanted` is how many people shall answer it: more than one for the texts on which agreement is measured.
     `answered` is how many people have labelled it, and `open` whether somebody may still be asked: both follow from
     the standing answers, and are kept here so that the next text is found without a look at all the others.
+    `digest` finds a text by its words.
     """
 
     __tablename__ = "texts"
@@ -77,6 +60,7 @@ class Text(Base):
     answered: Mapped[int] = mapped_column(default=0)
     open: Mapped[bool] = mapped_column(default=True)
     added: Mapped[float] = mapped_column(default=now)
+    digest: Mapped[str] = mapped_column(String(32), index=True, server_default=text("''"), default=digest_of_body)
 
     __table_args__ = (
         Index("texts_in_order", "split", "place"),

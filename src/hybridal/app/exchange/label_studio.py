@@ -52,15 +52,16 @@ def words(value: Any) -> str:
     return str(value).encode(errors="replace").decode()
 
 
-def choice(class_name: str, config: Config, comment: str = "") -> Json:
-    """A region that chooses a class."""
+def choice(class_name: str, config: Config, comment: str = "", flagged: bool = False) -> Json:
+    """A region that chooses a class; what else was said of the text is its `meta`."""
     region: Json = {
         "from_name": config.choices,
         "to_name": config.text,
         "type": "choices",
         "value": {"choices": [class_name]},
     }
-    return {**region, "meta": {"text": [comment]}} if comment else region
+    meta: Json = ({"text": [comment]} if comment else {}) | ({"flagged": True} if flagged else {})
+    return {**region, "meta": meta} if meta else region
 
 
 def prediction(class_name: str, probability: float, version: str, config: Config) -> Json:

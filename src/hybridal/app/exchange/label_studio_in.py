@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import Sessions
-from hybridal.app.db.schema import Person, Text, clean
+from hybridal.app.db.schema import Answer, Person, Standing, Text
+from hybridal.app.db.words import clean, digest
 from hybridal.app.exchange.label_studio_tasks import Annotation, Task
+from hybridal.app.exchange.labels import moment
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.standing import lock_all
 from hybridal.app.people.accounts import FILE, LONGEST, the_file
 
 # People wait while a transaction writes: many short ones, not one long one.
 _AT_ONCE = 25
 
+_OF_THIS_NAME = select(Person).where(Person.name == bindparam("name"))
+
 
 @dataclass(frozen=True)
 class Imported:
-    """New texts, texts that were there, and labels in the file (those that were taken over before count again)."""
+    """New texts and those that were there already; labels that were taken over and those that were there already."""
 
     added: int
     known: int
     labelled: int
+    unchanged: int
 
 
 def import_tasks(sessions: Sessions, tasks: Sequence[Task]) -> Imported:
@@ -34,16 +41,45 @@ def import_tasks(sessions: Sessions, tasks: Sequence[Task]) -> Imported:
     names = sorted({one.class_name for task in tasks for one in task.annotations if one.class_name is not None})
     with sessions.begin() as session:
         ids, new = place(session, tasks)
+        classes.add(session, names)
+        people = {one.person: annotator(session, one.person) for task in tasks for one in task.annotations}
         added = texts.add(session, new).added
-        if names:
-            classes.add(session, names)
-    for start in range(0, len(tasks), _AT_ONCE):
+    labels: Counter[bool] = Counter()
+    for part in texts.chunks([*zip(ids, tasks, strict=True)], _AT_ONCE):
         with sessions.begin() as session:
-            for id, task in zip(ids[start : start + _AT_ONCE], tasks[start : start + _AT_ONCE], strict=True):
-                for one in task.annotations:
-                    give(session, id, one, file_key(id, one))
-    labelled = sum(one.class_name is not None for task in tasks for one in task.annotations)
-    return Imported(added, len(tasks) - added, labelled)
+            lock_all(session, Text.id.in_([id for id, _ in part]))
+            for id, one in [(id, one) for id, task in part for one in task.annotations]:
+                person, key = people[one.person], file_key(id, one)
+                if is_new := not is_there(session, id, person, one, key):
+                    give(session, id, person, one, key)
+                labels[is_new] += one.class_name is not None
+    return Imported(added, len(tasks) - added, labels[True], labels[False])
+
+
+def is_there(session: Session, text_id: str, person: Person, said: Annotation, key: str) -> bool:
+    """Whether a person has said this already: it came in before, it went out from here, or it is what they say now.
+
+    A flag or a comment that they only gave here is not taken away.
+    """
+    number = None if said.class_name is None else classes.find(session, said.class_name).number
+    answers = session.execute(
+        select(Answer, Standing)
+        .select_from(Answer)
+        .join(Text)
+        .outerjoin(Standing, Standing.answer_number == Answer.number)
+        .where(Text.id == text_id, Answer.person_number == person.number)
+    )
+    return any(
+        given.key == key
+        or moment(given.at) == said.updated
+        or (
+            stands is not None
+            and (stands.class_number, stands.decides) == (number, said.decides)
+            and said.comment in ("", given.comment)
+            and said.flagged <= given.flagged
+        )
+        for given, stands in answers
+    )
 
 
 def place(session: Session, tasks: Sequence[Task]) -> tuple[list[str], list[texts.Row]]:
@@ -52,34 +88,36 @@ def place(session: Session, tasks: Sequence[Task]) -> tuple[list[str], list[text
     A task is the text of its id if the words are the same, else a text with the same words: numbers of Label Studio and
     ours may be the same by chance.
     """
-    bodies: dict[str, bytes] = {}
-    ids: dict[bytes, str] = {}
-    for id, body in session.execute(select(Text.id, Text.body).execution_options(yield_per=1000)):
-        bodies[id] = _digest(body)
-        ids.setdefault(bodies[id], id)
+    known: dict[str, str] = {}  # the words of each id
+    ids: dict[str, str] = {}
+    for part in texts.chunks(tasks):
+        either = Text.id.in_([clean(task.id) for task in part]) | Text.digest.in_([digest(task.text) for task in part])
+        for id, its in session.execute(select(Text.id, Text.digest).where(either).order_by(Text.row)):
+            known[id] = its
+            ids.setdefault(its, id)
     found: list[str] = []
     new: list[texts.Row] = []
     for task in tasks:
-        digest = _digest(clean(task.text))
-        id = clean(task.id)
-        if bodies.get(id) != digest:
-            id = ids.get(digest) or _free(id, digest, bodies)
-        if id not in bodies:
-            bodies[id] = digest
-            ids.setdefault(digest, id)
+        id, its = clean(task.id), digest(task.text)
+        if known.get(id) != its:
+            id = ids.get(its) or _free(id, its, known)
+        if id not in known:
+            known[id] = its
+            ids.setdefault(its, id)
             new.append((id, task.text, None))
         found.append(id)
     return found, new
 
 
-def give(session: Session, text_id: str, said: Annotation, key: str) -> None:
-    """One annotation as an answer of its person, who cannot sign in unless they are one of ours."""
+def give(session: Session, text_id: str, person: Person, said: Annotation, key: str) -> None:
+    """One annotation as an answer of its person."""
     answer(
         session,
-        annotator(session, said.person),
+        person,
         text_id,
         "skip" if said.class_name is None else "label",
         class_name=said.class_name,
+        flagged=said.flagged,
         comment=said.comment[:10_000],
         key=key,
         decides=said.decides,
@@ -87,12 +125,12 @@ def give(session: Session, text_id: str, said: Annotation, key: str) -> None:
 
 
 def annotator(session: Session, name: str) -> Person:
-    """The person of this name; names in brackets are those of machines here."""
+    """The person of this name, who cannot sign in unless they are one of ours; names in brackets are of machines."""
     if name == FILE:
         return the_file(session)
     printable = "".join(one for one in " ".join(name.split()) if one.isprintable())
     plain = printable.lstrip("(")[:LONGEST] or "?"
-    found = session.scalar(select(Person).where(Person.name == plain))
+    found = session.scalar(_OF_THIS_NAME, {"name": plain})
     if found is None:
         found = Person(name=plain, active=False)
         session.add(found)
@@ -103,13 +141,9 @@ def annotator(session: Session, name: str) -> Person:
 def file_key(text_id: str, said: Annotation) -> str:
     """A key that the same annotation of a file always has."""
     parts = (text_id, said.id, said.person, said.class_name, said.updated, said.decides)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
+    return f"import:{hashlib.sha256(repr(parts).encode()).hexdigest()[:56]}"
 
 
-def _free(id: str, digest: bytes, bodies: dict[str, bytes]) -> str:
+def _free(id: str, its: str, known: Collection[str]) -> str:
     """An id for a new text: its own, or one made of its words if that is taken."""
-    return id if id and id not in bodies else f"label-studio-{digest.hex()}"
-
-
-def _digest(body: str) -> bytes:
-    return hashlib.sha256(body.encode()).digest()[:16]
+    return id if id and id not in known else f"label-studio-{its}"

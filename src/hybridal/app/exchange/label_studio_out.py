@@ -77,7 +77,7 @@ def _annotation(text: Text, answer: Answer, person: Person, name: str | None, an
     done: Json = {
         "id": answer.number,
         "task": text.row,
-        "result": [] if name is None else [choice(name, Config(), answer.comment)],
+        "result": [] if name is None else [choice(name, Config(), answer.comment, answer.flagged)],
         "was_cancelled": name is None,
         "ground_truth": answer.decides,
         "created_at": moment(answer.at),

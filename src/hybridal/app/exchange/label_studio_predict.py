@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class, Guess, Text, clean
+from hybridal.app.db.schema import Class, Guess, Text
+from hybridal.app.db.words import clean, digest
 from hybridal.app.exchange.label_studio import Config, Json, prediction, words
 
 _AT_ONCE = 500
@@ -31,7 +32,7 @@ def predict(session: Session, tasks: Sequence[Any], config: Config) -> list[Json
             select(Text.body, Class.name, Guess.probability)
             .join(Guess, Guess.text_row == Text.row)
             .join(Class, Class.number == Guess.class_number)
-            .where(Text.body.in_(wanted[start : start + _AT_ONCE]))
+            .where(Text.digest.in_([digest(body) for body in wanted[start : start + _AT_ONCE]]))
         )
         guesses |= {body: prediction(name, probability, version, config) for body, name, probability in rows}
     return [guesses.get(body) or {"model_version": version, "score": 0.0, "result": []} for body in bodies]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hybridal.app.exchange.label_studio import Json, words
 from hybridal.app.labelling.classes import LONGEST
+from hybridal.app.labelling.texts import LONGEST as LONGEST_TEXT
 from hybridal.errors import UserError
 
 ANYBODY = "Label Studio"
@@ -22,6 +23,7 @@ class Annotation:
     comment: str = ""
     decides: bool = False
     updated: str = ""
+    flagged: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ def read_task(task: Any, name: str, field: str | None = None, choices: str | Non
     text = data.get(_field(data, name, field))
     if not isinstance(text, str) or not text.strip():
         raise UserError(f"{name} has no text in its field '{_field(data, name, field)}'.")
+    if len(text) > LONGEST_TEXT:
+        raise UserError(f"{name} has a text of {len(text)} characters, and {LONGEST_TEXT} are the most; shorten it.")
     given = task.get("annotations") or task.get("completions") or []
     if not isinstance(given, list):
         raise UserError(f"{name} has annotations that are not a list.")
@@ -76,9 +80,10 @@ def read_annotation(annotation: Any, name: str, choices: str | None = None) -> A
         id=words(annotation.get("id", ""))[:20],
         person=person_of(annotation.get("completed_by")),
         class_name=words(said[0]).strip() if said else None,
-        comment=_comment(region),
+        comment=_comment(_meta(region)),
         decides=bool(annotation.get("ground_truth")) and bool(said),
         updated=words(annotation.get("updated_at") or annotation.get("created_at") or ""),
+        flagged=bool(_meta(region).get("flagged")),
     )
 
 
@@ -110,7 +115,10 @@ def _field(data: Json, name: str, field: str | None) -> str:
 
 def _chosen(annotation: Json, name: str, choices: str | None) -> Json | None:
     """The region with the choice, of which there may be only one."""
-    found = [region for region in annotation.get("result") or [] if _is_choice(region)]
+    result = annotation.get("result") or []
+    if not isinstance(result, list):
+        raise UserError(f"{name} has an annotation whose result is not a list.")
+    found = [region for region in result if _is_choice(region)]
     if choices is not None:
         found = [region for region in found if region.get("from_name") == choices]
     controls = sorted({str(region.get("from_name")) for region in found})
@@ -130,9 +138,13 @@ def _is_choice(region: Any) -> bool:
     return isinstance(picked, list) and all(isinstance(one, str) for one in picked)
 
 
-def _comment(region: Json | None) -> str:
+def _meta(region: Json | None) -> Json:
     meta = region.get("meta") if region else None
-    said = meta.get("text") or "" if isinstance(meta, dict) else ""
+    return meta if isinstance(meta, dict) else {}
+
+
+def _comment(meta: Json) -> str:
+    said = meta.get("text") or ""
     return "\n".join(map(words, said)) if isinstance(said, list) else words(said)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -50,6 +51,11 @@ def agreement(answers: Iterable[Said], seed: int = 0) -> Agreement:
     >>> round(found.alpha, 3), found.texts, found.pairs
     (0.444, 3, 3)
     """
+    return _agreement(tuple(answers), seed)
+
+
+@lru_cache(maxsize=4)  # the interval takes seconds, and is looked at more often than it changes
+def _agreement(answers: tuple[Said, ...], seed: int) -> Agreement:
     counts = _counts(answers)
     given = counts.sum(axis=1)
     texts, pairs = len(counts), int((given * (given - 1) / 2).sum())

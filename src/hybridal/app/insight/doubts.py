@@ -23,13 +23,13 @@ def doubts(session: Session, limit: int = 50) -> dict[str, list[dict[str, Any]]]
 
 
 def doubtful(session: Session, limit: int) -> list[dict[str, Any]]:
-    """The unlabelled texts, of those that the model scored, with the highest entropy."""
+    """The unlabelled texts of the highest entropy, of those that the model scored; not where people disagree."""
     found = (
         select(Text.id, Text.body, Class.name, Guess.probability, Guess.entropy)
         .join(Guess, Guess.text_row == Text.row)
         .join(Class, Class.number == Guess.class_number)
         .outerjoin(Verdict, Verdict.text_row == Text.row)
-        .where(Verdict.text_row.is_(None))
+        .where(Verdict.text_row.is_(None), Text.answered < 2)
         .order_by(Guess.entropy.desc(), Text.row)
         .limit(limit)
     )

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import select
+from sqlalchemy import Row, bindparam, insert, select
 from sqlalchemy.orm import Session
 
+from hybridal.app.db.connect import run
 from hybridal.app.db.schema import Answer, Person, Standing, Text
 from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.queue import give_back
-from hybridal.app.labelling.standing import locked, stand
+from hybridal.app.labelling.standing import find_locked, locked, stand
+from hybridal.app.labelling.verdict import Said
 from hybridal.errors import UserError
 
 _USED = "The key '{key}' was used for something else; draw a new one for each answer."
+
+_ADD = insert(Answer).returning(Answer.number)
+_OF_THIS_KEY = select(Answer.number, Answer.text_row, Answer.person_number, Answer.action).where(
+    Answer.key == bindparam("key")
+)
 
 
 def answer(
@@ -28,32 +35,35 @@ def answer(
     comment: str = "",
     key: str,
     decides: bool = False,
-) -> Answer:
-    """Records what a person says of a text, in place of what they said before; `decides` settles a disagreement."""
-    row = session.scalar(select(Text.row).where(Text.id == text_id))
-    if row is None:
+) -> int:
+    """Records what a person says of a text, in place of what they said before; `decides` settles a disagreement.
+
+    Returns the number of the answer.
+    """
+    text = find_locked(session, text_id)
+    if text is None:
         raise MissingError(f"There is no text '{text_id:.40}'.")
-    text = locked(session, row)
-    if earlier := _known(session, person, key):
+    if earlier := known(session, person, key):
         if earlier.text_row != text.row or earlier.action == "withdraw":
             raise ConflictError(_USED.format(key=key))
-        return earlier
+        return int(earlier.number)
     if (action == "label") != (class_name is not None):
         raise UserError("A label needs a class, and a skip has none.")
-    given = Answer(
+    class_number = None if class_name is None else classes.find(session, class_name).number
+    number: int = run(
+        session,
+        _ADD,
         key=key,
         text_row=text.row,
         person_number=person.number,
         action=action,
-        class_number=None if class_name is None else classes.find(session, class_name).number,
+        class_number=class_number,
         flagged=flagged,
         comment=comment,
         decides=decides,
-    )
-    session.add(given)
-    session.flush()
-    stand(session, text, person, given, given)
-    return given
+    ).scalar_one()
+    stand(session, text, person, Said(person.kind, class_number, number, decides, flagged), number)
+    return number
 
 
 def undo(session: Session, person: Person, key: str) -> Text | None:
@@ -63,7 +73,7 @@ def undo(session: Session, person: Person, key: str) -> Text | None:
     """
     # One undo of a person at a time: a key pressed twice takes two answers back, not one of them twice.
     session.execute(select(Person.number).where(Person.number == person.number).with_for_update(key_share=True))
-    if earlier := _known(session, person, key):
+    if earlier := known(session, person, key):
         if earlier.action != "withdraw":
             raise ConflictError(_USED.format(key=key))
         return session.get_one(Text, earlier.text_row)
@@ -83,7 +93,7 @@ def undo(session: Session, person: Person, key: str) -> Text | None:
     session.add(withdrawal)
     session.flush()
     before = last_but([*history, withdrawal])
-    stand(session, text, person, withdrawal, before)
+    stand(session, text, person, None if before is None else _said(session, person, before), withdrawal.number)
     if before is None:
         give_back(session, person, text)
     return text
@@ -105,8 +115,15 @@ def last_but(history: list[Answer]) -> Answer | None:
     return kept[-1] if kept else None
 
 
-def _known(session: Session, person: Person, key: str) -> Answer | None:
-    earlier = session.scalar(select(Answer).where(Answer.key == key))
+def _said(session: Session, person: Person, given: Answer) -> Said:
+    """What an answer means today: its class may have become another."""
+    class_number = None if given.class_number is None else classes.resolve(session, given.class_number)
+    return Said(person.kind, class_number, given.number, given.decides, given.flagged)
+
+
+def known(session: Session, person: Person, key: str) -> Row[*tuple[Any, ...]] | None:
+    """The answer that came with this key before, if any; a key of somebody else's is refused."""
+    earlier = run(session, _OF_THIS_KEY, key=key).one_or_none()
     if earlier is not None and earlier.person_number != person.number:
         raise ConflictError(_USED.format(key=key))
     return earlier

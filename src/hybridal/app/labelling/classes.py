@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import alone
@@ -17,6 +17,9 @@ MOST = 1000
 
 LONGEST = 200
 
+# As it is now: it may have been merged since this transaction last looked.
+_OF_THIS_NAME = select(Class).where(Class.name == bindparam("name")).execution_options(populate_existing=True)
+
 
 def active(session: Session) -> list[Class]:
     """The classes that can be given, in the order in which they are shown."""
@@ -25,7 +28,7 @@ def active(session: Session) -> list[Class]:
 
 def find(session: Session, name: str) -> Class:
     """The class of this name; the name of a class that was merged means what it became."""
-    found = session.scalar(select(Class).where(Class.name == name.strip()))
+    found = session.scalar(_OF_THIS_NAME, {"name": name.strip()})
     if found is None:
         raise MissingError(f"There is no class '{name:.40}'.")
     return session.get_one(Class, resolve(session, found.number))

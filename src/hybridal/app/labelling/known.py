@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from itertools import count
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Text, clean
+from hybridal.app.db.schema import Text
+from hybridal.app.db.words import clean, digest
 from hybridal.app.errors import ConflictError
 
 Row = tuple[str, str, str | None]
@@ -44,18 +44,11 @@ def _unknown(session: Session, rows: Sequence[Row]) -> list[Row]:
 
 
 def _count_on(session: Session, rows: Sequence[Row]) -> list[Row]:
-    ids: set[str] = set()
-    bodies: set[bytes] = set()
-    for id, body in session.execute(select(Text.id, Text.body).execution_options(yield_per=_AT_ONCE)):
-        ids.add(id)
-        bodies.add(_digest(body))
-    new = [row for row in rows if _digest(row[1]) not in bodies]
+    digests: dict[str, str] = dict(session.execute(select(Text.id, Text.digest)).all())
+    ids, known = set(digests), set(digests.values())
+    new = [row for row in rows if digest(row[1]) not in known]
     free = (str(number) for number in count(len(ids) + 1) if str(number) not in ids)
     return [(next(free), body, label) for _, body, label in new]
-
-
-def _digest(body: str) -> bytes:
-    return sha256(body.encode()).digest()
 
 
 def chunks(items: Sequence[Any], size: int = _AT_ONCE) -> Iterator[Sequence[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import alone
+from hybridal.app.db.connect import alone, no_answers
 from hybridal.app.db.schema import Class, Guess, Standing, Text, Verdict
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling.classes import get
@@ -15,6 +15,7 @@ from hybridal.app.labelling.standing import conclude, locked, stands
 def merge(session: Session, number: int, into: int) -> Class:
     """Everything of class `number` is of class `into` from now on; people who differed only in this agree now."""
     alone(session)
+    no_answers(session)
     gone, left = get(session, number), get(session, into)
     if gone is left or gone.became is not None or left.became is not None:
         raise ConflictError("Only two different classes that are in use can be merged.")

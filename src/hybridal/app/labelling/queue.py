@@ -6,43 +6,76 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, literal_column, select, update
+from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, func, insert, literal_column, select, update
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import alone
+from hybridal.app.db.connect import alone, run
 from hybridal.app.db.schema import Lease, Person, Queued, Standing, Tally, Text, now
 from hybridal.app.labelling.split import due
 from hybridal.app.settings import read
 
-_ZERO: ColumnElement[int] = literal_column("0")  # a bound 0 would hide from SQLite that an index is made for this
+_AT_ONCE = 100
 
-_AT_ONCE = 50
+_ZERO: ColumnElement[int] = literal_column("0")  # a bound 0 would hide from SQLite that an index is made for this
+_ME: BindParameter[int] = bindparam("person")
+_N: BindParameter[int] = bindparam("n")
+_ROWS: BindParameter[int] = bindparam("rows", expanding=True)
+
+_RUN_OUT = delete(Lease).where(Lease.until <= bindparam("time"))
+_LEASE = insert(Lease)
+_MINE = (
+    select(Lease.text_row, Lease.until)
+    .join(Text)
+    .where(Lease.person_number == _ME, Text.open)
+    .order_by(Lease.until, Lease.text_row)
+    .limit(_N)
+)
+_LONGER = update(Lease).where(Lease.person_number == _ME).values(until=Lease.until + bindparam("more"))
+_THESE = select(Text).where(Text.row.in_(_ROWS))
+
+_LABELLED = select(Tally.validation, Tally.pool)
+# From the leases, which are few, to their texts one by one: PostgreSQL would go through all texts to join them.
+_LEASED = select(Lease.text_row).distinct().subquery()
+_ITS_SPLIT = select(Text.split).where(Text.row == _LEASED.c.text_row, Text.answered == 0)
+_IN_HANDS = select(_ITS_SPLIT.correlate(_LEASED).scalar_subquery()).select_from(_LEASED)
+
+# The rows that somebody may be asked for; leases that have run out are gone by then.
+_SAID = select(Standing).where(Standing.text_row == Text.row, Standing.person_number == _ME).exists()
+_HELD = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == _ME).exists()
+_HANDS = select(func.count()).where(Lease.text_row == Text.row).correlate(Text).scalar_subquery()
+_FREE = select(Text.row).where(Text.open, ~_SAID, ~_HELD, Text.wanted - Text.answered > _HANDS)
+
+_VALIDATION = _FREE.where(Text.split == "validation").order_by(Text.place).limit(_N)
+_BEGUN = _FREE.where(Text.answered > _ZERO).order_by(Text.place).limit(_N)
+_POOL = _FREE.where(Text.split == "pool").order_by(Text.place).limit(_N)
+# Not joined, since SQLite would go through the texts, not the queue.
+_QUEUE = select(Queued.text_row).order_by(Queued.rank)
+_FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS))
 
 
 def take(session: Session, person: Person, n: int) -> list[Text]:
     """Up to n texts for this person to label, theirs for a while: first those that they have already."""
+    settings, time = read(session), now()
     # Two who ask at the same moment are served one after the other.
     alone(session)
-    settings, time = read(session), now()
-    session.execute(delete(Lease).where(Lease.until <= time))
-    texts = _in_hand(session, person, n, time, settings["lease_seconds"])
-    for place, text in enumerate(_next(session, person, n - len(texts), settings)):
+    run(session, _RUN_OUT, time=time)
+    rows = _in_hand(session, person, n, time, settings["lease_seconds"])
+    if more := _next(session, person, n - len(rows), settings):
         # A moment later each, so that they come in the same order when they are asked for again.
-        until = time + settings["lease_seconds"] + place / 1000
-        session.add(Lease(text_row=text.row, person_number=person.number, until=until))
-        texts.append(text)
-    session.flush()
-    return texts
+        until = {row: time + settings["lease_seconds"] + place / 1000 for place, row in enumerate(more)}
+        leases = [{"text_row": row, "person_number": person.number, "until": until[row]} for row in more]
+        session.connection().execute(_LEASE, leases)
+    rows += more
+    texts = {text.row: text for text in session.scalars(_THESE, {"rows": rows})}
+    return [texts[row] for row in rows]
 
 
-def _in_hand(session: Session, person: Person, n: int, time: float, seconds: float) -> list[Text]:
-    """The texts that they have; they keep them for longer if half of the time is over."""
-    mine = select(Text, Lease.until).join(Lease).where(Lease.person_number == person.number, Text.open)
-    held = session.execute(mine.order_by(Lease.until, Lease.text_row).limit(n)).all()
+def _in_hand(session: Session, person: Person, n: int, time: float, seconds: float) -> list[int]:
+    """The rows that they have; they keep them for longer if half of the time is over."""
+    held = run(session, _MINE, person=person.number, n=n).all()
     if held and held[0].until < time + seconds / 2:
-        theirs = Lease.person_number == person.number
-        session.execute(update(Lease).where(theirs).values(until=Lease.until + seconds / 2))
-    return [text for text, _ in held]
+        run(session, _LONGER, person=person.number, more=seconds / 2)
+    return [lease.text_row for lease in held]
 
 
 def give_back(session: Session, person: Person, text: Text) -> None:
@@ -50,59 +83,46 @@ def give_back(session: Session, person: Person, text: Text) -> None:
     seconds = read(session)["lease_seconds"]
     soonest = session.scalar(select(func.min(Lease.until)).where(Lease.person_number == person.number))
     until = now() + seconds if soonest is None else soonest - 0.001
-    session.add(Lease(text_row=text.row, person_number=person.number, until=until))
+    run(session, _LEASE, text_row=text.row, person_number=person.number, until=until)
 
 
-def _next(session: Session, person: Person, n: int, settings: Mapping[str, Any]) -> list[Text]:
+def _next(session: Session, person: Person, n: int, settings: Mapping[str, Any]) -> list[int]:
+    if not n:
+        return []
     splits = due(n, *_done(session), settings["validation_first"], settings["validation_share"])
     supply = {"validation": _validation(session, person, n), "pool": _pool(session, person, n)}
-    texts: list[Text] = []
-    taken: set[int] = set()
+    rows: list[int] = []
     for split in splits:
         # Where one of the two has run dry, the other goes on.
         for source in (split, "pool", "validation"):
-            if text := next((text for text in supply[source] if text.row not in taken), None):
-                texts.append(text)
-                taken.add(text.row)
+            if row := next((row for row in supply[source] if row not in rows), None):
+                rows.append(row)
                 break
-    return texts
+    return rows
 
 
 def _done(session: Session) -> tuple[int, int]:
     """How many texts of validation and of the pool are labelled or in somebody's hands."""
-    labelled = session.execute(select(Tally.validation, Tally.pool)).one()
-    leased = select(Text.split).where(Text.row.in_(select(Lease.text_row)), Text.answered == 0)
-    hands = Counter(session.scalars(leased))
+    labelled = run(session, _LABELLED).one()
+    hands = Counter(run(session, _IN_HANDS).scalars())
     return labelled.validation + hands["validation"], labelled.pool + hands["pool"]
 
 
-def _validation(session: Session, person: Person, n: int) -> Iterator[Text]:
-    yield from session.scalars(_free(person).where(Text.split == "validation").order_by(Text.place).limit(n))
+def _validation(session: Session, person: Person, n: int) -> Iterator[int]:
+    yield from run(session, _VALIDATION, person=person.number, n=n).scalars()
 
 
-def _pool(session: Session, person: Person, n: int) -> Iterator[Text]:
+def _pool(session: Session, person: Person, n: int) -> Iterator[int]:
     """Second opinions, then what the model wants to know, then anything; each asked for only when it is needed."""
-    yield from session.scalars(_free(person).where(Text.answered > _ZERO).order_by(Text.place).limit(n))
+    yield from run(session, _BEGUN, person=person.number, n=n).scalars()
     yield from _queued(session, person)
-    yield from session.scalars(_free(person).where(Text.split == "pool").order_by(Text.place).limit(n))
+    yield from run(session, _POOL, person=person.number, n=n).scalars()
 
 
-def _queued(session: Session, person: Person) -> Iterator[Text]:
-    """What the model wants to know, best first; not joined, since SQLite would go through the texts, not the queue."""
-    rows = session.scalars(select(Queued.text_row).order_by(Queued.rank)).all()
+def _queued(session: Session, person: Person) -> Iterator[int]:
+    """What the model wants to know, best first."""
+    rows = run(session, _QUEUE).scalars().all()
     for start in range(0, len(rows), _AT_ONCE):
         part = rows[start : start + _AT_ONCE]
-        free = {text.row: text for text in session.scalars(_free(person).where(Text.row.in_(part)))}
-        yield from (free[row] for row in part if row in free)
-
-
-def _free(person: Person) -> Select[Text]:
-    """The texts that this person may be asked for."""
-    said = select(Standing).where(Standing.text_row == Text.row, Standing.person_number == person.number)
-    mine = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == person.number)
-    return select(Text).where(Text.open, ~said.exists(), ~mine.exists(), _hands() < Text.wanted - Text.answered)
-
-
-def _hands() -> ColumnElement[int]:
-    """In how many hands a text is; leases that have run out are gone by now."""
-    return select(func.count()).where(Lease.text_row == Text.row).correlate(Text).scalar_subquery()
+        free = set(run(session, _FREE_OF_THESE, person=person.number, rows=part).scalars())
+        yield from (row for row in part if row in free)

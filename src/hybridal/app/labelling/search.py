@@ -24,35 +24,53 @@ class Found:
     pages: int
 
 
-def search(session: Session, words: str = "", class_name: str = "", state: State | None = None, page: int = 1) -> Found:
-    """The texts that fit all of it: the newest answers first where they were answered, else in the file's order."""
-    wanted = _wanted(words, class_name, state)
+def search(
+    session: Session,
+    words: str = "",
+    class_name: str = "",
+    state: State | None = None,
+    page: int = 1,
+    by: int | None = None,
+) -> Found:
+    """The texts that fit all of it: the newest answers first where they were answered, else in the file's order.
+
+    `by` is the number of a person whose answers alone count, as if nobody else had said anything.
+    """
+    wanted = _wanted(words, class_name, state, by)
     total = session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
-    newest = select(func.max(Standing.answer_number)).where(Standing.text_row == Text.row).scalar_subquery()
+    newest = _of(by, select(func.max(Standing.answer_number)).where(Standing.text_row == Text.row)).scalar_subquery()
     order = [newest.desc()] if state in ("labelled", "skipped", "flagged") or class_name else []
     texts = select(Text).where(Text.row.in_(wanted)).order_by(*order, Text.row)
     shown = session.scalars(texts.limit(ON_A_PAGE).offset((page - 1) * ON_A_PAGE)).all()
     return Found([*shown], total, max(1, -(-total // ON_A_PAGE)))
 
 
-def _wanted(words: str, class_name: str, state: State | None) -> Select[int]:
+def _wanted(words: str, class_name: str, state: State | None, by: int | None) -> Select[int]:
     wanted = select(Text.row)
     for word in words.split():
         wanted = wanted.where(Text.body.icontains(word, autoescape=True))
     if class_name:
-        given = select(Verdict.text_row).join(Class, Class.number == Verdict.class_number)
+        given = _labels(by).join(Class)
         wanted = wanted.where(Text.row.in_(given.where(Class.name == class_name)))
-    return wanted if state is None else wanted.where(_is(state))
+    return wanted if state is None else wanted.where(_is(state, by))
 
 
-def _is(state: State) -> ColumnElement[bool]:
-    labelled = Text.row.in_(select(Verdict.text_row))
-    skipped = Text.row.in_(select(Standing.text_row).where(Standing.class_number.is_(None)))
-    later = aliased(Standing)
+def _labels(by: int | None) -> Select[int]:
+    if by is None:
+        return select(Verdict.text_row)
+    return _of(by, select(Standing.text_row).where(Standing.class_number.is_not(None)))
+
+
+def _is(state: State, by: int | None) -> ColumnElement[bool]:
+    labelled = Text.row.in_(_labels(by))
+    standing, later = _of(by, select(Standing.text_row)), aliased(Standing)
+    skipped = Text.row.in_(standing.where(Standing.class_number.is_(None)))
     decided = select(later.text_row).where(
         later.text_row == Standing.text_row, later.decides, later.answer_number >= Standing.answer_number
     )
-    flagged = Text.row.in_(select(Standing.text_row).where(Standing.flagged, ~decided.exists()))
+    if by is not None:
+        decided = decided.where(later.person_number == by)
+    flagged = Text.row.in_(standing.where(Standing.flagged, ~decided.exists()))
     states: dict[str, ColumnElement[bool]] = {
         "labelled": labelled,
         "unlabelled": not_(labelled),
@@ -61,3 +79,7 @@ def _is(state: State) -> ColumnElement[bool]:
         "validation": Text.split == "validation",
     }
     return states[state]
+
+
+def _of(by: int | None, standings: Select[int]) -> Select[int]:
+    return standings if by is None else standings.where(Standing.person_number == by)

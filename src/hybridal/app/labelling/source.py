@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hybridal.app.labelling.texts import Row
+from hybridal.app.labelling.texts import LONGEST, LONGEST_ID, Row
+from hybridal.errors import UserError
 from hybridal.task import load_task, task_names
 from hybridal.task.classes import choose_classes, sort_names
 from hybridal.task.mirror import same_name
@@ -31,8 +32,9 @@ def read_source(
     label: str | None = None,
     id: str | None = None,
     classes: Sequence[str] | None = None,
+    most: int | None = None,
 ) -> Source:
-    """A CSV, TSV, JSONL or Parquet file, or the texts of a task that is there to try things out.
+    """A CSV, TSV, JSONL or Parquet file of at most so many rows, or the texts of a task to try things out.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -45,11 +47,22 @@ def read_source(
         task = load_task(source, classes=classes)
         pairs = zip(task.train.ids, task.train.texts, strict=True)
         return Source(task.name, [(id, body, None) for id, body in pairs], task.classes)
-    rows = read_rows(source, text or "text", label, id)
+    rows = read_rows(source, text or "text", label, id, most)
+    _check_lengths(rows)
     found = Source(Path(source).stem, [*zip(rows.ids, rows.texts, rows.labels, strict=True)], (), rows.numbered)
     if classes is None:
         return replace(found, classes=sort_names(filter(None, rows.labels)))
     return _only(found, rows, classes)
+
+
+def _check_lengths(rows: Rows) -> None:
+    for what, strings, longest in (("text", rows.texts, LONGEST), ("id", rows.ids, LONGEST_ID)):
+        for row, string in enumerate(strings):
+            if len(string) > longest:
+                raise UserError(
+                    f"{rows.table.at(row)}: the {what} has {len(string)} characters, and {longest} are the most; "
+                    "shorten it or remove the row."
+                )
 
 
 def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
+from hybridal.app.db.connect import run
 from hybridal.app.db.schema import Tally
 from hybridal.app.labelling.verdict import Said, disagree, flagged, settle
 
 NAMES = ("texts", "labelled", "validation", "pool", "skipped", "flagged", "disagreements")
+
+_MOVE = update(Tally).values({name: getattr(Tally, name) + bindparam(f"by_{name}") for name in NAMES})
+_COUNTS = select(*(getattr(Tally, name) for name in NAMES))
 
 
 def share_of(split: str, standing: Sequence[Said]) -> Counter[str]:
@@ -35,12 +39,10 @@ def share_of(split: str, standing: Sequence[Said]) -> Counter[str]:
 
 def move(session: Session, before: Counter[str], now: Counter[str]) -> None:
     """Moves the counts by the difference. The last act of a transaction: it makes others wait until its end."""
-    steps = {name: now[name] - before[name] for name in NAMES if now[name] != before[name]}
-    if steps:
-        session.execute(update(Tally).values({name: getattr(Tally, name) + step for name, step in steps.items()}))
+    if now != before:
+        run(session, _MOVE, **{f"by_{name}": now[name] - before[name] for name in NAMES})
 
 
 def counts(session: Session) -> dict[str, int]:
     """The counts as they are now."""
-    row = session.execute(select(*(getattr(Tally, name) for name in NAMES))).one()
-    return dict(zip(NAMES, row, strict=True))
+    return dict(zip(NAMES, run(session, _COUNTS).one(), strict=True))

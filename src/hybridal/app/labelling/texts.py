@@ -20,7 +20,12 @@ from hybridal.app.settings import read
 from hybridal.randomness import stream
 from hybridal.task.classes import sort_names
 
-__all__ = ["Added", "Row", "add", "add_in_parts", "chunks"]
+__all__ = ["LONGEST", "LONGEST_ID", "Added", "Row", "add", "add_in_parts", "chunks"]
+
+LONGEST = 100_000
+"""So many characters a text may have: some forty pages. Nobody reads more before they answer."""
+
+LONGEST_ID = 500
 
 _A_PART = 2000
 

@@ -45,7 +45,9 @@ def understand(reply: Reply, classes: Collection[str]) -> Said | None:
         confidence = float(stated)
     if confidence is None:
         return None
-    return Said(name.strip(), confidence, reason[:500] if isinstance(reason, str) else "")
+    # JSON can spell half a character, and a database cannot keep it.
+    whole = reason[:500].encode(errors="replace").decode() if isinstance(reason, str) else ""
+    return Said(name.strip(), confidence, whole)
 
 
 def _answers(content: str) -> list[dict[str, Any]]:

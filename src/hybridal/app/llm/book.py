@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.schema import Class, Guess, LlmAnswer, Person, Queued, Standing, Text, Verdict
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling.answer import answer
-from hybridal.app.labelling.standing import is_open, locked, stands
+from hybridal.app.labelling.standing import is_open, lock_all, locked, stands
 from hybridal.app.labelling.withdraw import withdraw
 from hybridal.app.llm.annotator import Annotator
 from hybridal.app.llm.answers import Said
@@ -67,7 +67,8 @@ def record(session: Session, llm: Annotator, text: Text, asked: Asked) -> Route:
     if way == "accepted" and said is not None and session.get(Verdict, text.row) is None:
         person = machine(session, f"({llm.model})", "llm")
         try:
-            answer(session, person, text.id, "label", class_name=said.class_name, comment=said.reason, key=key)
+            own = f"llm:{key[:60]}"  # no page can draw such a key: it has a colon
+            answer(session, person, text.id, "label", class_name=said.class_name, comment=said.reason, key=own)
         except MissingError:  # its class got another name while the LLM was thinking
             return "unusable"
     return way
@@ -85,6 +86,7 @@ def hand_over(session: Session, llm: Annotator) -> int:
         .join(LlmAnswer, LlmAnswer.text_row == Text.row)
         .outerjoin(Queued, Queued.text_row == Text.row)
         .where(LlmAnswer.model == llm.name, Text.open, Text.split == "pool", Queued.text_row.is_(None))
+        .order_by(Text.row)  # as everybody does who locks several
         .limit(_AT_ONCE)
     ).all()
     people = session.scalar(select(func.count()).where(Person.kind == "person", Person.active)) or 1
@@ -109,8 +111,9 @@ def take_back(session: Session, llm: Annotator) -> int:
         .where(Guess.probability >= llm.rule.contradiction)
         .limit(_AT_ONCE)
     ).all()
+    lock_all(session, Text.row.in_([row for _, row, _ in doubted]))
     for person, row, number in doubted:
-        withdraw(session, person, row, f"llm-doubted-{number}")
+        withdraw(session, person, row, f"doubted:{number}")
     return len(doubted)
 
 

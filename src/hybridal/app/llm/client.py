@@ -23,7 +23,10 @@ _LARGEST = 4_000_000
 
 
 class Client:
-    """One server, one model. The key is sent as a bearer token and shown to nobody."""
+    """One server, one model. The key is sent as a bearer token and shown to nobody.
+
+    `complain` hears why an attempt failed that is not the last one.
+    """
 
     def __init__(
         self,
@@ -35,6 +38,7 @@ class Client:
         per_minute: float = 60.0,
         sleep: Callable[[float], object] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
+        complain: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.model = model
         self._url = check_address(base_url, bool(key)) + "/chat/completions"
@@ -42,6 +46,7 @@ class Client:
         self._timeout = timeout
         self._sleep = sleep
         self._clock = clock
+        self._complain = complain
         self._draw = random.Random()
         self._pace = Pace(per_minute, clock, sleep)
         # What some servers do not know. Where they complain it is left out, from then on if that helped.
@@ -80,6 +85,7 @@ class Client:
                 retry_after = headers.get("Retry-After")
             if attempt == ATTEMPTS:
                 raise UnavailableError(f"The LLM server {self._host} failed {ATTEMPTS} times, at last with {problem}.")
+            self._complain(f"The LLM server {self._host} failed with {problem}; it is asked again.")
             self._sleep(pause(attempt, retry_after, self._draw))
             attempt += 1
 
@@ -104,11 +110,11 @@ class Client:
                 f"The LLM server {self._host} refuses the key (status {status}); "
                 "set HYBRIDAL_LLM_KEY and start the app again."
             )
-        said = " ".join(body[:300].decode(errors="replace").split())
+        said = " ".join(body.decode(errors="replace").split())
         if self._key:
             said = said.replace(self._key, "…")
         kind = RefusedError if status in (400, 413, 422) else UserError
-        said = said or "no reason given"
+        said = said[:300] or "no reason given"
         return kind(f"The LLM server {self._host} refuses to ask '{self.model}' (status {status}): {said}.")
 
 

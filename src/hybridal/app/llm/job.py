@@ -61,7 +61,7 @@ class Job:
             self.work()
             return False
         except UnavailableError as error:
-            self.phase, self.error = "waiting", str(error)
+            self._wait_for_server(str(error))
         except StoppedError:
             raise
         except UserError as error:
@@ -86,7 +86,13 @@ class Job:
             plan, spent = load(session), book.spent(session)
         budget = Budget(plan.budget_tokens, spent)
         client = Client(
-            plan.base_url, plan.model, key(), timeout=plan.timeout, per_minute=plan.per_minute, sleep=self._nap
+            plan.base_url,
+            plan.model,
+            key(),
+            timeout=plan.timeout,
+            per_minute=plan.per_minute,
+            sleep=self._nap,
+            complain=self._wait_for_server,
         )
         try:
             while (asked := self._turn(plan, client, budget)) is not None:
@@ -101,6 +107,7 @@ class Job:
         with self.project.sessions.begin() as session:
             llm = annotator(session, plan).insist()
             book.take_back(session, llm)
+        with self.project.sessions.begin() as session:
             book.hand_over(session, llm)
             texts = candidates(session, llm, plan.parallel)
 
@@ -125,6 +132,9 @@ class Job:
             raise problem
         # Others may have set aside what was missing; it is spent when nobody can ask any more.
         return None if spent and not answered else answered
+
+    def _wait_for_server(self, why: str) -> None:
+        self.phase, self.error = "waiting", why
 
     def _count(self, asked: Asked) -> None:
         """One text that the server does not take is that text's fault; ten in a row are the server's."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+_MOST_TOKENS = 10**9
+"""A server that says more is mistaken."""
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -37,7 +40,7 @@ def read_reply(body: Any) -> Reply | None:
 def _tokens(body: dict[str, Any]) -> int | None:
     usage = body.get("usage")
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
+    return total if isinstance(total, int) and not isinstance(total, bool) and 0 <= total <= _MOST_TOKENS else None
 
 
 def _logprobs(choice: dict[str, Any]) -> tuple[tuple[str, float], ...]:

@@ -1,10 +1,11 @@
 """What a new model has to say, brought to the people: the old queue or the new one, never half.
 
-Guesses come first, in small parts: who labels meanwhile waits for one part at most.
+Guesses come first, in small parts with pauses: who labels meanwhile waits for one part at most.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import delete, func, insert, select
@@ -17,7 +18,8 @@ from hybridal.app.trainer.chapter import Opinion
 from hybridal.app.trainer.snapshot import meanings
 from hybridal.app.trainer.status import settle, write
 
-PART = 200
+PART = 100
+PAUSE = 0.02  # seconds: in SQLite, whoever waits gets in here
 
 
 def publish(
@@ -50,6 +52,7 @@ def publish(
         with project.sessions.begin() as session:
             session.execute(delete(Guess).where(Guess.text_row.in_([guess["text_row"] for guess in part])))
             session.execute(insert(Guess), part)
+        time.sleep(PAUSE)
     with project.sessions.begin() as session:
         session.execute(delete(Guess).where(Guess.round != round))
         session.execute(delete(Queued))

@@ -40,7 +40,11 @@ def at_least(role: str) -> Callable[[Request], Visitor]:
     return let_in  # type: ignore[return-value]
 
 
-Opened = Annotated[Project, Depends(opened)]
+async def _opened(request: Request) -> Project:
+    return opened(request)  # `async`, or FastAPI would ask a thread for it
+
+
+Opened = Annotated[Project, Depends(_opened)]
 Annotator = Annotated[Visitor, Depends(at_least("annotator"))]
 Reviewer = Annotated[Visitor, Depends(at_least("reviewer"))]
 Owner = Annotated[Visitor, Depends(at_least("owner"))]

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from hybridal import __version__
 from hybridal.app.db.schema import Person
+from hybridal.app.people import invitations
 from hybridal.app.project import Project
 from hybridal.app.web import routes
 from hybridal.app.web.access import opened, visitor
@@ -35,7 +36,7 @@ def create_app(project: Project, entry: Entry | None = None, requests_a_minute: 
     handle(app)
     for router in api():
         app.include_router(router)
-    app.include_router(pages(visitor, _accounts))
+    app.include_router(pages(visitor, _accounts, _check_invitation))
     app.add_middleware(Doorman, entry=entry, limit=Limit(requests_a_minute, 60.0))
     app.add_middleware(StrictHeaders)
     return app
@@ -45,6 +46,11 @@ def api() -> list[APIRouter]:
     """The routers of all modules in `routes`."""
     names = sorted(module.name for module in iter_modules(routes.__path__))
     return [import_module(f"{routes.__name__}.{name}").router for name in names]
+
+
+def _check_invitation(request: Request, token: str) -> None:
+    with opened(request).reads() as session:
+        invitations.check(session, token)
 
 
 def _accounts(request: Request) -> bool:

@@ -22,6 +22,7 @@ from hybridal.app.web.problems import problem_of
 from hybridal.errors import UserError
 
 OPEN = {"/api/login", "/api/join"}
+FILES = {"/api/texts", "/api/import/label-studio"}
 HERE = {"localhost", "127.0.0.1", "::1", "[::1]"}
 LARGEST, LARGEST_FILE = 1_000_000, 52_000_000
 
@@ -53,12 +54,12 @@ class Doorman:
         except Exception as error:
             if started:
                 raise
-            await problem_of(error)(scope, receive, sending)
+            await problem_of(error, request)(scope, receive, sending)
         return None
 
     async def _greet(self, request: Request) -> Response | None:
         """Refuses, answers in place of the app, or lets the request in with its visitor."""
-        path = request.url.path
+        path = _path(request)
         if self.entry is not None and request.url.hostname not in HERE:
             raise UserError("This app answers to localhost alone; open the address that it printed.")
         if path.startswith("/static/"):
@@ -103,8 +104,14 @@ def _check(request: Request, found: Visitor | None) -> None:
         raise ForbiddenError("The page is out of date; load it again.")
 
 
+def _path(request: Request) -> str:
+    """As the routes see it: that of `request.url` may be changed by a strange Host."""
+    path: str = request.scope["path"]
+    return path
+
+
 def _largest(request: Request) -> int:
-    largest = LARGEST_FILE if request.headers.get("content-type", "").startswith("multipart/") else LARGEST
+    largest = LARGEST_FILE if _path(request) in FILES else LARGEST
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > largest:
         raise TooLargeError(_TOO_LARGE)

@@ -55,13 +55,21 @@ PAGES = (
     Page("/texts", "texts", "Texts"),
     Page("/progress", "progress", "Progress"),
     Page("/review", "review", "Review", "reviewer"),
+    Page("/export", "export", "Export", "reviewer"),
     Page("/people", "people", "People", "owner"),
     Page("/settings", "settings", "Settings", "owner"),
 )
 
 
-def pages(visitor: Callable[[Request], Visitor | None], accounts: Callable[[Request], bool]) -> APIRouter:
-    """The routes of all pages. `visitor` says who is signed in; `accounts`, whether people sign in with passwords."""
+def pages(
+    visitor: Callable[[Request], Visitor | None],
+    accounts: Callable[[Request], bool],
+    check_invitation: Callable[[Request, str], object],
+) -> APIRouter:
+    """The routes of all pages. `visitor` says who is signed in; `accounts`, whether people sign in with passwords.
+
+    `check_invitation` refuses the secret of a link that lets nobody in.
+    """
     router = APIRouter(include_in_schema=False)
 
     def frame(page: Page) -> Callable[[Request], Response]:
@@ -85,7 +93,8 @@ def pages(visitor: Callable[[Request], Visitor | None], accounts: Callable[[Requ
         return _render("login", page="door", title="Sign in", accounts=accounts(request))
 
     @router.get("/join/{token}")
-    def join(token: str) -> Response:
+    def join(request: Request, token: str) -> Response:
+        check_invitation(request, token)
         return _render("join", page="door", title="Join", token=token)
 
     @router.get("/static/{version}/{name:path}")
@@ -98,6 +107,12 @@ def pages(visitor: Callable[[Request], Visitor | None], accounts: Callable[[Requ
         return FileResponse(known[name], media_type=_TYPES[known[name].suffix], headers=for_ever)
 
     return router
+
+
+def trouble(status: int, sentence: str) -> Response:
+    """The page for a person whose address leads nowhere, or not now."""
+    title = "Nothing is here" if status == 404 else "That did not work"
+    return _render("missing", status, page="door", title=title, message=sentence)
 
 
 @cache

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from hybridal.app.db.schema import clean
+from hybridal.app.db.words import clean
 
 Words = Annotated[str, AfterValidator(clean)]
+# Without a colon, which all keys have that the app draws itself (`file:`, `llm:`, …): nobody can use one up beforehand.
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Drawn by who asks; counts once.")]
 Number = Annotated[int, Field(ge=1, le=2**53)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 from hybridal import __version__
 from hybridal.errors import RunError
 from hybridal.facts import Round
+from hybridal.scratch import scratch
 from hybridal.settings import Settings
 from hybridal.study.cell import run_cell
 from hybridal.study.engines import one_thread
@@ -104,8 +104,8 @@ def compute(
         def record(fact: Round) -> None:
             _asked(recorder.append.remote(key, fact.to_json()))
 
-        with one_thread(), tempfile.TemporaryDirectory(prefix="hybridal-") as scratch:
-            run_cell(Settings.from_json(settings), specs, task, known, record, Path(scratch))
+        with one_thread(), scratch() as states:
+            run_cell(Settings.from_json(settings), specs, task, known, record, states)
     except Exception:
         return traceback.format_exc()
     return None

@@ -2,7 +2,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from hybridal.app.db.schema import Text
 from hybridal.app.labelling.answer import answer
 from hybridal.app.people import accounts
 from hybridal.app.project import Project
@@ -47,6 +49,14 @@ def test_without_an_overlap_it_says_why_there_is_nothing_to_say(tmp_path: Path) 
     with browser(make(tmp_path / "p")) as client:
         found = client.get("/api/agreement").json()
     assert (found["alpha"], found["note"], found["people"]) == (None, "no text was labelled by two people", [])
+
+
+def test_of_a_long_text_the_beginning_is_listed(project: Project) -> None:
+    with project.sessions.begin() as session:
+        session.execute(update(Text).where(Text.id == "t2").values(body="x" * 10_000))
+    with browser(project, "Rev") as client:
+        [item] = client.get("/api/disagreements").json()["items"]
+    assert (item["text"][:9], len(item["text"]) < 600) == ("x" * 9, True)
 
 
 def test_disagreements_are_listed_until_somebody_decides(project: Project) -> None:

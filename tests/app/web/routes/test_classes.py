@@ -35,3 +35,13 @@ def test_what_contradicts_is_refused(owner: Visit) -> None:
     ):
         assert answer.status_code == status, answer.text
     assert names(owner) == ["a", "b"]
+
+
+def test_reviewers_add_classes_as_long_as_the_owners_let_them(owner: Visit, reviewer: Visit, annotator: Visit) -> None:
+    assert annotator.post("/api/classes", {"name": "d"}).status_code == 403
+    assert reviewer.post("/api/classes", {"name": "d"}).status_code == 200
+    owner.patch("/api/settings", {"open_classes": False})
+    assert reviewer.post("/api/classes", {"name": "e"}).json() == {
+        "error": "Only an owner may add classes to this project."
+    }
+    assert owner.post("/api/classes", {"name": "e"}).status_code == 200

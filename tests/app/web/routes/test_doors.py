@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import asyncio
+import time
+
 import pytest
 from argon2 import PasswordHasher
 from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
 
 from hybridal.app.people import passwords
 from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
+from hybridal.app.web.routes import doors
 
 from ...made_up import me
-from ..visits import Visit, signed_in
+from ..visits import HOME, Visit, signed_in
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +51,7 @@ def test_somebody_is_invited_joins_leaves_and_comes_back(app: FastAPI, owner: Vi
     assert visit.post("/api/logout").json() == {"ok": True}
     assert visit.get("/api/project").status_code == 401
     assert visit.post("/api/login", {"name": "Ada", "password": "wrong horse"}).status_code == 401
-    assert visit.post("/api/login", {"name": "Ada", "password": "correct horse"}).status_code == 200
+    assert visit.post("/api/login", {"name": "Ada ", "password": "correct horse"}).status_code == 200
     visit.arrive()
 
 
@@ -57,6 +62,18 @@ def test_a_link_is_good_for_one_person(app: FastAPI, owner: Visit) -> None:
     assert Visit(app).post("/api/join", {**sent, "name": "me"}).status_code == 409
     assert Visit(app).post("/api/join", sent).status_code == 200
     assert Visit(app).post("/api/join", {**sent, "name": "Bob"}).status_code == 403
+
+
+def test_a_link_that_lets_nobody_in_says_so_when_it_is_opened(app: FastAPI, owner: Visit) -> None:
+    used = owner.post("/api/invitations", {"role": "annotator"}).json()
+    sent = {"token": used["path"].removeprefix("/join/"), "name": "Ada", "password": "correct horse"}
+    Visit(app).post("/api/join", sent)
+    withdrawn = owner.post("/api/invitations", {"role": "annotator"}).json()
+    owner.post(f"/api/invitations/{withdrawn['number']}/revoke")
+    for path in (used["path"], withdrawn["path"], "/join/never-made"):
+        page = Visit(app).client.get(path, headers={"Accept": "text/html"})
+        assert (page.status_code, "ask for a new one" in page.text) == (403, True)
+        assert "Password" not in page.text
 
 
 def test_a_withdrawn_link_is_worthless(app: FastAPI, owner: Visit) -> None:
@@ -94,3 +111,28 @@ def test_a_cookie_is_sent_over_https_alone_where_that_is_spoken(app: FastAPI, ow
     visit.client.base_url = visit.client.base_url.copy_with(scheme="https")
     answer = visit.post("/api/login", {"name": "Ada", "password": "correct horse"})
     assert "Secure" in answer.headers["set-cookie"]
+
+
+async def _knock(app: FastAPI, times: int) -> list[int]:
+    async with AsyncClient(transport=ASGITransport(app), base_url=HOME) as client:
+        sent = [client.post("/api/login", json={"name": f"n{n}", "password": "wrong horse"}) for n in range(times)]
+        return [answer.status_code for answer in await asyncio.gather(*sent)]
+
+
+def test_strangers_cannot_make_the_app_hash_many_passwords_at_once(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside: list[int] = []
+    most = 0
+
+    def fits(*_: object) -> bool:
+        nonlocal most
+        inside.append(1)
+        most = max(most, len(inside))
+        time.sleep(0.005)
+        inside.pop()
+        return False
+
+    monkeypatch.setattr(doors, "fits", fits)
+    assert asyncio.run(_knock(app, 20)) == [401] * 20
+    assert most <= 2

@@ -74,10 +74,10 @@ def test_a_label_studio_file_goes_out_and_in_again(project: Project, tmp_path: P
     assert not any("completed_by" in one for task in anonymous for one in task["annotations"])
     with browser(other) as client:
         answer = client.post("/api/import/label-studio", files={"file": ("export.json", content)})
-        assert answer.json() == {"added": 10, "known": 0, "labelled": 9}
+        assert answer.json() == {"added": 10, "known": 0, "labelled": 9, "unchanged": 0}
         assert client.get("/api/project").json()["counts"]["labelled"] == 4
         again = client.post("/api/import/label-studio", files={"file": ("export.json", content)})
-        assert again.json() == {"added": 0, "known": 10, "labelled": 9}
+        assert again.json() == {"added": 0, "known": 10, "labelled": 0, "unchanged": 9}
 
 
 def test_field_and_control_can_be_named(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_field_and_control_can_be_named(tmp_path: Path) -> None:
         assert refused.status_code == 400
         assert "Task 1" in refused.json()["error"]
         answer = client.post("/api/import/label-studio", files=files, data={"text": "body", "choices": "topic"})
-        assert answer.json() == {"added": 1, "known": 0, "labelled": 1}
+        assert answer.json() == {"added": 1, "known": 0, "labelled": 1, "unchanged": 0}
         assert [one["name"] for one in client.get("/api/project").json()["classes"]] == ["topic"]
 
 

@@ -61,6 +61,16 @@ def test_classes_are_defined_on_the_go_by_those_who_may(
     assert {id: name for id, (name, _) in verdicts(project).items()} == {"t1": "new", "t2": "new", "t3": "newer"}
 
 
+def test_an_answer_that_is_sent_again_does_not_define_its_class_again(owner: Visit, project: Project) -> None:
+    sent = {"key": "1", "text": "t1", "action": "label", "class": "bgu"}
+    owner.post("/api/answers", sent)
+    [number] = [one["number"] for one in owner.get("/api/classes").json()["items"] if one["name"] == "bgu"]
+    owner.patch(f"/api/classes/{number}", {"name": "bug"})
+    assert owner.post("/api/answers", sent).status_code == 200
+    assert [one["name"] for one in owner.get("/api/classes").json()["items"]] == ["a", "b", "c", "bug"]
+    assert verdicts(project) == {"t1": ("bug", "people")}
+
+
 def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
     good = {"key": "1", "text": "t1", "action": "label", "class": "a"}
     for change, status in (
@@ -71,6 +81,7 @@ def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
         ({"key": ""}, 422),
         ({"key": "x" * 65}, 422),
         ({"key": "a b"}, 422),
+        ({"key": "file:1"}, 422),
         ({"comment": "x" * 10_001}, 422),
         ({"class": ""}, 400),
         ({"colour": "red"}, 422),

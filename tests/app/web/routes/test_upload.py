@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from hybridal.app.project import Project
+from hybridal.app.web.routes import upload as module
 
 from ...made_up import verdicts
 from ..visits import Visit
@@ -38,7 +39,7 @@ def test_texts_come_in_every_format(owner: Visit, project: Project) -> None:
     ("name", "content", "words"),
     [
         ("x.csv", b"", "x.csv"),
-        ("x.csv", b"body\nhello\n", "'text'"),
+        ("x.csv", b"body\nhello\n", "no column 'text'; its columns are body: name yours in the fields"),
         ("x.exe", b"MZ", "the extension '.exe' is not known"),
         ("x.parquet", b"PAR1", "not a whole Parquet file"),
         ("x.jsonl", b'{"text": "\\ud800"}', "half a character"),
@@ -50,7 +51,18 @@ def test_what_is_wrong_with_a_file_is_told_without_its_place(
 ) -> None:
     answer = upload(owner, name, content)
     assert (answer.status_code, words in answer.json()["error"]) == (400, True), answer.text
+    assert "--" not in answer.json()["error"]
     assert "/" not in answer.json()["error"].replace("text/", "")
+
+
+def test_a_file_with_too_many_rows_is_refused(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS", 2)
+    sheet = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", "b", "c"]}), sheet)
+    for name, content, status in (("x.csv", b"text\na\nb\nc\n", 400), ("x.parquet", sheet.getvalue(), 413)):
+        answer = upload(owner, name, content)
+        assert (answer.status_code, answer.json()["error"].startswith(f"{name}: ")) == (status, True), answer.text
+    assert upload(owner, "x.csv", b"text\na\nb\n").json()["added"] == 2
 
 
 def test_a_failed_upload_adds_nothing(owner: Visit) -> None:

@@ -13,6 +13,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.answer import answer
 from hybridal.app.labelling.tally import counts
 from hybridal.app.web.access import Opened, Reviewer
+from hybridal.app.web.excerpt import excerpt
 from hybridal.app.web.shapes import Counts, Key, Shape, Words
 
 router = APIRouter(prefix="/api")
@@ -122,7 +123,8 @@ def where_not(_: Reviewer, project: Opened) -> Disagreements:
         found = disagreements(session)
     return Disagreements(
         items=[
-            Disagreement(id=text.id, text=text.body, answers=[_opinion(*one) for one in said]) for text, said in found
+            Disagreement(id=text.id, text=excerpt(text.body), answers=[_opinion(*one) for one in said])
+            for text, said in found
         ]
     )
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Class
-from hybridal.app.errors import ConflictError
+from hybridal.app.errors import ConflictError, ForbiddenError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.merge import merge
-from hybridal.app.web.access import Annotator, Opened, Owner
+from hybridal.app.people.accounts import may
+from hybridal.app.people.logins import Visitor
+from hybridal.app.settings import read
+from hybridal.app.web.access import Annotator, Opened, Owner, Reviewer
 from hybridal.app.web.shapes import ClassShape, Number, Shape, Words
 
 router = APIRouter(prefix="/api/classes")
@@ -47,6 +51,11 @@ def shape(one: Class) -> ClassShape:
     return ClassShape(number=one.number, name=one.name, description=one.description, position=one.position)
 
 
+def may_define(session: Session, visitor: Visitor) -> bool:
+    """Whether somebody may add classes: owners, and reviewers where the owners let them."""
+    return may(visitor.person, "owner") or (may(visitor.person, "reviewer") and read(session)["open_classes"])
+
+
 @router.get("")
 def listed(_: Annotator, project: Opened) -> Classes:
     """All classes that can be given."""
@@ -55,9 +64,11 @@ def listed(_: Annotator, project: Opened) -> Classes:
 
 
 @router.post("")
-def added(new: New, _: Owner, project: Opened) -> ClassShape:
+def added(new: New, visitor: Reviewer, project: Opened) -> ClassShape:
     """Adds a class."""
     with project.sessions.begin() as session:
+        if not may_define(session, visitor):
+            raise ForbiddenError("Only an owner may add classes to this project.")
         name = classes.checked(new.name)
         if any(one.name == name for one in classes.active(session)):
             raise ConflictError(f"There is a class '{name:.40}' already.")

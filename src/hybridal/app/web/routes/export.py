@@ -39,11 +39,12 @@ def _sends(*kinds: str) -> dict[str, Any]:
 
 
 class Imported(Shape):
-    """How many texts are new, how many were there, and how many labels the file has."""
+    """How many texts are new or were there already, and how many labels were taken over or were there already."""
 
     added: int
     known: int
     labelled: int
+    unchanged: int
 
 
 @router.get("/export/labels.{kind}", **_sends("csv", "jsonl", "parquet"))
@@ -79,7 +80,7 @@ def from_label_studio(file: UploadFile, _: Owner, project: Opened, text: Name = 
     except (ValueError, RecursionError) as error:
         raise UserError("The file is not JSON; export from Label Studio in the format JSON.") from error
     found = import_tasks(project.sessions, read_tasks(data, text or None, choices or None))
-    return Imported(added=found.added, known=found.known, labelled=found.labelled)
+    return Imported(added=found.added, known=found.known, labelled=found.labelled, unchanged=found.unchanged)
 
 
 def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:

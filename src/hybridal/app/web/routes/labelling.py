@@ -10,14 +10,14 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.answer import answer, undo
+from hybridal.app.labelling.answer import answer, known, undo
 from hybridal.app.labelling.queue import take
 from hybridal.app.labelling.tally import counts
-from hybridal.app.people.accounts import may
 from hybridal.app.people.logins import Visitor
 from hybridal.app.settings import read
 from hybridal.app.web.access import Annotator, Opened
 from hybridal.app.web.guesses import items
+from hybridal.app.web.routes.classes import may_define
 from hybridal.app.web.shapes import Counts, Item, Key, Shape, Words
 
 router = APIRouter(prefix="/api")
@@ -67,8 +67,8 @@ class Back(Shape):
 def next_texts(visitor: Annotator, project: Opened, n: Annotated[int, Query(ge=1, le=100)] = 5) -> Next:
     """The next texts for who asks; they are theirs for some minutes."""
     with project.sessions.begin() as session:
-        texts, decided, now = take(session, visitor.person, n), read(session), counts(session)
-        shown = items(session, texts, decided["show_guesses"])
+        decided, now = read(session), counts(session)
+        shown = items(session, take(session, visitor.person, n), decided["show_guesses"])
         return Next(items=shown, left=now["texts"] - now["labelled"])
 
 
@@ -76,7 +76,8 @@ def next_texts(visitor: Annotator, project: Opened, n: Annotated[int, Query(ge=1
 def answered(given: Given, visitor: Annotator, project: Opened) -> Counted:
     """Writes an answer down; when this returns, it is safe."""
     with project.sessions.begin() as session:
-        if given.class_ is not None:
+        # Sent again, it defines nothing: its class may have another name by now.
+        if given.class_ is not None and known(session, visitor.person, given.key) is None:
             _define(session, visitor, given.class_)
         answer(
             session,
@@ -104,9 +105,8 @@ def undone(asked: Asked, visitor: Annotator, project: Opened) -> Back:
 
 def _define(session: Session, visitor: Visitor, name: str) -> None:
     """Makes a class that is new, for those who may define classes as they go."""
-    try:
-        classes.find(session, name)
-    except MissingError:
-        if not (may(visitor.person, "owner") or (may(visitor.person, "reviewer") and read(session)["open_classes"])):
-            raise
-        classes.add(session, [name])
+    if may_define(session, visitor):
+        try:
+            classes.find(session, name)
+        except MissingError:
+            classes.add(session, [name])

@@ -43,6 +43,8 @@ async def known_caller(request: Request) -> None:
     """Lets in who has the token; on this machine alone none is needed unless one is set."""
     wanted = os.environ.get(TOKEN_VARIABLE, "")
     if not wanted:
+        if "origin" in request.headers:
+            raise ForbiddenError("A page in a browser may not do this: Label Studio's server does.")
         if request.app.state.local:
             return
         raise ForbiddenError(f"Set {TOKEN_VARIABLE} where the app is started, and give Label Studio the same token.")
@@ -109,6 +111,5 @@ def predictions(sent: Sent, project: Opened) -> Predictions:
 @router.post("/webhook", status_code=201)
 def webhook(sent: Sent, project: Opened) -> Heard:
     """Something happened to annotations over there; the trainer notices new labels by itself."""
-    with project.sessions.begin() as session:
-        changed = heed(session, sent)
+    changed = heed(project.sessions, sent)
     return Heard(status="ok" if changed else "nothing to do", answers=changed)

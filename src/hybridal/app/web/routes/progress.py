@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from hybridal.app.insight.doubts import doubts
 from hybridal.app.insight.progress import progress
 from hybridal.app.web.access import Annotator, Opened, Reviewer
+from hybridal.app.web.excerpt import excerpt
 
 router = APIRouter(prefix="/api")
 
@@ -23,4 +24,5 @@ def how_far(_: Annotator, project: Opened) -> dict[str, Any]:
 def doubtful(_: Reviewer, project: Opened) -> dict[str, list[dict[str, Any]]]:
     """Texts that the model is in doubt about, and labels that it contradicts."""
     with project.reads() as session:
-        return doubts(session)
+        found = doubts(session)
+    return {kind: [{**one, "text": excerpt(one["text"])} for one in some] for kind, some in found.items()}

@@ -10,7 +10,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.tally import counts
 from hybridal.app.web.access import Annotator, Opened, Owner
 from hybridal.app.web.routes.classes import shape
-from hybridal.app.web.shapes import ClassShape, Counts, Settings, Shape
+from hybridal.app.web.shapes import ClassShape, Counts, Settings, Shape, Words
 
 router = APIRouter(prefix="/api")
 
@@ -43,7 +43,7 @@ class ProjectShape(Shape):
 class Changes(Shape):
     """Settings that can change while people work."""
 
-    name: str | None = Field(None, min_length=1, max_length=200)
+    name: Words | None = Field(None, min_length=1, max_length=200)
     budget: int | None = None
     batch: int | None = None
     validation_share: float | None = None

@@ -10,15 +10,17 @@ from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Answer, Class, Person, Standing, Text, Verdict, clean
+from hybridal.app.db.schema import Answer, Class, Person, Standing, Text
+from hybridal.app.db.words import clean
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling.search import State, search
 from hybridal.app.labelling.standing import stands_of
-from hybridal.app.labelling.verdict import flagged
+from hybridal.app.labelling.verdict import flagged, settle
 from hybridal.app.people.accounts import may
 from hybridal.app.people.logins import Visitor
 from hybridal.app.settings import read
 from hybridal.app.web.access import Annotator, Opened
+from hybridal.app.web.excerpt import excerpt
 from hybridal.app.web.guesses import guesses
 from hybridal.app.web.shapes import Guessed, Shape
 
@@ -26,7 +28,10 @@ router = APIRouter(prefix="/api/texts")
 
 
 class Listed(Shape):
-    """A text and what is known of it; `comment` is the newest one."""
+    """The beginning of a text and what is said of it; an annotator is told what they say themselves, and no more.
+
+    `comment` is the newest one.
+    """
 
     id: str
     text: str
@@ -44,13 +49,14 @@ class Said(Shape):
     person: str
     action: str
     class_: str | None = Field(validation_alias="class", serialization_alias="class")
+    flagged: bool
     comment: str
     decides: bool
     at: float
 
 
 class Told(Listed):
-    """A text with every answer to it; an annotator is told their own."""
+    """The whole text with every answer to it; an annotator is told their own."""
 
     answers: list[Said]
 
@@ -74,7 +80,7 @@ def listed(
 ) -> Page:
     """The texts that fit."""
     with project.reads() as session:
-        found = search(session, clean(words), clean(class_name), state, page)
+        found = search(session, clean(words), clean(class_name), state, page, by=_only(visitor))
         return Page(items=_listed(session, found.texts, visitor), total=found.total, pages=found.pages)
 
 
@@ -92,39 +98,54 @@ def told(id: str, visitor: Annotator, project: Opened) -> Told:
             .where(Answer.text_row == text.row)
             .order_by(Answer.number)
         )
-        if not may(visitor.person, "reviewer"):
-            given = given.where(Answer.person_number == visitor.person.number)
+        if (person := _only(visitor)) is not None:
+            given = given.where(Answer.person_number == person)
         said = [
-            Said(person=who, action=one.action, class_=name, comment=one.comment, decides=one.decides, at=one.at)
+            Said(
+                person=who,
+                action=one.action,
+                class_=name,
+                flagged=one.flagged,
+                comment=one.comment,
+                decides=one.decides,
+                at=one.at,
+            )
             for one, who, name in session.execute(given)
         ]
-        return Told(**_listed(session, [text], visitor)[0].model_dump(by_alias=False), answers=said)
+        [known] = _listed(session, [text], visitor)
+        return Told(**{**known.model_dump(by_alias=False), "text": text.body}, answers=said)
+
+
+def _only(visitor: Visitor) -> int | None:
+    """Whose answers they may see: who is asked for a second opinion must not know the first. None: everybody's."""
+    return None if may(visitor.person, "reviewer") else visitor.person.number
 
 
 def _listed(session: Session, texts: Sequence[Text], visitor: Visitor) -> list[Listed]:
-    rows = [text.row for text in texts]
-    verdicts = {
-        row: (name, source)
-        for row, name, source in session.execute(
-            select(Verdict.text_row, Class.name, Verdict.source)
-            .join(Class, Class.number == Verdict.class_number)
-            .where(Verdict.text_row.in_(rows))
-        )
+    rows, person = [text.row for text in texts], _only(visitor)
+    said = {
+        row: [one for number, one in standing.items() if person in (None, number)]
+        for row, standing in stands_of(session, rows).items()
     }
+    settled = {row: found for row, standing in said.items() if (found := settle(standing)) is not None}
+    numbers = {one.class_number for one in settled.values()}
+    names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
+    labels = {row: (names[one.class_number], one.source) for row, one in settled.items()}
     comments = select(Standing.text_row, Answer.comment).join(Answer, Answer.number == Standing.answer_number)
     comments = comments.where(Standing.text_row.in_(rows), Answer.comment != "").order_by(Answer.number)
+    if person is not None:
+        comments = comments.where(Standing.person_number == person)
     newest = dict(session.execute(comments).all())
-    said = stands_of(session, rows)
-    shown = may(visitor.person, "reviewer") or read(session)["show_guesses"]
+    shown = person is None or read(session)["show_guesses"]
     known = guesses(session, rows) if shown else {}
     return [
         Listed(
             id=text.id,
-            text=text.body,
-            class_=verdicts.get(text.row, (None, None))[0],
-            source=verdicts.get(text.row, (None, None))[1],
+            text=excerpt(text.body),
+            class_=labels.get(text.row, (None, None))[0],
+            source=labels.get(text.row, (None, None))[1],
             split=text.split,
-            flagged=flagged([*said[text.row].values()]),
+            flagged=flagged(said[text.row]),
             comment=newest.get(text.row, ""),
             guess=known.get(text.row),
         )

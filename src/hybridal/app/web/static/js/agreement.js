@@ -1,12 +1,13 @@
 /** How far people agree, in one number and in words. */
 import { get } from "./api.js";
 import { table } from "./charts/figure.js";
-import { byId, el } from "./dom.js";
+import { el } from "./dom.js";
 import { count, percent } from "./format.js";
 
-export async function agreement() {
+/** @param {HTMLElement} place */
+export async function agreement(place) {
   const found = await get("/api/agreement");
-  byId("agreement").replaceChildren(...(found.alpha == null ? nothingYet(found) : told(found)));
+  place.replaceChildren(el("h2", {}, "Agreement"), ...(found.alpha == null ? nothingYet(found) : told(found)));
 }
 
 function nothingYet({ note }) {
@@ -19,8 +20,13 @@ function nothingYet({ note }) {
 function told({ alpha, low, high, texts, pairs, note, between }) {
   const sure = low == null ? note : `between ${low.toFixed(2)} and ${high.toFixed(2)} with a confidence of 95%`;
   return [
-    el("p", { class: "figure-number" }, `α = ${alpha.toFixed(2)}`),
-    el("p", {}, `${inWords(alpha)}${sure ? `, ${sure}` : ""}.`),
+    el(
+      "p",
+      {},
+      el("span", { class: "figure-number" }, `α = ${alpha.toFixed(2)}`),
+      sure ? el("span", { class: "muted" }, ` ${sure}`) : null,
+    ),
+    el("p", {}, inWords(alpha)),
     el(
       "p",
       { class: "muted small" },
@@ -46,16 +52,16 @@ function row({ one, other, texts, agreed, confused: [most] }) {
 }
 
 function inWords(alpha) {
-  if (alpha >= 0.8) return "Reliable";
+  if (alpha >= 0.8) return "People agree reliably.";
   return alpha >= 0.667
-    ? "Good enough for tentative conclusions"
-    : "Too low to rely on: describe the classes better, and settle disagreements";
+    ? "Good enough for tentative conclusions."
+    : "Too low to rely on: talk the disagreements over, and describe the classes better.";
 }
 
 function explained() {
   return el(
     "p",
     { class: "muted small" },
-    "Agreement is measured on texts that two people label: set the share of them under Settings.",
+    "Agreement is measured on texts that two people label; an owner sets the share of them under Settings.",
   );
 }

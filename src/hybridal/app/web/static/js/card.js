@@ -56,14 +56,18 @@ export class Card {
   toggleComment() {
     this.note.hidden = !this.note.hidden;
     this.commentButton.setAttribute("aria-expanded", String(!this.note.hidden));
-    if (!this.note.hidden) this.commentField.focus();
+    if (this.note.hidden) return;
+    this.cameFrom = document.activeElement;
+    this.commentField.focus();
   }
 
   #leaveComment(event) {
     if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
     event.preventDefault();
     this.#note(this.commentField.value, this.remarks.flagged);
-    this.commentButton.focus();
+    // Back to where they were: who pressed a key was nowhere, and goes on with keys.
+    this.commentField.blur();
+    this.cameFrom.focus();
   }
 
   #note(comment, flagged) {

@@ -80,6 +80,7 @@ export class ClassButtons {
       type: "search",
       placeholder: "Find a class",
       "aria-label": "Find a class; Enter picks the first",
+      "aria-keyshortcuts": "/",
       autocomplete: "off",
     });
     const fits = () =>

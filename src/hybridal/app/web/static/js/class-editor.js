@@ -1,8 +1,8 @@
 /** Classes: rename, describe, reorder, merge, add. */
 import { get, patch, post } from "./api.js";
 import { colourOf } from "./class-buttons.js";
-import { byId, el } from "./dom.js";
-import { told } from "./toast.js";
+import { byId, el, redraw } from "./dom.js";
+import { toast, told } from "./toast.js";
 
 export async function classEditor() {
   byId("add-class").addEventListener("submit", (event) => (event.preventDefault(), told(add)));
@@ -18,11 +18,17 @@ async function add() {
 
 async function show() {
   const { items } = await get("/api/classes");
-  byId("class-list").replaceChildren(...items.map((each, index) => row(each, index, items)));
+  redraw(
+    byId("class-list"),
+    items.map((each, index) => row(each, index, items)),
+  );
 }
 
 function row(each, index, all) {
-  const change = (what) => told(() => patch(`/api/classes/${each.number}`, what)).then(() => told(show));
+  const change = async (what) => {
+    if (await told(() => patch(`/api/classes/${each.number}`, what))) toast("Saved.");
+    await told(show);
+  };
   const field = (name, label) =>
     el("input", {
       value: each[name],

@@ -37,7 +37,21 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** A name that people gave to something, kept from turning the line around it. */
+/** A name that people gave to something, kept from turning the line around it; it may break after an underscore. */
 export function named(name) {
-  return el("bdi", {}, name);
+  const parts = name.split(/(?<=[_/.])/).flatMap((part) => [el("wbr"), part]);
+  return el("bdi", {}, ...parts.slice(1));
+}
+
+/** Puts other children into a place. Who was on a control of it stays there, by its name or else by its place. */
+export function redraw(root, children) {
+  const controls = () => [...root.querySelectorAll("input, select, button")];
+  const had = root.contains(document.activeElement) ? document.activeElement : null;
+  // Who is typing keeps their words; what comes of them draws it all again.
+  if (had && had.value !== had.defaultValue && had.tagName === "INPUT") return;
+  const at = controls().indexOf(had);
+  root.replaceChildren(...children);
+  if (!had) return;
+  const same = controls().find((control) => control.ariaLabel && control.ariaLabel === had.ariaLabel);
+  (same && !same.disabled ? same : controls()[at])?.focus();
 }

@@ -15,7 +15,7 @@ export function helpDialog(classes) {
       el("dt", {}, el("kbd", {}, CLASS_KEYS[index])),
       el("dd", {}, named(name)),
     ]);
-    list.replaceChildren(...rows, ...fixed);
+    list.replaceChildren(...fixed, ...rows);
     toggle.checked = keysAreOn();
     dialog.showModal();
   };

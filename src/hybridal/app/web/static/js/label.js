@@ -13,15 +13,18 @@ import { Queue } from "./queue.js";
 import { toast, told } from "./toast.js";
 
 const AGAIN = 4000;
+// Nobody reads a text in this time: the same answer again is a key that bounced, or a double click.
+const TWICE = 250;
 
 const { project, outbox } = await frame;
-const mayDefine = project.me.role === "owner";
+const { role } = project.me;
+const mayDefine = role === "owner" || (role === "reviewer" && project.settings.open_classes);
 const card = new Card();
 const buttons = new ClassButtons(byId("classes"), label);
 const queue = new Queue((n) => get("/api/next", { n }), outbox.waiting.map(({ body }) => body.text).filter(Boolean));
 const defineClass = newClassDialog(() => refresh().then(() => show()));
 const help = helpDialog(() => project.classes);
-/** What was answered since the page opened, newest last. @type {{item: import("./queue.js").Item, key: string, said: string}[]} */
+/** What was answered since the page opened, newest last. @type {{item: import("./queue.js").Item, key: string, said: string, at: number}[]} */
 const done = [];
 let again = 0;
 
@@ -34,10 +37,11 @@ function skip() {
 }
 
 function answer(what, said, sentence) {
-  const key = drawKey();
+  const [key, at, last] = [drawKey(), performance.now(), done.at(-1)];
+  if (last?.said === said && at - last.at < TWICE) return;
   // Kept first: a browser that can keep nothing does not go on to the next text.
   if (!keep({ path: "/api/answers", body: { key, text: queue.current.id, ...what, ...card.remarks } })) return;
-  done.push({ item: queue.advance(), key, said });
+  done.push({ item: queue.advance(), key, said, at });
   show();
   byId("last").textContent = sentence;
 }
@@ -69,22 +73,17 @@ function takeBack(item, said) {
 
 function show(before) {
   const item = queue.current;
-  byId("skip").disabled = !isReady();
-  if (!project.classes.length) askForClasses();
-  else if (item) card.show(item, before);
+  byId("skip").disabled = !item;
+  if (item) card.show(item, before);
   else card.showEmpty("", "Fetching texts …");
   dressButtons(before);
   goal();
   refill();
 }
 
-/** Whether there is a text on the page that could be answered. */
-function isReady() {
-  return Boolean(queue.current && project.classes.length);
-}
-
 function dressButtons(before) {
-  buttons.disabled = !isReady();
+  byId("first").hidden = project.classes.length > 0;
+  buttons.disabled = !queue.current;
   buttons.mark(before, queue.current?.guess);
 }
 
@@ -95,7 +94,7 @@ async function refill() {
     () => null,
     (error) => error,
   );
-  if (!empty || !project.classes.length) return;
+  if (!empty) return;
   if (queue.current) return show();
   if (problem)
     card.showEmpty("No connection", `${problem.message} Your answers are kept on this device and will be sent.`);
@@ -105,23 +104,12 @@ async function refill() {
 
 function showDone() {
   const links = [el("a", { class: "button", href: "/progress" }, "See the progress")];
-  if (project.me.role === "owner") links.push(el("a", { class: "button", href: "/settings" }, "Export the labels"));
+  if (role !== "annotator") links.push(el("a", { class: "button", href: "/export" }, "Export the labels"));
   card.showEmpty(
     "Nothing waits for you",
     "Every text is labelled, or in somebody else's hands. New ones appear here by themselves.",
     ...links,
   );
-}
-
-function askForClasses() {
-  const start = el("button", { type: "button", class: "main", onclick: defineClass }, "Define the first class");
-  if (mayDefine)
-    card.showEmpty(
-      "What shall texts be sorted into?",
-      "Define a class or two to begin with; more can follow as you read.",
-      start,
-    );
-  else card.showEmpty("No classes yet", "An owner of the project has to define them first.");
 }
 
 function goal() {
@@ -162,17 +150,24 @@ outbox.addEventListener("refused", ({ detail: { message, reason } }) => {
   told(refresh);
 });
 document.addEventListener("visibilitychange", () => document.hidden || told(comeBack));
+addEventListener("storage", ({ key, newValue }) => {
+  // What the same person answers in another tab.
+  if (newValue && key.startsWith(outbox.prefix) && queue.drop(JSON.parse(newValue).body.text)) show();
+});
 
 byId("skip").addEventListener("click", skip);
 byId("undo").addEventListener("click", undo);
-byId("define")?.addEventListener("click", defineClass);
+for (const button of [byId("define"), byId("define-first")].filter(Boolean)) {
+  button.hidden = !mayDefine;
+  button.addEventListener("click", defineClass);
+}
 byId("help").addEventListener("click", help);
 const always = { u: undo, undo, "?": help, ...(mayDefine && { "+": defineClass }) };
 const onText = { s: skip, f: () => card.toggleFlag(), c: () => card.toggleComment(), "/": () => buttons.find() };
 listen((key) => {
-  const act = always[key] ?? (isReady() && onText[key]);
+  const act = always[key] ?? (queue.current && onText[key]);
   if (act) act();
-  return Boolean(act) || (isReady() && buttons.press(key));
+  return Boolean(act) || Boolean(queue.current && buttons.press(key));
 });
 
 buttons.show(project.classes);

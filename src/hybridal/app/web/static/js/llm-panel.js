@@ -10,14 +10,14 @@ const SHARE = { type: "number", min: 0, max: 1, step: 0.01, required: true };
 const FIELDS = [
   ["base_url", "Address of the server", { type: "url", placeholder: "its base URL, up to /v1", required: true }],
   ["model", "Model", { placeholder: "its name there", required: true }],
-  ["budget_tokens", "Tokens that it may use", { type: "number", min: 0, required: true }],
+  ["budget_tokens", "Tokens it may use", { type: "number", min: 0, required: true }],
   ["per_minute", "Questions a minute", { type: "number", min: 1, required: true }],
   ["examples", "Examples of each class in its instructions", { type: "number", min: 0, max: 10, required: true }],
 ];
 const RULES = [
   ["threshold", "Believe it from this confidence on", SHARE],
   ["contradiction", "Unless the model contradicts it this surely", SHARE],
-  ["overlap", "Share of its texts that people label too, as a test", SHARE],
+  ["overlap", "Share people label too, as a test", SHARE],
 ];
 const PHASES = {
   stopped: "It is not at work.",
@@ -74,7 +74,7 @@ function show(llm, state) {
     el(
       "p",
       { class: "small muted" },
-      `${count(llm.asked, "text")} asked about, ${whole(llm.labels)} labelled by it, ${whole(llm.unusable)} answers of no use; ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`,
+      `${count(llm.asked, "text")} asked about: ${whole(llm.labels)} labelled by it, the others left to people (${count(llm.unusable, "answer")} of no use); ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`,
     ),
   );
   if (active) setTimeout(() => state.isConnected && told(async () => show(await get("/api/llm"), state)), PAUSE);

@@ -1,7 +1,6 @@
-/** The page of people: who may do what, invitations, agreement, and the LLM. */
+/** The page of people: who may do what, invitations, and the LLM. */
 import { get, patch } from "./api.js";
-import { agreement } from "./agreement.js";
-import { byId, el, named } from "./dom.js";
+import { byId, el, named, redraw } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
 import { invitations } from "./invitations.js";
@@ -11,11 +10,11 @@ import { told } from "./toast.js";
 const ROLES = ["annotator", "reviewer", "owner"];
 
 const { project } = await frame;
-await Promise.all([people, invitations, agreement, llmPanel].map(told));
+await Promise.all([people, invitations, llmPanel].map(told));
 
 async function people() {
   const { items } = await get("/api/people");
-  byId("people").replaceChildren(...items.map(row));
+  redraw(byId("people"), items.map(row));
 }
 
 function row(person) {

@@ -33,10 +33,20 @@ function titleOf(element) {
   return element.closest("figure").querySelector("h2").textContent;
 }
 
-function story({ rounds, switch: switched }) {
+function story({ rounds, switch: switched, balance: classes }) {
   if (!rounds.length) return "The model has not learnt yet: its first figures appear here after the first training.";
-  if (!switched) return `After ${count(rounds.length, "round")} the model still moves, so every update trains it anew.`;
-  return `The model settled in round ${switched}: since then each update goes on from the last weights, which takes less time.`;
+  const moves = switched
+    ? `The model settled in round ${switched}: from then on each update goes on from the last weights, which takes less time.`
+    : `After ${count(rounds.length, "round")} the model still moves, so every update trains it anew.`;
+  return namesOneClass(rounds, classes.length)
+    ? `So far the model gives nearly every text the same class: it needs more labels. ${moves}`
+    : moves;
+}
+
+/** Whether the last model's macro-F1 is no more than that of naming one class always, at the same accuracy. */
+function namesOneClass(rounds, classes) {
+  const last = rounds.findLast((r) => r.accuracy != null);
+  return last?.f1 != null && last.f1 <= (1.001 * 2 * last.accuracy) / (1 + last.accuracy) / classes;
 }
 
 function tiles({ counts, budget }, { rounds, saved }) {

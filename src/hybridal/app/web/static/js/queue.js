@@ -34,6 +34,14 @@ export class Queue {
     return item;
   }
 
+  /** Takes a text away that was answered elsewhere. @returns {boolean} whether it was the current one */
+  drop(id) {
+    const wasCurrent = this.current?.id === id;
+    if (id) this.#answered.add(id);
+    this.#items = this.#items.filter((item) => item.id !== id);
+    return wasCurrent;
+  }
+
   /** Puts a text first again. */
   putBack(item) {
     this.#answered.delete(item.id);

@@ -1,4 +1,5 @@
 /** What can be reviewed: where each list comes from, and what can be said of its texts. */
+import { agreement } from "./agreement.js";
 import { get, post } from "./api.js";
 import { classBadge, facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
@@ -7,8 +8,10 @@ import { percent } from "./format.js";
 import { drawKey } from "./key.js";
 
 /**
- * @typedef {{name: string, title: string, about: string, none: string, load: () => Promise<any[]>,
+ * @typedef {{name: string, title: string, about: string, none: string, load: () => Promise<any[]>, most?: number,
+ *   beside?: (place: HTMLElement) => Promise<void>,
  *   draw: (item: any, settle: (act: () => Promise<any>) => void) => HTMLElement[]}} Kind
+ *   `most` is the length of a list that may be cut; one without has no end. `beside` fills a panel above the list.
  * @param {{classes: {name: string}[]}} project
  * @returns {Kind[]}
  */
@@ -21,8 +24,11 @@ export function kinds(project) {
     const others = classes.filter(({ name }) => !named.includes(name));
     if (!others.length) return null;
     const select = classSelect(others, label);
-    select.addEventListener("change", () => settle(() => say(item, select.value)));
-    return select;
+    const act = () => settle(() => say(item, select.value));
+    const go = el("button", { type: "button", class: "main", hidden: true, onclick: act }, "Save");
+    // Not at once: arrow keys walk through a list by choosing each of its classes.
+    select.addEventListener("change", () => (go.hidden = false));
+    return el("span", { class: "pick" }, select, go);
   };
   const button = (name, act, main = false) =>
     el("button", { type: "button", class: main ? "main" : null, onclick: act }, el("span", {}, ...name));
@@ -33,10 +39,11 @@ export function kinds(project) {
     {
       name: "contradicted",
       title: "Probable label errors",
-      none: "The model contradicts no label.",
+      none: "So far the model contradicts no label.",
       about:
         "Labelled texts that the model sees otherwise, the surest first. Often the label is right and the model has something to learn; sometimes it is the other way round.",
       load: doubts("contradicted"),
+      most: 50,
       draw: (item, settle) => [
         el(
           "span",
@@ -57,8 +64,11 @@ export function kinds(project) {
       name: "disagreements",
       title: "Disagreements",
       none: "Nobody disagrees with anybody.",
-      about: "Texts that people labelled differently. The model learns none of these labels until somebody decides.",
+      about:
+        "Texts that people labelled differently. The model learns none of these labels until you decide; your decision holds for everybody, and takes earlier flags away.",
+      beside: agreement,
       load: async () => (await get("/api/disagreements")).items,
+      most: 200,
       draw: (item, settle) => [
         el(
           "dl",
@@ -76,6 +86,7 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
+          el("span", { class: "small muted" }, "Decide for"),
           ...[...new Set(item.answers.map((said) => said.class))].map((name) =>
             button([named(name)], () => settle(() => decide(item, name))),
           ),
@@ -104,15 +115,17 @@ export function kinds(project) {
       name: "flagged",
       title: "Flagged",
       none: "Nothing is flagged.",
-      about: "Texts that somebody wanted to be looked at. A decision takes the flag away.",
+      about:
+        "Texts that somebody wanted a reviewer to look at. Your decision holds for everybody, and takes the flag away; comments stay in the text's history.",
       load: listed("flagged"),
+      most: 50,
       draw: (item, settle) => [
         facts(item, classes),
         el(
           "span",
           { class: "actions" },
           item.class ? button(["Keep ", named(item.class)], () => settle(() => decide(item, item.class))) : null,
-          choose(item, decide, settle, item.class ? "something else …" : "decide for …", [item.class]),
+          choose(item, decide, settle, item.class ? "change to …" : "decide for …", [item.class]),
         ),
       ],
     },
@@ -120,8 +133,9 @@ export function kinds(project) {
       name: "skipped",
       title: "Skipped",
       none: "Nothing was skipped.",
-      about: "Texts that people passed over.",
+      about: "Texts that people passed over, and that have no label yet.",
       load: listed("skipped"),
+      most: 50,
       draw: (item, settle) => [facts(item, classes), el("span", { class: "actions" }, choose(item, answer, settle))],
     },
   ];

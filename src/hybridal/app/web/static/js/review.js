@@ -25,7 +25,9 @@ byId("tabs").addEventListener("keydown", (event) => {
   tabs[next].focus();
   open(all[next]);
 });
-open(all.find(({ name }) => `#${name}` === location.hash) ?? all[0]);
+const first = all.find(({ name }) => `#${name}` === location.hash) ?? all[0];
+await open(first);
+for (const kind of all) if (kind !== first) told(async () => tally(kind, (await kind.load()).length));
 
 function open(kind) {
   tabs.forEach((tab, index) => {
@@ -36,7 +38,8 @@ function open(kind) {
   byId("panel").setAttribute("aria-labelledby", `tab-${kind.name}`);
   byId("about").textContent = kind.about;
   byId("items").replaceChildren();
-  return told(() => load(kind));
+  byId("beside").hidden = !kind.beside;
+  return Promise.all([told(() => load(kind)), kind.beside && told(() => kind.beside(byId("beside")))]);
 }
 
 async function load(kind) {
@@ -54,6 +57,7 @@ function row(kind, item) {
     place.remove();
     tally(kind, byId("items").children.length);
     toast("Saved.");
+    if (kind.beside) told(() => kind.beside(byId("beside")));
     // The keyboard stays where the work is.
     (next?.querySelector("button, select") ?? byId("panel")).focus();
     if (!byId("items").children.length) told(() => load(kind)); // there may be more than one list's worth
@@ -73,12 +77,13 @@ function row(kind, item) {
     "li",
     { class: "item card" },
     el("p", { class: "written", dir: "auto" }, item.text),
-    item.comment ? el("p", { class: "small muted written", dir: "auto" }, item.comment) : null,
+    item.comment ? el("p", { class: "remark", dir: "auto" }, item.comment) : null,
     el("div", { class: "row" }, said, actions),
   );
   return place;
 }
 
 function tally(kind, n) {
-  tabs[all.indexOf(kind)].querySelector(".count").textContent = n ? whole(n) : "";
+  const number = n < kind.most ? whole(n) : `${n}+`;
+  tabs[all.indexOf(kind)].querySelector(".count").textContent = n && kind.most ? number : "";
 }

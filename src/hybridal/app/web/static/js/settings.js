@@ -1,28 +1,20 @@
-/** The page of settings: classes, plan, texts in, everything out. */
+/** The page of settings: classes, plan, texts in. */
 import { post } from "./api.js";
 import { classEditor } from "./class-editor.js";
 import { byId } from "./dom.js";
-import { downloads } from "./downloads.js";
 import { count } from "./format.js";
 import { frame } from "./frame.js";
 import { plan } from "./plan.js";
-import { toast, told } from "./toast.js";
+import { told } from "./toast.js";
 
-const { trainer } = await frame;
-downloads();
+await frame;
 await Promise.all([classEditor, plan].map(told));
 sends("upload", "/api/texts", ({ added, known }) => `${count(added, "text")} added, ${known} known already.`);
 sends(
   "import",
   "/api/import/label-studio",
-  ({ added, labelled }) => `${count(added, "text")} added, ${count(labelled, "label")} taken over.`,
-);
-byId("predict").addEventListener("click", () =>
-  told(async () => {
-    await post("/api/trainer", { asked: "predict" });
-    await trainer.poll();
-    toast("The model scores all texts; the bar above shows how far it is.");
-  }),
+  ({ added, labelled, unchanged }) =>
+    `${count(added, "text")} added, ${count(labelled, "label")} taken over, ${unchanged} there already.`,
 );
 
 /** A form whose file goes to the server; what came of it is said beside the button. */

@@ -13,22 +13,29 @@ import { drawKey } from "./key.js";
  */
 export async function openText(id, project, changed) {
   const item = await get(`/api/texts/${encodeURIComponent(id)}`);
-  const select = classSelect(project.classes, "choose a class", item.class);
-  const flagged = el("input", { type: "checkbox", checked: Boolean(item.flagged) });
-  const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
-  comment.value = mine(item.answers, project.me)?.comment ?? "";
-  const problem = el("p", { class: "problem", role: "alert" });
   const decides = decidesForOthers(item, project.me);
+  const said = mine(item.answers, project.me);
+  const select = classSelect(project.classes, "choose a class", decides ? item.class : said?.class);
+  select.autofocus = true;
+  const flagged = el("input", { type: "checkbox", checked: Boolean(said?.flagged) });
+  const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
+  comment.value = said?.comment ?? "";
+  const problem = el("p", { class: "problem", role: "alert" });
   const dialog = el(
     "dialog",
     { "aria-label": "A text and its history", onclose: () => dialog.remove() },
     el(
       "form",
       { class: "stack item", onsubmit: (event) => (event.preventDefault(), save()) },
-      el("p", { class: "written", dir: "auto" }, item.text),
+      el("p", { class: "written whole", dir: "auto", tabindex: 0, role: "region", "aria-label": "Text" }, item.text),
       facts(item, project.classes),
-      el("label", {}, decides ? "The class, decided for everybody" : "Your label", select),
-      decides ? null : el("label", { class: "check" }, flagged, "Flag this text"),
+      el(
+        "label",
+        {},
+        decides ? "The class, decided for everybody (this takes earlier flags away)" : "Your label",
+        select,
+      ),
+      decides ? null : el("label", { class: "check" }, flagged, "Flag it for a reviewer"),
       decides ? null : el("label", {}, "Comment", comment),
       problem,
       el(
@@ -70,8 +77,14 @@ function decidesForOthers(item, me) {
   return me.role !== "annotator" && item.answers.some(({ person, action }) => person !== me.name && action === "label");
 }
 
+/** What somebody says now: their last answer that they did not take back. */
 function mine(answers, me) {
-  return answers.findLast(({ person, action }) => person === me.name && action !== "withdraw");
+  const kept = [];
+  for (const answer of answers.filter(({ person }) => person === me.name)) {
+    if (answer.action === "withdraw") kept.pop();
+    else kept.push(answer);
+  }
+  return kept.at(-1);
 }
 
 function history(answers) {
@@ -80,12 +93,14 @@ function history(answers) {
     action === "label"
       ? [decides ? " decided: " : " said ", named(name)]
       : [{ skip: " skipped it", withdraw: " took that back" }[action]];
+  const flag = ({ flagged }) => (flagged ? " and flagged it" : null);
   const line = (answer) =>
     el(
       "li",
       {},
       el("b", {}, named(answer.person)),
       ...said(answer),
+      flag(answer),
       el("span", { class: "muted" }, ` · ${ago(answer.at)}`),
       answer.comment ? el("p", { class: "written", dir: "auto" }, answer.comment) : null,
     );

@@ -51,7 +51,7 @@ function row(item) {
     "li",
     { class: "item card" },
     el("p", { class: "written brief", dir: "auto" }, item.text),
-    item.comment ? el("p", { class: "small muted written", dir: "auto" }, item.comment) : null,
+    item.comment ? el("p", { class: "remark", dir: "auto" }, item.comment) : null,
     el(
       "div",
       { class: "row" },

@@ -1,4 +1,4 @@
-/** A sentence at the foot of the page that goes away by itself, unless it is bad news. */
+/** A sentence at the head of the page that goes away by itself, unless it is bad news. */
 import { Refusal } from "./api.js";
 import { byId, el } from "./dom.js";
 

@@ -57,7 +57,7 @@ function waiting(trainer) {
   const upToDate = round ? "The model has learnt from all labels." : "The model waits for the first labels.";
   const sentence =
     needed > fresh
-      ? `${next} after ${count(needed - fresh, "more label")}.`
+      ? `${next} after ${count(needed - fresh, "more label")}, validation aside.`
       : needed
         ? `${next} in a moment.`
         : upToDate;
@@ -69,7 +69,7 @@ function far(trainer, unit) {
 }
 
 function left({ seconds_left: seconds }) {
-  return seconds == null ? "" : `, about ${duration(seconds)} left`;
+  return seconds == null ? "" : `, about ${duration(Math.max(1, seconds))} left`;
 }
 
 function share({ done, total }) {
