@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-IDLE = "time.sleep"  # a trainer sleeps when there is nothing to do
+IDLE = "hybridal.app.trainer.__main__.rest"  # a trainer rests when there is nothing to do
 
 
 class Laboratory:

@@ -61,7 +61,7 @@ class Job:
             self.work()
             return False
         except UnavailableError as error:
-            self._wait_for_server(str(error))
+            self.phase, self.error = "waiting", str(error)
         except StoppedError:
             raise
         except UserError as error:
@@ -92,7 +92,7 @@ class Job:
             timeout=plan.timeout,
             per_minute=plan.per_minute,
             sleep=self._nap,
-            complain=self._wait_for_server,
+            complain=self._hear,
         )
         try:
             while (asked := self._turn(plan, client, budget)) is not None:
@@ -133,8 +133,10 @@ class Job:
         # Others may have set aside what was missing; it is spent when nobody can ask any more.
         return None if spent and not answered else answered
 
-    def _wait_for_server(self, why: str) -> None:
-        self.phase, self.error = "waiting", why
+    def _hear(self, complaint: str) -> None:
+        """Says why it takes long, unless the job has ended: others asked side by side may still be at it then."""
+        if self.phase in ("working", "waiting"):
+            self.phase, self.error = "waiting", complaint
 
     def _count(self, asked: Asked) -> None:
         """One text that the server does not take is that text's fault; ten in a row are the server's."""

@@ -37,7 +37,12 @@ def work(cycle: Cycle) -> None:
     cycle.start()
     while True:
         if not cycle.turn():
-            time.sleep(PAUSE)
+            rest()
+
+
+def rest() -> None:
+    """There is nothing to do just now."""
+    time.sleep(PAUSE)
 
 
 def _share_the_machine() -> None:
