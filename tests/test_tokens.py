@@ -70,13 +70,16 @@ def test_no_texts_are_no_rows() -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 7))
-def test_batches_of_like_length_hold_each_row_once_longest_first(lengths: list[int], size: int) -> None:
-    batches = [batch.tolist() for batch in length_sorted(np.array(lengths, dtype=np.int64), size)]
+@given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 40))
+def test_batches_of_like_length_hold_each_row_once_longest_first(lengths: list[int], most: int) -> None:
+    batches = [batch.tolist() for batch in length_sorted(np.array(lengths, dtype=np.int64), most)]
     together = [row for batch in batches for row in batch]
     assert together == sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
-    assert all(len(batch) == size for batch in batches[:-1])
-    assert all(0 < len(batch) <= size for batch in batches)
+    for batch in batches:
+        longest = max(1, lengths[batch[0]])
+        assert len(batch) == 1 or len(batch) * longest <= most
+        if batch is not batches[-1]:
+            assert (len(batch) + 1) * longest > most, "one more would have fitted"
 
 
 @settings(deadline=None, max_examples=40)

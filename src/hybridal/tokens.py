@@ -95,15 +95,17 @@ def tokenise(texts: Sequence[str], encoder: Encoder, folder: Path, progress: Pro
     return Tokens(flat, offsets, encoder.pad)
 
 
-def length_sorted(lengths: Ints, size: int) -> Iterator[Ints]:
-    """Batches of like length, longest first so that memory runs out at once or never.
+def length_sorted(lengths: Ints, tokens: int) -> Iterator[Ints]:
+    """Batches of like length and so many tokens at most, longest first so that memory runs out at once or never.
 
-    >>> [batch.tolist() for batch in length_sorted(np.array([3, 9, 1, 9]), 2)]
+    >>> [batch.tolist() for batch in length_sorted(np.array([3, 9, 1, 9]), 18)]
     [[1, 3], [0, 2]]
     """
     order = np.argsort(-lengths, kind="stable")
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
+    while len(order):
+        size = max(1, tokens // max(1, int(lengths[order[0]])))
+        yield order[:size]
+        order = order[size:]
 
 
 def _write(texts: Sequence[str], encoder: Encoder, scratch: Path, progress: Progress) -> None:

@@ -9,7 +9,7 @@ import torch
 from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
 from hybridal.model.device import Device
-from hybridal.model.evaluation import BATCH, gradient_norm, predict, sampled_logits
+from hybridal.model.evaluation import TOKENS, gradient_norm, predict, sampled_logits
 from hybridal.model.examples import Examples
 from hybridal.model.training import fit
 from hybridal.protocol import protocol
@@ -31,11 +31,17 @@ def classifier(backbone: Backbone, task: Task) -> Classifier:
     return classifier_of(backbone, task)
 
 
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several batches to a pass."""
+    monkeypatch.setitem(TOKENS, "cpu", 300)
+
+
 @pytest.fixture(scope="module")
 def texts(backbone: Backbone, task: Task) -> Examples:
-    """More than two batches, in an order that is not that of their lengths."""
+    """In an order that is not that of their lengths."""
     found = examples_of(backbone, task.train, stream(1, "rows").permutation(len(task.train))[:75])
-    assert len(found.rows) > 2 * BATCH["cpu"]
+    assert found.source.lengths(found.rows).sum() > 600
     assert len(set(found.source.lengths(found.rows).tolist())) > 3
     return found
 

@@ -6,6 +6,8 @@ On a processor, time goes with the number of tokens, and a random batch of short
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,15 @@ class Packed:
     @property
     def starts(self) -> list[int]:
         return [start for start, _ in self.spans]
+
+    @cached_property
+    def runs(self) -> list[tuple[slice, int]]:
+        """Neighbours of one length, where they lie and how many they are: attention takes them together."""
+        found = []
+        for _, some in groupby(self.spans, lambda span: span[1] - span[0]):
+            spans = list(some)
+            found.append((slice(spans[0][0], spans[-1][1]), len(spans)))
+        return found
 
 
 def pack(source: Source, rows: Ints) -> Packed:
@@ -108,12 +119,12 @@ def _attend(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **others
         )
         return plain
-    attend = nn.functional.scaled_dot_product_attention
-    parts = [
-        attend(query[:, :, a:b], key[:, :, a:b], value[:, :, a:b], dropout_p=dropout, scale=scaling)
-        for a, b in packed.spans
-    ]
-    return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
+    parts = []
+    for place, count in packed.runs:
+        texts = (tensor[0, :, place].unflatten(1, (count, -1)).transpose(0, 1) for tensor in (query, key, value))
+        heads = nn.functional.scaled_dot_product_attention(*texts, dropout_p=dropout, scale=scaling)
+        parts.append(heads.transpose(1, 2).flatten(0, 1))
+    return torch.cat(parts)[None], None
 
 
 def _first_tokens(_module: nn.Module, _args: Any, kwargs: dict[str, Any], output: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -62,6 +63,8 @@ class PlainSteps:
         }
 
     def _step(self, examples: Examples, batch: Ints) -> None:
+        # The order inside a batch is free; attention takes neighbours of one length together.
+        batch = batch[np.argsort(examples.source.lengths(examples.rows[batch]), kind="stable")]
         self._optimizer.zero_grad(set_to_none=True)
         logits = self._classifier.logits_of(examples.source, examples.rows[batch])
         target = torch.from_numpy(examples.labels[batch]).to(logits.device)
