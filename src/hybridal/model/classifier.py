@@ -60,6 +60,11 @@ class Classifier:
         """A copy of the trainable parameters."""
         return {name: parameter.detach().clone() for name, parameter in self.trainable().items()}
 
+    def copy_to(self, weights: Mapping[str, Tensor]) -> None:
+        """Overwrites an earlier copy."""
+        for name, parameter in self.trainable().items():
+            weights[name].copy_(parameter.detach())
+
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Takes these weights over, in place."""
         with torch.no_grad():

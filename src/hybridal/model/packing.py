@@ -36,13 +36,10 @@ class Packed:
         return [start for start, _ in self.spans]
 
     @cached_property
-    def runs(self) -> list[tuple[slice, int]]:
-        """Neighbours of one length, where they lie and how many they are: attention takes them together."""
-        found = []
-        for _, some in groupby(self.spans, lambda span: span[1] - span[0]):
-            spans = list(some)
-            found.append((slice(spans[0][0], spans[-1][1]), len(spans)))
-        return found
+    def runs(self) -> list[tuple[int, int]]:
+        """How many neighbours are of which length: attention takes them together."""
+        lengths = (end - start for start, end in self.spans)
+        return [(len(list(some)), length) for length, some in groupby(lengths)]
 
 
 def pack(source: Source, rows: Ints) -> Packed:
@@ -119,12 +116,23 @@ def _attend(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **others
         )
         return plain
+    sizes = [count * length for count, length in packed.runs]
+    # Split, not cut: the gradient of each cut would be a row of zeros as long as all texts.
+    pieces = zip(packed.runs, *(tensor[0].split(sizes, dim=1) for tensor in (query, key, value)), strict=True)
     parts = []
-    for place, count in packed.runs:
-        texts = (tensor[0, :, place].unflatten(1, (count, -1)).transpose(0, 1) for tensor in (query, key, value))
-        heads = nn.functional.scaled_dot_product_attention(*texts, dropout_p=dropout, scale=scaling)
+    for run, *some in pieces:
+        texts = (piece.unflatten(1, run).transpose(0, 1) for piece in some)
+        heads = _attention(*texts, dropout=dropout, scale=scaling or query.shape[-1] ** -0.5)
         parts.append(heads.transpose(1, 2).flatten(0, 1))
     return torch.cat(parts)[None], None
+
+
+def _attention(query: Tensor, key: Tensor, value: Tensor, dropout: float, scale: float) -> Tensor:
+    """Of whole texts, with nothing masked; with dropout, torch's own looks out for rows that are masked altogether."""
+    if not dropout:
+        return nn.functional.scaled_dot_product_attention(query, key, value, scale=scale)
+    shares = (scale * query @ key.transpose(-2, -1)).softmax(dim=-1)
+    return nn.functional.dropout(shares, dropout) @ value
 
 
 def _first_tokens(_module: nn.Module, _args: Any, kwargs: dict[str, Any], output: Any) -> Any:

@@ -88,7 +88,11 @@ class Best:
             self.take(epoch, outputs, classifier)
 
     def take(self, epoch: int, outputs: Outputs | None, classifier: Classifier) -> None:
-        self.epoch, self.outputs, self.weights = epoch, outputs, classifier.weights()
+        self.epoch, self.outputs = epoch, outputs
+        if self.weights:
+            classifier.copy_to(self.weights)  # new memory would cost more than the copy
+        else:
+            self.weights = classifier.weights()
 
 
 def validation_loss(logits: Floats, labels: Ints, rules: Protocol) -> float:
