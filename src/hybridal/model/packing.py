@@ -118,11 +118,12 @@ def _attend(
         return plain
     sizes = [count * length for count, length in packed.runs]
     # Split, not cut: the gradient of each cut would be a row of zeros as long as all texts.
-    pieces = zip(packed.runs, *(tensor[0].split(sizes, dim=1) for tensor in (query, key, value)), strict=True)
+    queries, keys, values = (tensor[0].split(sizes, dim=1) for tensor in (query, key, value))
+    scale = scaling or query.shape[-1] ** -0.5
     parts = []
-    for run, *some in pieces:
-        texts = (piece.unflatten(1, run).transpose(0, 1) for piece in some)
-        heads = _attention(*texts, dropout=dropout, scale=scaling or query.shape[-1] ** -0.5)
+    for run, *some in zip(packed.runs, queries, keys, values, strict=True):
+        q, k, v = (piece.unflatten(1, run).transpose(0, 1) for piece in some)
+        heads = _attention(q, k, v, dropout, scale)
         parts.append(heads.transpose(1, 2).flatten(0, 1))
     return torch.cat(parts)[None], None
 
