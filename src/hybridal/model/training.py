@@ -57,9 +57,9 @@ def fit(
                 best.see(epoch, validate(), classifier)
             if epoch - best.epoch >= rules.stop_after:
                 break
-    if best.epoch:
+    if 0 < best.epoch < epoch:
         classifier.load(best.weights)
-    else:
+    elif not best.epoch:
         with watch("validate"):
             best.take(epoch, validate() if validate else None, classifier)
     moments = steps.moments() if plan.keeps_moments else None
