@@ -126,6 +126,17 @@ def test_weights_are_copies(classifier: Classifier) -> None:
     assert not classifier.pretrained["classifier.bias"].any()
 
 
+def test_a_backbone_file_that_is_written_over_changes_nothing(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny.folder, tmp_path / "backbone"))
+    classifier = classifier_of(Backbone("copy", folder), task)
+    before = {name: value.clone() for name, value in classifier_of(tiny, task).pretrained.items()}
+    (file,) = folder.glob("*.safetensors")
+    with file.open("r+b") as opened:
+        opened.seek(file.stat().st_size // 2)
+        opened.write(bytes(file.stat().st_size // 2))
+    assert same(classifier.weights(), before)
+
+
 def test_loading_copies_too(classifier: Classifier) -> None:
     given = {name: value + 1.0 for name, value in classifier.weights().items()}
     classifier.load(given)

@@ -38,6 +38,7 @@ class Classifier:
         self.device = device
         with LOADING:
             self.module = _load_module(backbone, classes, seed).to(device.torch)
+        _own_memory(self.module)
         self.module.eval()
         self._head = _last_linear(self.module, len(classes))
         self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
@@ -171,6 +172,12 @@ def _load_module(backbone: Backbone, classes: Sequence[str], seed: int) -> nn.Mo
         )
     _draw_head(module, loaded["missing_keys"], seed)
     return module
+
+
+def _own_memory(module: nn.Module) -> None:
+    """Loaded weights are pages of a file: it may be written over, and their first change costs more than a copy."""
+    for parameter in module.parameters():
+        parameter.data = parameter.data.clone()
 
 
 @contextmanager

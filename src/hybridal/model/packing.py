@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from math import prod
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hybridal.model.dropout import draw_mask, lighten_dropout
 from hybridal.model.lookup import Lookup
 from hybridal.model.source import Source
 from hybridal.outputs import Ints
@@ -67,6 +69,7 @@ def teach_packing(module: Any) -> bool:
     module.set_attn_implementation(NAME)
     if words := getattr(module.base_model.embeddings, "word_embeddings", None):  # a frozen trunk took them away
         words.forward = Lookup(words)
+    lighten_dropout(module)
     layers = layer_stack(module)
     layers.register_forward_hook(_one_row_a_text, with_kwargs=True)
     attention: Any = getattr(layers.layer[-1], "attention", None)
@@ -116,24 +119,35 @@ def _attend(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **others
         )
         return plain
+    # What the layer made is (heads, tokens, width), of the one row.
+    inputs = query[0] * (scaling or query.shape[-1] ** -0.5), key[0], value[0]
+    return (_dropped_out(*inputs, packed, dropout) if dropout else _by_runs(*inputs, packed))[None], None
+
+
+def _by_runs(query: Tensor, key: Tensor, value: Tensor, packed: Packed) -> Tensor:
+    """Texts of one length together: (tokens, heads, width)."""
     sizes = [count * length for count, length in packed.runs]
     # Split, not cut: the gradient of each cut would be a row of zeros as long as all texts.
-    queries, keys, values = (tensor[0].split(sizes, dim=1) for tensor in (query, key, value))
-    scale = scaling or query.shape[-1] ** -0.5
+    pieces = zip(*(tensor.split(sizes, dim=1) for tensor in (query, key, value)), strict=True)
     parts = []
-    for run, *some in zip(packed.runs, queries, keys, values, strict=True):
+    for run, some in zip(packed.runs, pieces, strict=True):
         q, k, v = (piece.unflatten(1, run).transpose(0, 1) for piece in some)
-        heads = _attention(q, k, v, dropout, scale)
+        heads = nn.functional.scaled_dot_product_attention(q, k, v, scale=1.0)
         parts.append(heads.transpose(1, 2).flatten(0, 1))
-    return torch.cat(parts)[None], None
+    return torch.cat(parts)
 
 
-def _attention(query: Tensor, key: Tensor, value: Tensor, dropout: float, scale: float) -> Tensor:
-    """Of whole texts, with nothing masked; with dropout, torch's own looks out for rows that are masked altogether."""
-    if not dropout:
-        return nn.functional.scaled_dot_product_attention(query, key, value, scale=scale)
-    shares = (scale * query @ key.transpose(-2, -1)).softmax(dim=-1)
-    return nn.functional.dropout(shares, dropout) @ value
+def _dropped_out(query: Tensor, key: Tensor, value: Tensor, packed: Packed, dropout: float) -> Tensor:
+    """As above with dropout, which torch's own is slow with; text by text, as cuts of a text need no copies."""
+    lengths = [end - start for start, end in packed.spans]
+    shapes = [(len(query), length, length) for length in lengths]
+    masks = draw_mask((sum(map(prod, shapes)),), dropout).split(list(map(prod, shapes)))
+    pieces = zip(*(tensor.split(lengths, dim=1) for tensor in (query, key, value)), strict=True)
+    parts = []
+    for (q, k, v), shape, mask in zip(pieces, shapes, masks, strict=True):
+        shares = torch.bmm(q, k.transpose(1, 2)).softmax(dim=-1)
+        parts.append(torch.bmm(shares * mask.view(shape), v).transpose(0, 1))
+    return torch.cat(parts)
 
 
 def _first_tokens(_module: nn.Module, _args: Any, kwargs: dict[str, Any], output: Any) -> Any:
