@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from hybridal.backbones import Backbone
-from hybridal.model import dropout, packing
+from hybridal.model import attention, dropout
 from hybridal.model.classifier import Classifier
 from hybridal.model.device import Device
-from hybridal.model.dropout import draw_mask
 from hybridal.model.packing import familiar, pack
 from hybridal.task import Task
 from hybridal.tokens import Tokens
@@ -61,7 +60,7 @@ def test_packed_texts_give_the_logits_and_gradients_of_padded_ones(backbone: Bac
 def test_with_dropout_on_that_drops_nothing_they_still_do(
     backbone: Backbone, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (dropout, packing):
+    for module in (attention, dropout):
         monkeypatch.setattr(module, "draw_mask", lambda shape, _rate: torch.ones(shape))
     classifier, texts = classifier_of(backbone, task), examples_of(backbone, task.train)
     padded = classifier.logits(*classifier.batch(texts.source, texts.rows[:16]))
@@ -73,22 +72,6 @@ def test_with_dropout_on_that_drops_nothing_they_still_do(
     largest = max(float(gradient.abs().max()) for gradient in expected.values())
     for name, gradient in expected.items():
         torch.testing.assert_close(found[name] / largest, gradient / largest, rtol=0, atol=1e-5)
-
-
-def test_dropout_takes_shares_of_attention_away_text_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    lengths, heads, width = [2, 5, 5, 1], 3, 4
-    query, key, value = torch.randn(3, 1, heads, sum(lengths), width)
-    mask = draw_mask((heads * sum(length**2 for length in lengths),), 0.5)
-    monkeypatch.setattr(packing, "draw_mask", lambda _shape, _rate: mask)
-    packed = pack(Tokens.of([[1] * length for length in lengths], pad=0), np.arange(4))
-    found, _ = packing._attend(torch.nn.Identity(), query, key, value, None, dropout=0.5, packed=packed)
-    at = 0
-    for start, end in packed.spans:
-        shares = mask[at : (at := at + heads * (end - start) ** 2)].view(heads, end - start, end - start)
-        for head in range(heads):
-            q, k, v = (tensor[0, head, start:end] for tensor in (query, key, value))
-            expected = (torch.softmax(q @ k.T / width**0.5, dim=1) * shares[head]) @ v
-            torch.testing.assert_close(found[0, start:end, head], expected)
 
 
 def test_features_of_packed_texts_are_those_of_padded_ones(backbone: Backbone, task: Task) -> None:

@@ -6,16 +6,15 @@ On a processor, time goes with the number of tokens, and a random batch of short
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import groupby
-from math import prod
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hybridal.model.dropout import draw_mask, lighten_dropout
+from hybridal.model.attention import attend
+from hybridal.model.dropout import lighten_dropout
 from hybridal.model.lookup import Lookup
 from hybridal.model.source import Source
 from hybridal.outputs import Ints
@@ -37,11 +36,9 @@ class Packed:
     def starts(self) -> list[int]:
         return [start for start, _ in self.spans]
 
-    @cached_property
-    def runs(self) -> list[tuple[int, int]]:
-        """How many neighbours are of which length: attention takes them together."""
-        lengths = (end - start for start, end in self.spans)
-        return [(len(list(some)), length) for length, some in groupby(lengths)]
+    @property
+    def lengths(self) -> list[int]:
+        return [end - start for start, end in self.spans]
 
 
 def pack(source: Source, rows: Ints) -> Packed:
@@ -74,7 +71,7 @@ def teach_packing(module: Any) -> bool:
     layers.register_forward_hook(_one_row_a_text, with_kwargs=True)
     attention: Any = getattr(layers.layer[-1], "attention", None)
     if hasattr(attention, "output"):  # its residual is its own affair, so that fewer tokens may leave it
-        attention.register_forward_hook(_first_tokens, with_kwargs=True)
+        attention.forward = partial(_of_first_tokens, attention)
     return True
 
 
@@ -119,42 +116,22 @@ def _attend(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **others
         )
         return plain
-    # What the layer made is (heads, tokens, width), of the one row.
     inputs = query[0] * (scaling or query.shape[-1] ** -0.5), key[0], value[0]
-    return (_dropped_out(*inputs, packed, dropout) if dropout else _by_runs(*inputs, packed))[None], None
+    return attend(*inputs, packed.lengths, dropout)[None], None
 
 
-def _by_runs(query: Tensor, key: Tensor, value: Tensor, packed: Packed) -> Tensor:
-    """Texts of one length together: (tokens, heads, width)."""
-    sizes = [count * length for count, length in packed.runs]
-    # Split, not cut: the gradient of each cut would be a row of zeros as long as all texts.
-    pieces = zip(*(tensor.split(sizes, dim=1) for tensor in (query, key, value)), strict=True)
-    parts = []
-    for run, some in zip(packed.runs, pieces, strict=True):
-        q, k, v = (piece.unflatten(1, run).transpose(0, 1) for piece in some)
-        heads = nn.functional.scaled_dot_product_attention(q, k, v, scale=1.0)
-        parts.append(heads.transpose(1, 2).flatten(0, 1))
-    return torch.cat(parts)
-
-
-def _dropped_out(query: Tensor, key: Tensor, value: Tensor, packed: Packed, dropout: float) -> Tensor:
-    """As above with dropout, which torch's own is slow with; text by text, as cuts of a text need no copies."""
-    lengths = [end - start for start, end in packed.spans]
-    shapes = [(len(query), length, length) for length in lengths]
-    masks = draw_mask((sum(map(prod, shapes)),), dropout).split(list(map(prod, shapes)))
-    pieces = zip(*(tensor.split(lengths, dim=1) for tensor in (query, key, value)), strict=True)
-    parts = []
-    for (q, k, v), shape, mask in zip(pieces, shapes, masks, strict=True):
-        shares = torch.bmm(q, k.transpose(1, 2)).softmax(dim=-1)
-        parts.append(torch.bmm(shares * mask.view(shape), v).transpose(0, 1))
-    return torch.cat(parts)
-
-
-def _first_tokens(_module: nn.Module, _args: Any, kwargs: dict[str, Any], output: Any) -> Any:
-    """After the last attention only a text's first token is read: the rest of that layer is spared for all others."""
-    if (packed := kwargs.get("packed")) is None:
-        return output
-    return (output[0][:, packed.starts], *output[1:])
+def _of_first_tokens(attention: Any, hidden: Tensor, *args: Any, packed: Packed | None = None, **others: Any) -> Any:
+    """The last attention: above it only a text's first token is read, and all others need but be looked at."""
+    if packed is None:
+        return type(attention).forward(attention, hidden, *args, **others)
+    inner, firsts = attention.self, hidden[:, packed.starts]
+    query, key, value = (
+        layer(tokens[0]).unflatten(-1, (-1, inner.attention_head_size)).transpose(0, 1)
+        for layer, tokens in ((inner.query, firsts), (inner.key, hidden), (inner.value, hidden))
+    )
+    dropout = inner.dropout.p if inner.training else 0.0
+    heads = attend(query * inner.scaling, key, value, packed.lengths, dropout)
+    return attention.output(heads.flatten(1)[None], firsts), None
 
 
 def _one_row_a_text(_module: nn.Module, _args: Any, kwargs: dict[str, Any], output: Any) -> Any:

@@ -11,8 +11,9 @@ import torch
 import triton
 import triton.language as tl
 
-# A warp keeps to its columns for all rows: sums over rows need no other warp. Rows are fetched by eight, three ahead.
-WARPS, WARP_COLUMNS, ROWS, STAGES = 8, 64, 8, 3
+# A warp keeps to its columns for all rows: sums over rows need no other warp. Rows are fetched by eight, four ahead.
+WARPS, WARP_COLUMNS, ROWS, STAGES = 8, 64, 8, 4
+PANEL, HELD = 16, 4  # so many reflections wait for one update of the matrix, and are fetched by so many
 LANES = 128
 ALIGNED = tl.constexpr(16)  # sides are padded to a multiple of this, so that neighbours are fetched together
 # With no element above one, all eigenvalues lie within ±n: halved this often, less than 1e-16 of the largest is left.
@@ -29,51 +30,66 @@ def eigenvalues(stack: torch.Tensor) -> torch.Tensor:
     matrices = stack.new_zeros(count, side, side)
     torch.div(stack, scale[:, None, None], out=matrices[:, :n, :n])
     diagonal, coupling = stack.new_zeros(2, count, side)
-    vectors = stack.new_zeros(count, 3, width)
+    panel = stack.new_empty(count, 3 * PANEL, width)
     found = stack.new_empty(count, n)
     warps = min(WARPS, width // WARP_COLUMNS)
     with torch.cuda.device_of(stack):
-        _reduce[(count,)](matrices, diagonal, coupling, vectors, n, side, width, ROWS, STAGES, num_warps=warps)
+        for size in range(n, 1, -PANEL):
+            panel.zero_()
+            _reflect[(count,)](
+                matrices, diagonal, coupling, panel, size, side, width, PANEL, HELD, ROWS, STAGES, num_warps=warps
+            )
+            left = max(size - PANEL, 1)
+            left_and_right = panel[:, : 2 * PANEL, :left].mT, panel[:, PANEL:, :left]
+            matrices[:, :left, :left].baddbmm_(*left_and_right, alpha=-1)
+        diagonal[:, 0] = matrices[:, 0, 0]
         _bisect[(count, triton.cdiv(n, LANES))](diagonal, coupling, found, n, side, HALVINGS, LANES)
     return found * scale[:, None]
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _reduce(
+def _reflect(
     matrices: tl.tensor,
     diagonal: tl.tensor,
     coupling: tl.tensor,
-    vectors: tl.tensor,
-    n: tl.tensor,
+    panel: tl.tensor,
+    size: tl.tensor,
     side: tl.tensor,
     WIDTH: tl.constexpr,
+    PANEL: tl.constexpr,
+    HELD: tl.constexpr,
     ROWS: tl.constexpr,
     STAGES: tl.constexpr,
 ) -> None:
-    """Householder's reduction of the program's own matrix, last row first: all rows used start at column 0.
+    """A panel of Householder's reduction of the program's own matrix, last row first: all rows used start at column 0.
 
     The reflection H = I - u uᵀ, |u|² = 2 (or u = 0), turns A into A - u wᵀ - w uᵀ, with w = p - ½(u·p) u and p = A u.
-    That update waits until the next reflection is known, so that one pass over A makes it and yields the next p.
+    The matrix itself is left as it is: what the panel's earlier reflections changed is made up for in the row that is
+    needed next, and in p. The panel holds all u, all w, and all u again, rows of zeros where there is none yet.
     As A is symmetric, p is summed over rows: a thread keeps to its columns and needs no other before the sum is done.
-    Tiles may reach beyond the part still to do: there u is zero, and what is written is never used.
+    Tiles may reach beyond the part still to do: u is zero there.
     """
     program = tl.program_id(0).to(tl.int64)
     matrices += program * side * side
     diagonal += program * side
     coupling += program * side
-    # Threads hold w and both reflections by columns; as rows they read them from here.
-    w_shared = vectors + program * 3 * WIDTH
+    us = panel + program * 3 * PANEL * WIDTH
+    ws = us + PANEL * WIDTH
     columns = tl.arange(0, WIDTH)
     rows = tl.arange(0, ROWS)
-    before = tl.zeros((WIDTH,), tl.float64)
-    w = tl.zeros((WIDTH,), tl.float64)
-    for step in range(n - 1):
-        last = n - 1 - step
-        before_shared = w_shared + (1 + step % 2) * WIDTH
-        u_shared = w_shared + (2 - step % 2) * WIDTH
+    held = tl.arange(0, HELD)
+    for step in range(tl.minimum(PANEL, size - 1)):
+        last = size - 1 - step
+        used = columns < tl.cdiv(last + 1, ALIGNED) * ALIGNED
 
-        row = tl.load(matrices + last * side + columns, mask=columns < side, other=0.0)
-        row -= tl.load(before_shared + last) * w + tl.load(w_shared + last) * before
+        row = tl.load(matrices + last * side + columns, mask=used, other=0.0)
+        for first in range(0, step, HELD):
+            at = (first + held) * WIDTH
+            places = at[:, None] + columns[None, :]
+            u_held = tl.load(us + places, mask=used[None, :], other=0.0)
+            w_held = tl.load(ws + places, mask=used[None, :], other=0.0)
+            u_last, w_last = tl.load(us + at + last), tl.load(ws + at + last)
+            row -= tl.sum(u_last[:, None] * w_held + w_last[:, None] * u_held, axis=0)
         tl.store(diagonal + columns, row, mask=columns == last)
         head = tl.sum(tl.where(columns == last - 1, row, 0.0))
         tail = tl.sum(tl.where(columns < last - 1, row * row, 0.0))
@@ -81,28 +97,29 @@ def _reduce(
         turned = tl.where(head > 0, -norm, norm)
         done = tail < TINY
         tl.store(coupling + last, tl.where(done, head, turned))
-        size = tl.where(done, 0.0, 1.0 / tl.sqrt(turned * (turned - head)))
-        u = tl.where(columns < last, tl.where(columns == last - 1, row - turned, row) * size, 0.0)
-        tl.store(u_shared + columns, u)
-        tl.debug_barrier()  # u is read by other threads, and this row was, before the pass writes to it
+        scale = tl.where(done, 0.0, 1.0 / tl.sqrt(turned * (turned - head)))
+        u = tl.where(columns < last, tl.where(columns == last - 1, row - turned, row) * scale, 0.0)
+
+        tl.store(us + step * WIDTH + columns, u)
+        tl.debug_barrier()  # u is read by other threads
 
         p = tl.zeros((WIDTH,), tl.float64)
-        used = columns < tl.cdiv(last, ALIGNED) * ALIGNED
         for top in tl.range(0, last, ROWS, num_stages=STAGES):
             at = top + rows
-            places = matrices + at[:, None] * side + columns[None, :]
-            tile = tl.load(places, mask=used[None, :], other=0.0)
-            before_rows, w_rows, u_rows = tl.load(before_shared + at), tl.load(w_shared + at), tl.load(u_shared + at)
-            tile -= before_rows[:, None] * w[None, :] + w_rows[:, None] * before[None, :]
-            tl.store(places, tile, mask=used[None, :])
-            p += tl.sum(tile * u_rows[:, None], axis=0)
+            tile = tl.load(matrices + at[:, None] * side + columns[None, :], mask=used[None, :], other=0.0)
+            p += tl.sum(tile * tl.load(us + step * WIDTH + at)[:, None], axis=0)
+        for first in range(0, step, HELD):
+            places = (first + held)[:, None] * WIDTH + columns[None, :]
+            u_held = tl.load(us + places, mask=used[None, :], other=0.0)
+            w_held = tl.load(ws + places, mask=used[None, :], other=0.0)
+            u_share, w_share = tl.sum(u_held * u[None, :], axis=1), tl.sum(w_held * u[None, :], axis=1)
+            p -= tl.sum(w_share[:, None] * u_held + u_share[:, None] * w_held, axis=0)
         p = tl.where(columns < last, p, 0.0)
-        tl.debug_barrier()  # all have read the old w
         w = p - 0.5 * tl.sum(u * p) * u
-        before = u
-        tl.store(w_shared + columns, w)
-        tl.debug_barrier()  # the new w and the matrix are read by other threads
-    tl.store(diagonal, tl.load(matrices))
+
+        tl.store(ws + step * WIDTH + columns, w)
+        tl.store(ws + (PANEL + step) * WIDTH + columns, u)
+        tl.debug_barrier()  # w is read by other threads
 
 
 @triton.jit  # type: ignore[untyped-decorator]

@@ -42,3 +42,20 @@ def test_recording_leaves_the_generators_as_they_were() -> None:
     assert torch.equal(torch.rand(4, device=device), expected)
     assert recorder.generator.initial_seed() == 9
     assert recorder.generator.get_offset() == 0
+
+
+@pytest.mark.gpu
+def test_no_recording_takes_a_stream_that_somebody_works_on() -> None:
+    device = torch.device("cuda")
+    recorder, ones = Recorder(device), torch.ones(16, device=device)
+    at_work = {torch.cuda.Stream(device).cuda_stream for _ in range(100)}
+    used = set()
+
+    def work() -> None:
+        used.add(torch.cuda.current_stream(device).cuda_stream)
+        ones.mul_(1.0)
+
+    for _ in range(40):
+        recorder.record(work)
+    assert used
+    assert not used & at_work

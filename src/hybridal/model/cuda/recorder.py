@@ -41,7 +41,8 @@ class Recorder:
     def record(self, work: Callable[[], object], inference: bool = False) -> Callable[[], None]:
         """A function that does the work again, on the same tensors. To warm up, the work is done a few times now."""
         graph = torch.cuda.CUDAGraph()
-        side = torch.cuda.Stream(self.device)
+        # Torch hands the same 32 streams out again and again: of this urgency, nobody else asks for one to work on.
+        side = torch.cuda.Stream(self.device, priority=-1)
         with GENERATOR_IN_USE, self._borrowed_generator(), _repeatable(), torch.inference_mode(inference):
             side.wait_stream(torch.cuda.current_stream(self.device))
             with torch.cuda.stream(side):
