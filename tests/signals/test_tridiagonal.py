@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,26 @@ def test_each_run_gives_the_same_digits() -> None:
     first = found(*grams)
     for _ in range(5):
         np.testing.assert_array_equal(found(*grams), first)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+def test_they_are_the_same_however_far_ahead_rows_are_fetched(stages: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton")
+    from hybridal.signals import _tridiagonal
+
+    monkeypatch.setattr(_tridiagonal, "MOST_STAGES", stages)
+    matrix = random(200)
+    gram = matrix @ matrix.T
+    assert_right(found(gram)[0], gram)
+
+
+@pytest.mark.parametrize(("shared", "stages"), [(232_448, 4), (166_912, 3), (101_376, 2), (65_536, 1)])
+def test_a_gpu_with_less_shared_memory_fetches_less_ahead(
+    shared: int, stages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton")
+    from hybridal.signals import _tridiagonal
+
+    told = SimpleNamespace(shared_memory_per_block_optin=shared)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _device: told)
+    assert _tridiagonal._stages(torch.device("cuda"), 1024) == stages

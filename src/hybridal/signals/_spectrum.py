@@ -79,7 +79,7 @@ def _eigenvalues(grams: torch.Tensor) -> torch.Tensor:
 
     count, side = grams.shape[:2]
     # Ours takes as long for one matrix as for many.
-    if grams.is_cuda and side in OWN_SIDES and 64 * count >= side and _own_kernels_run():
+    if grams.is_cuda and side in OWN_SIDES and 64 * count >= side and _own_kernels_run(side):
         from hybridal.signals._tridiagonal import eigenvalues
 
         return eigenvalues(grams)
@@ -87,14 +87,14 @@ def _eigenvalues(grams: torch.Tensor) -> torch.Tensor:
 
 
 @cache
-def _own_kernels_run() -> bool:
-    """Whether they do here: Triton may be missing, or the C compiler that it needs; torch then has a slower way."""
+def _own_kernels_run(side: int) -> bool:
+    """Whether they do here: Triton may be missing, its C compiler, or memory; torch then has a slower way."""
     import torch
 
     try:
         from hybridal.signals._tridiagonal import eigenvalues
 
-        eigenvalues(torch.eye(OWN_SIDES[0], dtype=torch.float64, device="cuda")[None])
+        eigenvalues(torch.eye(side, dtype=torch.float64, device="cuda")[None])
     except Exception:
         return False
     return True

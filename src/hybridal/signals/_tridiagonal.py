@@ -1,7 +1,8 @@
 """The eigenvalues of many symmetric matrices at once on a CUDA device, in double precision.
 
-Torch asks cuSOLVER, which launches thousands of small kernels a matrix. Here one program of one kernel reduces one
-matrix to a tridiagonal one, all matrices side by side; a second kernel finds each eigenvalue by bisection.
+Torch asks cuSOLVER, which launches thousands of small kernels a matrix. Here a program of one kernel makes a panel of
+reflections of its matrix, all matrices side by side, and one product then turns the rest of them all. Once they are
+tridiagonal, a second kernel finds each eigenvalue by bisection.
 Only imported where Triton is installed, which comes with torch's builds for CUDA.
 """
 
@@ -11,9 +12,10 @@ import torch
 import triton
 import triton.language as tl
 
-# A warp keeps to its columns for all rows: sums over rows need no other warp. Rows are fetched by eight, four ahead.
-WARPS, WARP_COLUMNS, ROWS, STAGES = 8, 64, 8, 4
+# A warp keeps to its columns for all rows: sums over rows need no other warp. Rows are fetched by eight, some ahead.
+WARPS, WARP_COLUMNS, ROWS, MOST_STAGES = 8, 64, 8, 4
 PANEL, HELD = 16, 4  # so many reflections wait for one update of the matrix, and are fetched by so many
+SPARE_SHARED = 4096  # bytes of shared memory for sums over all columns
 LANES = 128
 ALIGNED = tl.constexpr(16)  # sides are padded to a multiple of this, so that neighbours are fetched together
 # With no element above one, all eigenvalues lie within ±n: halved this often, less than 1e-16 of the largest is left.
@@ -32,12 +34,12 @@ def eigenvalues(stack: torch.Tensor) -> torch.Tensor:
     diagonal, coupling = stack.new_zeros(2, count, side)
     panel = stack.new_empty(count, 3 * PANEL, width)
     found = stack.new_empty(count, n)
-    warps = min(WARPS, width // WARP_COLUMNS)
+    warps, stages = min(WARPS, width // WARP_COLUMNS), _stages(stack.device, width)
     with torch.cuda.device_of(stack):
         for size in range(n, 1, -PANEL):
             panel.zero_()
             _reflect[(count,)](
-                matrices, diagonal, coupling, panel, size, side, width, PANEL, HELD, ROWS, STAGES, num_warps=warps
+                matrices, diagonal, coupling, panel, size, side, width, PANEL, HELD, ROWS, stages, num_warps=warps
             )
             left = max(size - PANEL, 1)
             left_and_right = panel[:, : 2 * PANEL, :left].mT, panel[:, PANEL:, :left]
@@ -45,6 +47,12 @@ def eigenvalues(stack: torch.Tensor) -> torch.Tensor:
         diagonal[:, 0] = matrices[:, 0, 0]
         _bisect[(count, triton.cdiv(n, LANES))](diagonal, coupling, found, n, side, HALVINGS, LANES)
     return found * scale[:, None]
+
+
+def _stages(device: torch.device, width: int) -> int:
+    """How far ahead rows are fetched: what waits lies in shared memory, of which a GPU has more or less."""
+    shared = torch.cuda.get_device_properties(device).shared_memory_per_block_optin
+    return int(min(MOST_STAGES, 1 + (shared - SPARE_SHARED) // (8 * ROWS * width)))
 
 
 @triton.jit  # type: ignore[untyped-decorator]
