@@ -36,10 +36,7 @@ def begin(settings: Settings, path: Path, observer: Observer | None = None) -> R
     observer = observer or Observer()
     task = find_task(settings, observer.message)
     check(settings, task)
-    # Before there is a folder: a name that leads nowhere would leave one behind that cannot go on.
-    backbone = load_backbone(settings.backbone, task, observer.message)
-    backbone.encoder(settings.rules.max_length)
-    backbone.check_layers(settings.rules.train_layers)
+    check_backbone(settings, task, observer)
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
     return RunFolder.create(path, settings, task, about)
 
@@ -69,6 +66,13 @@ def check(settings: Settings, task: Task) -> None:
                 "labels; give it some, or watch alpha."
             )
     draw_initial(task, settings.rules, settings.seed)
+
+
+def check_backbone(settings: Settings, task: Task, observer: Observer) -> None:
+    """Brings it here, before there is a folder: one whose backbone cannot be had would be left behind for good."""
+    backbone = load_backbone(settings.backbone, task, observer.message)
+    backbone.encoder(settings.rules.max_length)
+    backbone.check_layers(settings.rules.train_layers)
 
 
 def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: bool = False) -> list[Round]:

@@ -51,7 +51,9 @@ Initial = Annotated[int | None, typer.Option(help="Labels to start from.", rich_
 Batch = Annotated[int | None, typer.Option(help="Labels to add a round.", rich_help_panel=_METHOD)]
 TrainLayers = Annotated[
     int | None,
-    typer.Option(help="Train only so many layers, the top ones: much faster, less accurate.", rich_help_panel=_METHOD),
+    typer.Option(
+        help="Train only so many top layers: faster; try --set learning_rate=1e-4 with it.", rich_help_panel=_METHOD
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -89,7 +91,7 @@ Out = Annotated[Path | None, typer.Option(help="Folder of the run (default: runs
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel=_OUTPUT)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=_OUTPUT)]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check everything, say what would run.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--dry-run", help="Check all but the backbone, say what would run.", rich_help_panel=_OUTPUT)
 ]
 
 

@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hybridal.assemble import build_cell, build_model, find_task, surroundings, watched
-from hybridal.backbones import load_backbone
 from hybridal.errors import UserError
 from hybridal.facts import Round
 from hybridal.observer import Observer
 from hybridal.record import RunFolder
-from hybridal.run import check
+from hybridal.run import check, check_backbone
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.settings import Settings
 from hybridal.study.trie import Trie, histories
@@ -48,7 +47,7 @@ class Comparison:
             )
         for spec in schedules:
             check(replace(settings, schedule=spec), task)
-        load_backbone(settings.backbone, task, observer.message).encoder(settings.rules.max_length)
+        check_backbone(settings, task, observer)
         about = {
             "schedules": schedules,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
