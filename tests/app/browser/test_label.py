@@ -98,10 +98,11 @@ def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, ap
     page = window.open(app.link)
     text = shown(page)
     refusal = {"error": "There is no class 'a' any more."}
-    page.route("**/api/answers", lambda route: route.fulfill(status=404, json=refusal), times=1)
+    page.route("**/api/answers", lambda route: route.fulfill(status=404, json=refusal))
     page.keyboard.press("1")
     expect(page.locator("#toasts")).to_contain_text("There is no class 'a' any more.")
     assert shown(page) == text
+    page.unroute("**/api/answers")
     page.keyboard.press("2")
     saved(page)
     assert len(app.answers()) == 1
