@@ -28,7 +28,7 @@ types: $(INSTALLED)
 unit: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
 
-# This engine and its peers on the processor, about seven minutes; ARGS=--full adds a pool of a million texts.
+# This engine and its peers on the processor, about six minutes; ARGS=--full adds a pool of a million texts.
 bench: $(VENV)/.trainer $(SMALL_TEXT)/.installed
 	$(BIN)/python -m bench.cpu $(ARGS)
 
