@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import NoReturn
@@ -122,3 +123,23 @@ class TestExitCodes:
         monkeypatch.setattr(sys, "argv", ["hybridal", "list", "signals"])
         with pytest.raises(ZeroDivisionError):
             main()
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({}, "3000"),
+        ({"GOMP_SPINCOUNT": "77"}, "77"),
+        ({"OMP_WAIT_POLICY": "active"}, None),
+    ],
+)
+def test_threads_wait_politely_unless_told_otherwise(
+    given: dict[str, str], found: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, "")  # so that what `main` sets is put back after
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert called(monkeypatch, "--version") == 0
+    assert os.environ.get("GOMP_SPINCOUNT") == found

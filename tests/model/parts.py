@@ -14,6 +14,8 @@ from transformers import (
     BertModel,
     DistilBertConfig,
     DistilBertModel,
+    ElectraConfig,
+    ElectraModel,
     RobertaConfig,
     RobertaModel,
 )
@@ -42,6 +44,11 @@ ARCHITECTURES: dict[str, tuple[Any, Any, str]] = {
     "roberta": (
         RobertaModel,
         RobertaConfig(max_position_embeddings=LENGTH + 1, type_vocab_size=1, **_BERT),
+        "classifier.out_proj",
+    ),
+    "electra": (
+        ElectraModel,
+        ElectraConfig(max_position_embeddings=LENGTH, embedding_size=32, **_BERT),
         "classifier.out_proj",
     ),
 }

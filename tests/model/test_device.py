@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import os
-import platform
-import subprocess
-import sys
 from contextlib import nullcontext
 
 import pytest
@@ -82,27 +79,3 @@ def test_a_gpu_beyond_the_last_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(UserError, match=r"--device cuda:2: this machine has 2 GPU\(s\), counted from 0"):
         choose_device("cuda:2")
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a malloc that is not asked to keep anything")
-def test_what_one_batch_frees_is_there_for_the_next() -> None:
-    # In a process of its own: the setting is the process's.
-    said = subprocess.run([sys.executable, "-c", FREED_AND_TAKEN_AGAIN], capture_output=True, text=True, check=True)
-    plain, fast = map(int, said.stdout.split())
-    assert fast < plain / 10
-
-
-FREED_AND_TAKEN_AGAIN = """
-import resource, torch
-from hybridal.model.device import choose_device
-
-def new_pages():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    batch = [torch.ones(2**19) for _ in range(20)]
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-
-for plain in (True, False):
-    choose_device("cpu", plain=plain)
-    new_pages()
-    print(new_pages())
-"""

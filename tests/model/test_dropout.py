@@ -1,4 +1,4 @@
-"""Masks are zero or make up for the zeros; their seed is torch's."""
+from __future__ import annotations
 
 import pytest
 import torch
@@ -49,6 +49,12 @@ def test_the_seed_decides_and_every_draw_is_new() -> None:
     torch.manual_seed(3)
     assert torch.equal(first, draw_mask((64, 64), 0.5))
     assert not torch.equal(first, second)
+
+
+def test_a_layer_that_rests_goes_on_resting() -> None:
+    layers = nn.Sequential(nn.Dropout(0.3)).eval()
+    lighten_dropout(layers)
+    assert torch.equal(layers(torch.ones(50)), torch.ones(50))
 
 
 def test_a_layer_drops_while_training_only_and_its_gradient_passes_where_its_values_did() -> None:

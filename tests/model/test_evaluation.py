@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from hybridal.backbones import Backbone
+from hybridal.model import evaluation
 from hybridal.model.classifier import Classifier
 from hybridal.model.device import Device
-from hybridal.model.evaluation import TOKENS, gradient_norm, predict, sampled_logits
+from hybridal.model.evaluation import LONG, TOKENS, gradient_norm, predict, sampled_logits
 from hybridal.model.examples import Examples
 from hybridal.model.training import fit
 from hybridal.protocol import protocol
@@ -67,6 +68,16 @@ def test_a_row_asked_twice_answers_twice(classifier: Classifier, texts: Examples
     found = predict(classifier, texts.source, rows).logits
     np.testing.assert_allclose(found[0], found[2], atol=1e-5)
     assert len(found) == 3
+
+
+@pytest.mark.parametrize(("count", "times"), [(LONG - 1, 0), (LONG, 1)])
+def test_after_a_long_pass_memory_is_given_back(
+    count: int, times: int, classifier: Classifier, texts: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(evaluation, "give_back", lambda: given.append("back"))
+    predict(classifier, texts.source, np.zeros(count, dtype=np.int64))
+    assert len(given) == times
 
 
 def test_features_only_when_they_are_asked_for(classifier: Classifier, texts: Examples) -> None:

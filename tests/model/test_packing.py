@@ -35,6 +35,14 @@ def backbone(request: pytest.FixtureRequest, tiny: Backbone, tmp_path_factory: p
     return random_backbone(request.param, tiny.folder, tmp_path_factory.mktemp(request.param))
 
 
+def assert_close(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    """By the largest: the bias of a key has no gradient at all, but for rounding."""
+    assert expected.keys() == found.keys()
+    largest = max(float(gradient.abs().max()) for gradient in expected.values())
+    for name, gradient in expected.items():
+        torch.testing.assert_close(found[name] / largest, gradient / largest, rtol=0, atol=1e-5)
+
+
 def gradients(classifier: Classifier, logits: torch.Tensor) -> dict[str, torch.Tensor]:
     classifier.module.zero_grad()
     (logits * torch.arange(1.0, 1 + logits.numel()).view_as(logits)).sum().backward()
@@ -49,12 +57,8 @@ def test_packed_texts_give_the_logits_and_gradients_of_padded_ones(backbone: Bac
     padded = classifier.logits(*classifier.batch(texts.source, rows))
     packed = classifier.logits_of(texts.source, rows)
     torch.testing.assert_close(packed, padded, rtol=1e-4, atol=1e-5)
-    expected, found = gradients(classifier, padded), gradients(classifier, packed)
-    assert expected.keys() == found.keys()
-    # By the largest: the bias of a key has no gradient at all, but for rounding.
-    largest = max(float(gradient.abs().max()) for gradient in expected.values())
-    for name, gradient in expected.items():
-        torch.testing.assert_close(found[name] / largest, gradient / largest, rtol=0, atol=1e-5)
+    expected = gradients(classifier, padded)
+    assert_close(gradients(classifier, packed), expected)
 
 
 def test_with_dropout_on_that_drops_nothing_they_still_do(
@@ -69,9 +73,27 @@ def test_with_dropout_on_that_drops_nothing_they_still_do(
         packed = classifier.logits_of(texts.source, texts.rows[:16])
         found = gradients(classifier, packed)
     torch.testing.assert_close(packed, padded, rtol=1e-4, atol=1e-5)
-    largest = max(float(gradient.abs().max()) for gradient in expected.values())
-    for name, gradient in expected.items():
-        torch.testing.assert_close(found[name] / largest, gradient / largest, rtol=0, atol=1e-5)
+    assert_close(found, expected)
+
+
+def test_attention_drops_shares_in_every_layer_and_in_the_last_of_first_tokens_alone(
+    backbone: Backbone, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[float, ...]] = []
+
+    def draw(shape: tuple[int, ...], rate: float) -> torch.Tensor:
+        drawn.append((*shape, rate))
+        return torch.ones(shape)
+
+    monkeypatch.setattr(attention, "draw_mask", draw)
+    classifier, texts = classifier_of(backbone, task), examples_of(backbone, task.train)
+    rows, rate, heads = texts.rows[:16], 0.1, 2
+    with classifier.training(dropout=True):
+        classifier.logits_of(texts.source, rows)
+    lengths = texts.source.lengths(rows)
+    whole, firsts = heads * int((lengths**2).sum()), heads * int(lengths.sum())
+    # Distilbert adds its residual outside of attention, so that all tokens must leave it.
+    assert drawn == [(whole, rate), (whole if backbone.name == "distilbert" else firsts, rate)]
 
 
 def test_features_of_packed_texts_are_those_of_padded_ones(backbone: Backbone, task: Task) -> None:
@@ -117,11 +139,17 @@ def test_an_encoder_of_another_kind_is_padded(tiny: Backbone, task: Task, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("kind", "attention", "is_one"), [("bert", "sdpa", True), ("bert", "eager", False), ("modernbert", "sdpa", False)]
+    ("config", "is_one"),
+    [
+        ({"model_type": "bert", "_attn_implementation": "sdpa"}, True),
+        ({"model_type": "bert", "_attn_implementation": "eager"}, False),
+        ({"model_type": "bert", "_attn_implementation": "sdpa", "is_decoder": True}, False),
+        ({"model_type": "modernbert", "_attn_implementation": "sdpa"}, False),
+    ],
 )
-def test_a_familiar_encoder_takes_what_it_is_given(kind: str, attention: str, is_one: bool) -> None:
-    # Where layers look at a neighbourhood only, a mask of ours would stand in for the one that says so.
-    assert familiar(SimpleNamespace(config=SimpleNamespace(model_type=kind, _attn_implementation=attention))) is is_one
+def test_a_familiar_encoder_takes_what_it_is_given(config: dict[str, Any], is_one: bool) -> None:
+    # Where a token looks at a neighbourhood, or backwards only, a mask of ours would stand in for the one that says so.
+    assert familiar(SimpleNamespace(config=SimpleNamespace(**config))) is is_one
 
 
 def test_texts_of_one_token_and_of_as_many_as_fit_share_a_row(backbone: Backbone, task: Task) -> None:

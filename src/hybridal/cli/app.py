@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import Any, NoReturn
 
 import typer
@@ -75,4 +76,14 @@ def _root(
 
 def main() -> None:
     """The entry point of the command line."""
+    _share_cores()
     app()
+
+
+def _share_cores() -> None:
+    """Threads that wait for each other soon let other programs work: beside a busy one, a round took ten times as long.
+
+    Torch's threads read this when it is first imported, here and in the processes that we start.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "3000")

@@ -17,6 +17,7 @@ from hybridal.cache import cache_dir
 from hybridal.errors import UserError
 from hybridal.model.cuda.recorder import GENERATOR_IN_USE, Recorder
 from hybridal.model.device import Device
+from hybridal.model.memory import keep_freed
 from hybridal.model.packing import familiar, pack, packed_logits, teach_packing
 from hybridal.model.source import Source
 from hybridal.model.trunk import States, Trunk
@@ -35,17 +36,19 @@ class Classifier:
     def __init__(
         self, backbone: Backbone, classes: Sequence[str], seed: int, device: Device, train_layers: int | None = None
     ) -> None:
-        self.device = device
+        self.device, on_gpu = device, device.torch.type == "cuda"
         with LOADING:
             self.module = _load_module(backbone, classes, seed).to(device.torch)
-        _own_memory(self.module)
+        if not on_gpu:
+            _own_memory(self.module)
         self.module.eval()
         self._head = _last_linear(self.module, len(classes))
         self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
-        on_gpu = device.torch.type == "cuda"
         records = device.fast and on_gpu and self._trunk is None and familiar(self.module)
         self.recorder = Recorder(device.torch) if records else None
         self.packs = device.fast and not on_gpu and teach_packing(self.module)
+        if self.packs:
+            keep_freed()
         self.pretrained = self.weights()
 
     @property

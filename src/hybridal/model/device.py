@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import platform
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +10,6 @@ from typing import Any
 import torch
 
 from hybridal.errors import UserError
-
-# Numbers of malloc's settings, and what they are set to: more than a batch needs, and the most that malloc takes.
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-KEPT_BYTES, LARGEST_KEPT = 2**29, 2**25
 
 
 @dataclass(frozen=True)
@@ -71,18 +65,8 @@ def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = F
         if (torch.device(wanted).index or 0) >= torch.cuda.device_count():
             raise UserError(f"--device {wanted}: this machine has {torch.cuda.device_count()} GPU(s), counted from 0.")
         _repeatable()
-    elif not plain:
-        _keep_freed_memory()
     mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
     return Device(wanted, "bf16" if mixed else "fp32", fast=not plain)
-
-
-def _keep_freed_memory() -> None:
-    """Linux's malloc returns what a batch freed to the system, and the next batch gets it back page by page."""
-    if platform.libc_ver()[0] == "glibc":
-        malloc = ctypes.CDLL(None)
-        malloc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
-        malloc.mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
 
 
 def _repeatable() -> None:

@@ -10,12 +10,15 @@ from torch import nn
 
 from hybridal.model.classifier import Classifier, seeded
 from hybridal.model.cuda import passes
+from hybridal.model.memory import give_back
 from hybridal.model.source import Source
 from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.tokens import Progress, Tokens, length_sorted, unheard
 
 # Tokens of a batch. Large ones feed a GPU; on a processor they cost cache misses, and small ones time between them.
 TOKENS = {"cuda": 2**15, "cpu": 3 * 2**10}
+# A pass over so many texts is long: memory counts more than the moment that it takes to tidy up after it.
+LONG = 512
 
 
 def predict(
@@ -40,6 +43,8 @@ def predict(
                 keep("embedding", batch, heard["embedding"])
             done += len(batch)
             progress(done, len(rows))
+    if done >= LONG:
+        give_back()
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
 
 

@@ -51,7 +51,9 @@ def pack(source: Source, rows: Ints) -> Packed:
 
 def familiar(module: Any) -> bool:
     """Whether a model's layers are known to us, and its attention takes masks and positions as they are given."""
-    return module.config.model_type in KNOWN and module.config._attn_implementation == "sdpa"
+    config = module.config
+    causal = getattr(config, "is_decoder", False)  # where a token must not see those after it
+    return config.model_type in KNOWN and config._attn_implementation == "sdpa" and not causal
 
 
 def teach_packing(module: Any) -> bool:

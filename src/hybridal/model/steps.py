@@ -63,7 +63,7 @@ class PlainSteps:
         }
 
     def _step(self, examples: Examples, batch: Ints) -> None:
-        # The order inside a batch is free; attention takes neighbours of one length together.
+        # The order inside a batch is free; without dropout, attention takes neighbours of one length together.
         batch = batch[np.argsort(examples.source.lengths(examples.rows[batch]), kind="stable")]
         self._optimizer.zero_grad(set_to_none=True)
         logits = self._classifier.logits_of(examples.source, examples.rows[batch])

@@ -79,7 +79,7 @@ def _eigenvalues(grams: torch.Tensor) -> torch.Tensor:
 
     count, side = grams.shape[:2]
     # Ours takes as long for one matrix as for many.
-    if grams.is_cuda and side in OWN_SIDES and 64 * count >= side and _own_kernels_run(side):
+    if grams.is_cuda and side in OWN_SIDES and 64 * count >= side and _own_kernels_run(grams.device, side):
         from hybridal.signals._tridiagonal import eigenvalues
 
         return eigenvalues(grams)
@@ -87,14 +87,14 @@ def _eigenvalues(grams: torch.Tensor) -> torch.Tensor:
 
 
 @cache
-def _own_kernels_run(side: int) -> bool:
+def _own_kernels_run(device: torch.device, side: int) -> bool:
     """Whether they do here: Triton may be missing, its C compiler, or memory; torch then has a slower way."""
     import torch
 
     try:
         from hybridal.signals._tridiagonal import eigenvalues
 
-        eigenvalues(torch.eye(side, dtype=torch.float64, device="cuda")[None])
+        eigenvalues(torch.eye(side, dtype=torch.float64, device=device)[None])
     except Exception:
         return False
     return True
