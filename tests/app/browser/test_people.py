@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from hybridal.app.people.invitations import invite
+
 from .served import Served
 from .window import Window
 
@@ -50,3 +52,17 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     expect(late.get_by_role("main")).to_contain_text(
         "This invitation is not valid, or not any more; ask for a new one."
     )
+
+
+def test_a_password_never_gets_into_an_address(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        _, token = invite(session, "annotator")
+    address = f"{app.address}/join/{token}"
+    page = window.person().new_page()
+    page.route("**/door.js", lambda route: route.abort())
+    page.goto(address)
+    page.get_by_label("Name").fill("Ada")
+    page.get_by_label("Password").fill("correct horse")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Join")).to_be_disabled()
+    assert page.url == address

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.tally import counts
@@ -67,6 +67,22 @@ def test_a_column_that_is_not_there_is_asked_for_on_the_page(page: Page, app: Se
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Add these texts").click()
     expect(page.locator("#upload-said")).to_contain_text("name yours in the fields Column of texts")
+
+
+def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    held: list[Route] = []
+    page.route("**/api/project", lambda route: held.append(route), times=1)
+    page.goto(f"{app.address}/settings")
+    send = page.get_by_role("button", name="Add these texts")
+    file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"text\nnew one\n"}
+    page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
+    expect(send).to_be_disabled()
+    page.get_by_label("Column of texts").press("Enter")
+    assert page.url == f"{app.address}/settings"
+    held.pop().continue_()
+    send.click()
+    expect(page.locator("#upload-said")).to_have_text("1 text added, 0 known already.")
 
 
 def test_what_label_studio_says_is_taken_over_once(page: Page, app: Served) -> None:

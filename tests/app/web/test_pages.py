@@ -50,6 +50,14 @@ def test_pages_hold_no_script_or_style_of_their_own_and_only_files_that_are_ther
     assert {visitor.get(file).status_code for file in files} == {200}
 
 
+@pytest.mark.parametrize("path", [*PATHS, "/login", "/join/abc"])
+def test_no_control_can_be_used_before_a_script_serves_it(path: str) -> None:
+    html = client().get(path).text
+    html = re.sub(r'<form method="dialog".*?</form>', "", html, flags=re.S)
+    for button in re.findall(r"<button[^>]*>", html):
+        assert " disabled" in button or " popovertarget=" in button, button
+
+
 def test_a_token_that_is_markup_stays_text() -> None:
     assert "<i>" not in client(role=None).get("/join/%22%3E%3Ci%3E").text
 

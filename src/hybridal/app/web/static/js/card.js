@@ -1,4 +1,5 @@
 /** The text in the middle of the page, with its flag and its comment. */
+import { onPress } from "./controls.js";
 import { byId, el, named } from "./dom.js";
 
 export class Card {
@@ -10,8 +11,8 @@ export class Card {
     this.note = byId("note");
     this.commentButton = byId("comment");
     this.commentField = byId("comment-text");
-    this.flag.addEventListener("click", () => this.toggleFlag());
-    this.commentButton.addEventListener("click", () => this.toggleComment());
+    onPress(this.flag, () => this.toggleFlag());
+    onPress(this.commentButton, () => this.toggleComment());
     this.commentField.addEventListener("keydown", (event) => this.#leaveComment(event));
   }
 

@@ -1,11 +1,12 @@
 /** Classes: rename, describe, reorder, merge, add. */
 import { get, patch, post } from "./api.js";
 import { colourOf } from "./class-buttons.js";
+import { onSubmit } from "./controls.js";
 import { byId, el, redraw } from "./dom.js";
 import { toast, told } from "./toast.js";
 
 export async function classEditor() {
-  byId("add-class").addEventListener("submit", (event) => (event.preventDefault(), told(add)));
+  onSubmit(byId("add-class"), () => told(add));
   await show();
 }
 

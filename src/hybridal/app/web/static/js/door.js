@@ -1,10 +1,12 @@
 /** Signing in, and joining by a link. */
 import { post } from "./api.js";
+import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
 
 const form = byId("door");
-form?.addEventListener("submit", async (event) => {
-  event.preventDefault();
+if (form) onSubmit(form, enter);
+
+async function enter() {
   const { token } = form.dataset;
   const given = Object.fromEntries(new FormData(form));
   const button = form.querySelector("button");
@@ -16,4 +18,4 @@ form?.addEventListener("submit", async (event) => {
     form.querySelector(".problem").textContent = error.message;
     button.disabled = false;
   }
-});
+}

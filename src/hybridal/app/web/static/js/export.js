@@ -1,13 +1,14 @@
 /** The page for taking everything away. */
 import { post } from "./api.js";
+import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
 import { downloads } from "./downloads.js";
 import { frame } from "./frame.js";
 import { toast, told } from "./toast.js";
 
-const { trainer } = await frame;
 downloads();
-byId("predict").addEventListener("click", () =>
+const { trainer } = await frame;
+onPress(byId("predict"), () =>
   told(async () => {
     await post("/api/trainer", { asked: "predict" });
     await trainer.poll();

@@ -1,5 +1,6 @@
 /** What every page of somebody who is signed in has: the project's name, unsent answers, the trainer's bar. */
 import { getProject, post, Refusal } from "./api.js";
+import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
 import { count } from "./format.js";
 import { Outbox } from "./outbox.js";
@@ -10,8 +11,9 @@ import { TrainerBar } from "./trainer-bar.js";
 export const frame = start();
 
 async function start() {
-  byId("sign-out")?.addEventListener("click", () => told(signOut));
   const project = await patiently(getProject);
+  const leave = byId("sign-out");
+  if (leave) onPress(leave, () => told(signOut));
   byId("project-name").textContent = project.name;
   document.title = `${document.title.split(" · ")[0]} · ${project.name}`;
   const outbox = new Outbox(localStorage, `${project.id}/${project.me.name}`, senderOf(project.me.name));

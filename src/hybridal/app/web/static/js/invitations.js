@@ -1,5 +1,6 @@
 /** Links that let people in. */
 import { get, post } from "./api.js";
+import { onPress, onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { ago } from "./format.js";
 import { told } from "./toast.js";
@@ -8,8 +9,8 @@ const HERE = ["localhost", "127.0.0.1", "[::1]"];
 
 export async function invitations() {
   byId("only-here").hidden = !HERE.includes(location.hostname);
-  byId("invite").addEventListener("submit", (event) => (event.preventDefault(), told(invite)));
-  byId("copy").addEventListener("click", copy);
+  onSubmit(byId("invite"), () => told(invite));
+  onPress(byId("copy"), copy);
   await list();
 }
 

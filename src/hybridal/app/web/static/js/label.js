@@ -2,6 +2,7 @@
 import { get, getProject } from "./api.js";
 import { Card } from "./card.js";
 import { ClassButtons } from "./class-buttons.js";
+import { onPress } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { frame } from "./frame.js";
 import { showGoal } from "./goal.js";
@@ -37,10 +38,11 @@ function skip() {
 }
 
 function answer(what, said, sentence) {
-  const [key, at, last] = [drawKey(), performance.now(), done.at(-1)];
-  if (last?.said === said && at - last.at < TWICE) return;
+  const [key, at, last, remarks] = [drawKey(), performance.now(), done.at(-1), card.remarks];
+  const isRemarked = remarks.flagged || remarks.comment;
+  if (last?.said === said && at - last.at < TWICE && !isRemarked) return;
   // Kept first: a browser that can keep nothing does not go on to the next text.
-  if (!keep({ path: "/api/answers", body: { key, text: queue.current.id, ...what, ...card.remarks } })) return;
+  if (!keep({ path: "/api/answers", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
   done.push({ item: queue.advance(), key, said, at });
   show();
   byId("last").textContent = sentence;
@@ -155,13 +157,13 @@ addEventListener("storage", ({ key, newValue }) => {
   if (newValue && key.startsWith(outbox.prefix) && queue.drop(JSON.parse(newValue).body.text)) show();
 });
 
-byId("skip").addEventListener("click", skip);
-byId("undo").addEventListener("click", undo);
+onPress(byId("skip"), skip);
+onPress(byId("undo"), undo);
 for (const button of [byId("define"), byId("define-first")].filter(Boolean)) {
   button.hidden = !mayDefine;
-  button.addEventListener("click", defineClass);
+  onPress(button, defineClass);
 }
-byId("help").addEventListener("click", help);
+onPress(byId("help"), help);
 const always = { u: undo, undo, "?": help, ...(mayDefine && { "+": defineClass }) };
 const onText = { s: skip, f: () => card.toggleFlag(), c: () => card.toggleComment(), "/": () => buttons.find() };
 listen((key) => {

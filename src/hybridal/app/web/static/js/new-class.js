@@ -1,5 +1,6 @@
 /** Asks for a new class, in the middle of the work. */
 import { post } from "./api.js";
+import { onPress, onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
 
 /** @param {() => Promise<void>} added */
@@ -7,9 +8,8 @@ export function newClassDialog(added) {
   const dialog = byId("class-dialog");
   const form = byId("class-form");
   const problem = form.querySelector(".problem");
-  byId("class-cancel").addEventListener("click", () => dialog.close());
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
+  onPress(byId("class-cancel"), () => dialog.close());
+  onSubmit(form, async () => {
     const { name, description } = Object.fromEntries(new FormData(form));
     try {
       await post("/api/classes", { name: name.trim(), description: description.trim() });

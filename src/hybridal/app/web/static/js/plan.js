@@ -1,5 +1,6 @@
 /** How much is labelled, and how: the settings that can change while people work. */
 import { getProject, patch } from "./api.js";
+import { onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { toast, told } from "./toast.js";
 
@@ -24,7 +25,7 @@ export async function plan() {
     el("label", { class: "check" }, el("input", { type: "checkbox", name, checked: Boolean(settings[name]) }), label),
   );
   form.replaceChildren(...fields, ...switches, el("div", {}, el("button", { class: "main" }, "Save")));
-  form.addEventListener("submit", (event) => (event.preventDefault(), told(save)));
+  onSubmit(form, () => told(save));
 }
 
 async function save() {

@@ -1,6 +1,7 @@
 /** The page of settings: classes, plan, texts in. */
 import { post } from "./api.js";
 import { classEditor } from "./class-editor.js";
+import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
 import { count } from "./format.js";
 import { frame } from "./frame.js";
@@ -8,7 +9,6 @@ import { plan } from "./plan.js";
 import { told } from "./toast.js";
 
 await frame;
-await Promise.all([classEditor, plan].map(told));
 sends("upload", "/api/texts", ({ added, known }) => `${count(added, "text")} added, ${known} known already.`);
 sends(
   "import",
@@ -16,13 +16,12 @@ sends(
   ({ added, labelled, unchanged }) =>
     `${count(added, "text")} added, ${count(labelled, "label")} taken over, ${unchanged} there already.`,
 );
+await Promise.all([classEditor, plan].map(told));
 
 /** A form whose file goes to the server; what came of it is said beside the button. */
 function sends(id, path, sentence) {
-  const form = byId(id);
   const said = byId(`${id}-said`);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
+  onSubmit(byId(id), async (form) => {
     const button = form.querySelector("button");
     button.disabled = true;
     said.textContent = "Sending …";

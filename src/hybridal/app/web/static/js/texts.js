@@ -1,6 +1,7 @@
 /** The list of all texts: search, filters, paging. Where one stands is in the address, so that it can be shared. */
 import { get } from "./api.js";
 import { facts } from "./badges.js";
+import { onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
@@ -18,7 +19,7 @@ let page = Number(new URLSearchParams(location.search).get("page")) || 1;
 let typing = 0;
 let asked = 0;
 
-form.addEventListener("submit", (event) => (event.preventDefault(), turnTo(1)));
+onSubmit(form, () => turnTo(1));
 form.addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => turnTo(1), PAUSE);

@@ -19,6 +19,7 @@
       apply(next);
       say();
     });
+    button.disabled = false;
     say();
   });
 })();

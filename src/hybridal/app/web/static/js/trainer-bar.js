@@ -1,5 +1,6 @@
 /** The bar that shows what the trainer does; it asks every two seconds, and less often when nobody looks. */
 import { get, post, Refusal } from "./api.js";
+import { onPress } from "./controls.js";
 import { told } from "./toast.js";
 import { words } from "./trainer-words.js";
 
@@ -20,7 +21,7 @@ export class TrainerBar extends EventTarget {
     [this.sentence, this.button, this.progress, this.live] = root.querySelectorAll(
       "p, button, progress, [role=status]",
     );
-    this.button.addEventListener("click", () => told(() => this.#ask(this.button.value)));
+    onPress(this.button, () => told(() => this.#ask(this.button.value)));
     document.addEventListener("visibilitychange", () => document.hidden || this.poll());
   }
 
