@@ -6,6 +6,7 @@ import sys
 from typing import NoReturn
 
 import pytest
+import torch
 
 from hybridal import __version__
 from hybridal.cli import main
@@ -32,6 +33,13 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr("hybridal.cli.listing._names", fail)
+
+
+def too_much() -> Exception:
+    """What torch raises where a processor's memory ends."""
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**50)
+    return caught.value
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -106,6 +114,14 @@ class TestExitCodes:
         assert called(monkeypatch, "list", "signals") == 3
         assert capsys.readouterr().err == "hybridal: runs/x: Permission denied; what is recorded is safe.\n"
 
+    @pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory."), too_much()])
+    def test_memory_that_is_full(
+        self, error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        failing(monkeypatch, error)
+        assert called(monkeypatch, "list", "signals") == 3
+        assert capsys.readouterr().err.startswith("hybridal: there is not enough memory; ")
+
     def test_a_reader_that_has_gone_is_no_news(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -118,10 +134,11 @@ class TestExitCodes:
             sys.stdout, sys.stderr = before
         assert capsys.readouterr().err == ""
 
-    def test_a_fault_of_ours_keeps_its_traceback(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        failing(monkeypatch, ZeroDivisionError())
+    @pytest.mark.parametrize("error", [ZeroDivisionError(), RuntimeError("shapes do not match")])
+    def test_a_fault_of_ours_keeps_its_traceback(self, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+        failing(monkeypatch, error)
         monkeypatch.setattr(sys, "argv", ["hybridal", "list", "signals"])
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(type(error)):
             main()
 
 

@@ -33,6 +33,23 @@ class Hybridal(Verbs):
                 f"{error.filename or 'a file'}: {error.strerror or error}; what is recorded is safe.",
                 RunError.exit_code,
             )
+        except (MemoryError, RuntimeError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            _end(
+                "there is not enough memory; end what else uses it, or begin anew with a smaller `--set train_batch` "
+                "or `--set max_length`; what is recorded is safe.",
+                RunError.exit_code,
+            )
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    # Torch says it in three ways; it is not imported for the sake of a sentence.
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "can't allocate memory" in str(error)
+    )
 
 
 def _end(sentence: str, code: int) -> NoReturn:

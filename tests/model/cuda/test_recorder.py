@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hybridal.model.cuda.recorder import Recorder
+from hybridal.errors import UserError
+from hybridal.model.cuda.recorder import Recorder, _said_plainly
 
 
 @pytest.mark.gpu
@@ -59,3 +60,23 @@ def test_no_recording_takes_a_stream_that_somebody_works_on() -> None:
         recorder.record(work)
     assert used
     assert not used & at_work
+
+
+def test_what_cannot_be_recorded_is_said_in_a_sentence_with_a_way_around() -> None:
+    with (
+        pytest.raises(UserError, match=r"recorded as a CUDA graph \(not permitted\); `--set path=plain`"),
+        _said_plainly(),
+    ):
+        raise RuntimeError("not permitted.\nCUDA kernel errors might be reported later")
+    with pytest.raises(torch.OutOfMemoryError), _said_plainly():
+        raise torch.OutOfMemoryError("full")
+
+
+@pytest.mark.gpu
+def test_work_that_reads_a_value_back_cannot_be_recorded_and_others_still_can() -> None:
+    device = torch.device("cuda")
+    recorder, ones = Recorder(device), torch.ones(4, device=device)
+    with pytest.raises(UserError, match="path=plain"):
+        recorder.record(lambda: ones.sum().item())
+    recorder.record(lambda: ones.mul_(2.0))()
+    assert ones.sum().item() == 4 * 2.0**4

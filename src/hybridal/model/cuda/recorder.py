@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import torch
 
+from hybridal.errors import UserError
+
 Made = TypeVar("Made")
 
 # A GPU runs some kernels in another way the first time: those must not be recorded.
@@ -43,7 +45,13 @@ class Recorder:
         graph = torch.cuda.CUDAGraph()
         # Torch hands the same 32 streams out again and again: of this urgency, nobody else asks for one to work on.
         side = torch.cuda.Stream(self.device, priority=-1)
-        with GENERATOR_IN_USE, self._borrowed_generator(), _repeatable(), torch.inference_mode(inference):
+        with (
+            _said_plainly(),
+            GENERATOR_IN_USE,
+            self._borrowed_generator(),
+            _repeatable(),
+            torch.inference_mode(inference),
+        ):
             side.wait_stream(torch.cuda.current_stream(self.device))
             with torch.cuda.stream(side):
                 for _ in range(WARM_UPS):
@@ -69,6 +77,20 @@ class Recorder:
             default.graphsafe_set_state(before)
             self.generator.manual_seed(seed)
             self.generator.set_offset(offset)
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    """Models of other people may do what no graph can hold: reading a value back, or shapes that depend on one."""
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as failed:
+        reason = str(failed).strip().partition("\n")[0].rstrip(".")
+        raise UserError(
+            f"This model's work cannot be recorded as a CUDA graph ({reason}); `--set path=plain` does without, slower."
+        ) from failed
 
 
 @contextmanager
