@@ -3,8 +3,11 @@ from __future__ import annotations
 import numpy as np
 import powerlaw
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hybridal.conformance import FakeModel
+from hybridal.outputs import Floats
 from hybridal.signals.alpha_tail import AlphaTail, fit_tail
 
 
@@ -37,16 +40,42 @@ def test_it_is_that_of_powerlaw_on_real_spectra(shape: tuple[int, int]) -> None:
     assert ours.distance == pytest.approx(theirs.D, abs=1e-6)
 
 
-def test_it_is_the_best_of_all_starts_written_out() -> None:
-    data = np.sort(np.random.default_rng(4).pareto(2.0, size=60) + 1)
-    best = (np.inf, 0.0)
-    for start in data[:-1]:
-        tail = data[data >= start]
-        alpha = 1 + len(tail) / sum(np.log(x / start) for x in tail)
-        gaps = [abs(1 - (x / start) ** (1 - alpha) - i / len(tail)) for i, x in enumerate(tail)]
-        best = min(best, (max(gaps), alpha))
+def every_start(data: Floats) -> tuple[float, float, float]:
+    """The distance, start and exponent of the best tail, with all starts tried."""
+    best = (np.inf, np.nan, np.nan)
+    data = np.sort(data)
+    for i, start in enumerate(data[:-1]):
+        tail = data[i:]
+        excess = np.log(tail / start).sum()
+        if excess > 0:
+            alpha = 1 + len(tail) / excess
+            gaps = np.abs(1 - (tail / start) ** (1 - alpha) - np.arange(len(tail)) / len(tail))
+            best = min(best, (float(gaps.max()), float(start), float(alpha)))
+    return best
+
+
+def spectrum(values: Floats) -> Floats:
+    return np.asarray(np.linalg.svd(values, compute_uv=False) ** 2)
+
+
+@given(seed=st.integers(0, 10_000), size=st.integers(3, 300), kind=st.sampled_from(["pareto", "normal", "heavy"]))
+def test_it_is_the_best_of_all_starts(seed: int, size: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    if kind == "pareto":
+        data: Floats = rng.pareto(2.0, size=size) + 1
+    elif kind == "normal":
+        data = spectrum(rng.normal(size=(size, 2 * size)))
+    else:
+        data = spectrum(rng.standard_t(2.5, size=(size, 2 * size)))
     found = fit_tail(data)
-    assert (found.distance, found.exponent) == pytest.approx(best)
+    assert (found.distance, found.start, found.exponent) == pytest.approx(every_start(data), rel=1e-9)
+
+
+@given(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0]), min_size=3, max_size=80))
+def test_values_that_occur_often_are_no_trouble(values: list[float]) -> None:
+    data = np.array(values)
+    found = fit_tail(data)
+    assert found.distance == pytest.approx(every_start(data)[0], rel=1e-9)
 
 
 def test_snapshot_keeps_the_distance_beside_the_exponent() -> None:

@@ -7,9 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.outputs import Floats
+from hybridal.outputs import Floats, Ints
 from hybridal.signals import ModelView, Snapshot
 from hybridal.signals._spectrum import spectra
+
+# A first look at a start takes one value of so many, and all of the largest: short tails have no others.
+SPARSE, LARGEST = 16, 64
 
 
 @dataclass(frozen=True)
@@ -32,19 +35,29 @@ def fit_tail(eigenvalues: Floats) -> Tail:
     (3.0, 1.0, True)
     """
     logs = np.sort(np.log(eigenvalues.astype(np.float64)))
-    above = np.cumsum(logs[::-1])[::-1]
+    sizes = logs.size - np.arange(logs.size - 1)
+    excess = np.cumsum(logs[::-1])[:0:-1] - sizes * logs[:-1]
+    starts = np.flatnonzero((logs[:-1] < logs[-1]) & (excess > 0))  # equal values have no spread to fit
+    exponents = 1 + sizes[starts] / excess[starts]
+    # The distance at some of the points is the least that it can be: most starts need no closer look.
+    some = np.union1d(np.arange(0, logs.size, SPARSE), np.arange(logs.size)[-LARGEST:])
+    least = _distances(logs, starts[:, None], exponents[:, None], some)
     best = Tail(float("nan"), float("nan"), float("inf"))
-    for i in range(logs.size - 1):
-        n = logs.size - i
-        excess = float(above[i] - n * logs[i])
-        if excess <= 0:  # equal values only: no spread to fit
-            continue
-        exponent = 1 + n / excess
-        fitted = -np.expm1((1 - exponent) * (logs[i:] - logs[i]))
-        distance = float(np.abs(fitted - np.arange(n) / n).max())
+    for one in np.argsort(least, kind="stable"):
+        if least[one] > best.distance:
+            break
+        start, exponent = starts[one : one + 1], exponents[one : one + 1]
+        distance = float(_distances(logs, start, exponent, np.arange(start[0], logs.size)))
         if distance < best.distance:
-            best = Tail(exponent, float(np.exp(logs[i])), distance)
+            best = Tail(float(exponent[0]), float(np.exp(logs[start[0]])), distance)
     return best
+
+
+def _distances(logs: Floats, starts: Ints, exponents: Floats, points: Ints) -> Floats:
+    """How far each start's power law is from its tail, at most, over these points."""
+    fitted = -np.expm1((1 - exponents) * np.maximum(logs[points] - logs[starts], 0.0))
+    observed = (points - starts) / (logs.size - starts)
+    return np.asarray(np.where(points >= starts, np.abs(fitted - observed), 0.0).max(axis=-1))
 
 
 @dataclass(frozen=True)
