@@ -14,15 +14,17 @@ from typing import Any
 
 from bench import page
 from bench.compare import CONTENDERS, HERE, compare
-from bench.figures import comparison, growth_figures
-from bench.job import Job, Rules
+from bench.figures import comparison, growth_figures, signal_figures
+from bench.job import Job, Rules, dump_jobs
 from bench.machine import describe
 from bench.process import ROOT, run
 from bench.screen import Screen
+from bench.signals import RULES as FIRST_ROUND
 from bench.texts import deal, find_tasks
 from hybridal.backbones import load_backbone
 from hybridal.errors import UserError
 from hybridal.files import strict_json, write_whole
+from hybridal.task import Task
 
 QUICK = Rules(labelled=16, candidates=64, validation=16, epochs=1)
 POOLS, MILLION = (1_000, 10_000, 100_000), 1_000_000
@@ -39,16 +41,23 @@ def main(words: Sequence[str] | None = None) -> int:
     rules, repeats = (QUICK, 1) if asked.quick else (Rules(), asked.repeats)
     pools = POOLS[:1] if asked.quick else (*POOLS, MILLION) if asked.full else POOLS
     try:
-        with Screen(repeats * len(CONTENDERS) + len(pools) + 1) as screen:
-            result = measure(rules, repeats, pools, screen)
+        tasks = find_tasks(print)
+        watched = tasks if asked.full else []
+        with Screen(repeats * len(CONTENDERS) + len(pools) + 1 + len(watched)) as screen:
+            backbone = str(load_backbone("minilm", tasks[0], screen.say).folder)
+            jobs = [Job(deal(task, rules), backbone, rules) for task in tasks]
+            ratios, figures = comparison(compare(jobs, repeats, screen))
+            figures += growth(list(tasks[0].train.texts), pools, screen)
+            figures += signal_costs(watched, backbone, screen)
     except UserError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    for name, value in result["ratios"].items():
+    for name, value in ratios.items():
         print(f"{name:22s} {value:5.2f}")
     if asked.quick:
         print("Everything works. These were tiny jobs, played once: nothing is written.")
         return 0
+    result = {"machine": describe(), "ratios": ratios, "rules": asdict(rules), "figures": figures}
     RESULT.parent.mkdir(exist_ok=True)
     write_whole(RESULT, strict_json(result, indent=1) + "\n")
     page.main()
@@ -59,18 +68,8 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.cpu", description=__doc__)
     parser.add_argument("--repeats", type=int, default=3, help="how often each contender plays (default: 3)")
     parser.add_argument("--quick", action="store_true", help="tiny jobs, to see that everything works")
-    parser.add_argument("--full", action="store_true", help="also a pool of a million texts, some minutes more")
+    parser.add_argument("--full", action="store_true", help="also a million texts, and every signal; minutes more")
     return parser
-
-
-def measure(rules: Rules, repeats: int, pools: Sequence[int], screen: Screen) -> dict[str, Any]:
-    """All figures with their machine and rules."""
-    tasks = find_tasks(screen.say)
-    backbone = str(load_backbone("minilm", tasks[0], screen.say).folder)
-    jobs = [Job(deal(task, rules), backbone, rules) for task in tasks]
-    ratios, figures = comparison(compare(jobs, repeats, screen))
-    figures += growth(list(tasks[0].train.texts), pools, screen)
-    return {"machine": describe(), "ratios": ratios, "rules": asdict(rules), "figures": figures}
 
 
 def growth(texts: list[str], pools: Sequence[int], screen: Screen) -> list[dict[str, Any]]:
@@ -85,6 +84,16 @@ def growth(texts: list[str], pools: Sequence[int], screen: Screen) -> list[dict[
         asked = {"texts": texts, "pool": 1_000, "labels": LABELS, "repeats": 3}
         labels = run(HERE, "bench.growth", json.dumps(asked))
     return growth_figures(answers, dict(zip(LABELS, labels["turns"], strict=True)))
+
+
+def signal_costs(tasks: Sequence[Task], backbone: str, screen: Screen) -> list[dict[str, Any]]:
+    """Ours alone: what each signal takes beside the training of a round."""
+    answers = []
+    for task in tasks:
+        with screen.step(f"the signals, {task.name}"):
+            job = Job(deal(task, FIRST_ROUND), backbone, FIRST_ROUND)
+            answers.append(run(HERE, "bench.signals", dump_jobs([job])))
+    return signal_figures(answers)
 
 
 if __name__ == "__main__":

@@ -96,5 +96,16 @@ def growth_figures(pools: Mapping[int, Any], labels: Mapping[int, Any]) -> list[
     return found
 
 
+def signal_figures(answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Figures named `signals/task/train`, and in percent of it `signals/task/name`."""
+    found = []
+    for answer in answers:
+        task, train = answer["task"], answer["train"]
+        found.append(figure(f"signals/{task}/train", "s", [train]))
+        for name, seconds in answer["signals"].items():
+            found.append(figure(f"signals/{task}/{name}", "%", [100 * each / train for each in seconds]))
+    return found
+
+
 def _of(turns: Turns, contender: str, task: int) -> list[Mapping[str, Any]]:
     return [repeat["turns"][task] for repeat in turns[contender]]

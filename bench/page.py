@@ -61,6 +61,8 @@ def cpu_section(result: Result) -> str:
     parts += ["Peak memory of the process:\n", table(["", "MB"], rows)]
     parts += [growth_table(figures, "pool", ["tokenise", "score", "select", "round", "memory"])]
     parts += [growth_table(figures, "labels", ["train"])]
+    if any(name.startswith("signals/") for name in figures):
+        parts += [signal_table(figures, tasks)]
     return "\n".join(parts)
 
 
@@ -79,6 +81,14 @@ def growth_table(figures: Mapping[str, Figure], what: str, columns: Sequence[str
         "labels": "This engine with `tiny`, three epochs over ever more labels (seconds):",
     }[what]
     return f"{title}\n\n{table([what, *columns], rows)}"
+
+
+def signal_table(figures: Mapping[str, Figure], tasks: Sequence[str]) -> str:
+    names = [name.removeprefix(f"signals/{tasks[0]}/") for name in figures if name.startswith(f"signals/{tasks[0]}/")]
+    rows = [[name, *(cell(figures[f"signals/{task}/{name}"]) for task in tasks)] for name in names if name != "train"]
+    took = ", ".join(f"{number(figures[f'signals/{task}/train']['value'])} s on {task}" for task in tasks)
+    title = f"What a signal costs, in percent of the training in the paper's first round, with `minilm` ({took}):"
+    return f"{title}\n\n{table(['signal', *tasks], rows)}"
 
 
 def machine(about: Mapping[str, Any]) -> str:

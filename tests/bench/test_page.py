@@ -74,6 +74,16 @@ def test_ratios_and_sizes_are_shown_with_their_spread() -> None:
     assert text.index("| 1,000 |") < text.index("| 1,000,000 |")
 
 
+def test_signals_are_shown_where_they_were_measured() -> None:
+    result = cpu()
+    assert "What a signal costs" not in page.cpu_section(result)
+    result["figures"] += [figure("signals/tweets/train", "s", [12.5]), figure("signals/tweets/alpha", "%", [2.0, 3.0])]
+    text = page.cpu_section(result)
+    assert "(12.5 s on tweets)" in text
+    assert "| alpha | 2.5 (2–3) |" in text
+    assert "| train |" not in text.partition("What a signal costs")[2]
+
+
 def test_every_figure_of_the_gpu_is_a_row() -> None:
     text = page.gpu_section(GPU)
     assert "| graphs, 64 tokens | 123 (120–125) | steps/s |" in text
