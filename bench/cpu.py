@@ -24,7 +24,6 @@ from bench.texts import deal, find_tasks
 from hybridal.backbones import load_backbone
 from hybridal.errors import UserError
 from hybridal.files import strict_json, write_whole
-from hybridal.task import Task
 
 QUICK = Rules(labelled=16, candidates=64, validation=16, epochs=1)
 POOLS, MILLION = (1_000, 10_000, 100_000), 1_000_000
@@ -42,13 +41,13 @@ def main(words: Sequence[str] | None = None) -> int:
     pools = POOLS[:1] if asked.quick else (*POOLS, MILLION) if asked.full else POOLS
     try:
         tasks = find_tasks(print)
-        watched = tasks if asked.full else []
+        backbone = str(load_backbone("minilm", tasks[0], print).folder)
+        jobs = [Job(deal(task, rules), backbone, rules) for task in tasks]
+        watched = [Job(deal(task, FIRST_ROUND), backbone, FIRST_ROUND) for task in tasks] if asked.full else []
         with Screen(repeats * len(CONTENDERS) + len(pools) + 1 + len(watched)) as screen:
-            backbone = str(load_backbone("minilm", tasks[0], screen.say).folder)
-            jobs = [Job(deal(task, rules), backbone, rules) for task in tasks]
             ratios, figures = comparison(compare(jobs, repeats, screen))
             figures += growth(list(tasks[0].train.texts), pools, screen)
-            figures += signal_costs(watched, backbone, screen)
+            figures += signal_costs(watched, screen)
     except UserError as error:
         print(error, file=sys.stderr)
         return error.exit_code
@@ -86,12 +85,11 @@ def growth(texts: list[str], pools: Sequence[int], screen: Screen) -> list[dict[
     return growth_figures(answers, dict(zip(LABELS, labels["turns"], strict=True)))
 
 
-def signal_costs(tasks: Sequence[Task], backbone: str, screen: Screen) -> list[dict[str, Any]]:
+def signal_costs(jobs: Sequence[Job], screen: Screen) -> list[dict[str, Any]]:
     """Ours alone: what each signal takes beside the training of a round."""
     answers = []
-    for task in tasks:
-        with screen.step(f"the signals, {task.name}"):
-            job = Job(deal(task, FIRST_ROUND), backbone, FIRST_ROUND)
+    for job in jobs:
+        with screen.step(f"the signals, {job.texts.name}"):
             answers.append(run(HERE, "bench.signals", dump_jobs([job])))
     return signal_figures(answers)
 

@@ -17,7 +17,7 @@ from hybridal.settings import Settings
 from hybridal.signals import SIGNALS, ModelView, Signal, Snapshot
 from hybridal.updates import UPDATES
 
-RULES = Rules(labelled=200, candidates=1000, validation=500, epochs=10)  # the paper's, and its validation on IMDb
+RULES = Rules(labelled=200, candidates=1000, validation=300, epochs=10)  # labels and epochs are those of the paper
 REPEATS = 3
 
 
@@ -41,7 +41,8 @@ class Timed:
 
 def costs(job: Job) -> dict[str, Any]:
     """Seconds of a first round's training, and of a snapshot by each signal after it."""
-    task, rules = as_task(job), {"initial": job.rules.labelled, "max_epochs": job.rules.epochs}
+    task = as_task(job)
+    rules = {"initial": job.rules.labelled, "initial_draw": "proportional", "max_epochs": job.rules.epochs}
     settings = Settings(task.name, backbone=job.backbone, overrides=rules, device="cpu")
     timed: Sequence[Any] = [Timed(SIGNALS.make(name)) for name in SIGNALS.names()]
     cell = build_cell(settings, task, build_model(settings, task, tuple(timed)), tuple(timed))
