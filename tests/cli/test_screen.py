@@ -109,6 +109,15 @@ class TestLog:
         assert {len(line) for line in lines[1:]} == {len(lines[1])}, "the columns are not aligned"
         assert lines[4].split()[-3:] == ["0.02", "t*=3", "1.2"]
 
+    def test_waiting_for_labels_is_said_when_it_begins_and_when_some_come(self) -> None:
+        file, screen = file_and_screen(terminal=False)
+        for labelled in (0, 0, 3, 3):
+            screen.waiting(labelled, 4, Path("run/to_label.csv"))
+        screen.round_started(2, 3, "retrain")
+        screen.waiting(3, 4, Path("run/to_label.csv"))
+        said = [f"Waiting for labels in run/to_label.csv: {labelled} of 4 are there." for labelled in (0, 3, 3)]
+        assert file.getvalue().splitlines() == said
+
     def test_a_resumed_run_gets_its_header_too(self) -> None:
         file, shown = file_and_screen(terminal=False)
         shown.round_done(SETTLED[:3])

@@ -31,6 +31,7 @@ class Screen(Observer):
             TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), console=console
         )
         self.stage = "preparing"
+        self.awaited: tuple[int, int] | None = None
         self.bar = self.progress.add_task(self.stage, total=None)
         self.live = Live(Group(self.table, self.progress), console=console, refresh_per_second=4)
 
@@ -42,7 +43,7 @@ class Screen(Observer):
 
     def round_started(self, round: int, of: int, update: str) -> None:
         if round <= of:
-            self.stage = f"round {round} of {of}"
+            self.stage, self.awaited = f"round {round} of {of}", None
             self.progress.reset(self.bar, description=f"{self.stage}: {update}", total=None)
 
     def epoch_done(self, epoch: int, of: int) -> None:
@@ -63,6 +64,9 @@ class Screen(Observer):
 
     def waiting(self, labelled: int, of: int, file: Path) -> None:
         self.progress.update(self.bar, description=f"waiting for labels in {file}", completed=labelled, total=of)
+        if not self.console.is_terminal and self.awaited != (labelled, of):
+            self.message(f"Waiting for labels in {file}: {labelled} of {of} are there.")
+            self.awaited = (labelled, of)
 
 
 def wide_console() -> Console:
