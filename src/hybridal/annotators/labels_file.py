@@ -11,6 +11,7 @@ from pathlib import Path
 from hybridal.errors import UserError
 from hybridal.files import write_whole
 from hybridal.observer import Observer
+from hybridal.task.delimited import long_fields
 
 
 class LabelsFile:
@@ -52,7 +53,7 @@ class LabelsFile:
                         found[id] = label
                     else:
                         known = ", ".join(self._classes)
-                        self._mention(f"{path}: '{label}' of id '{id}' is not a class; use one of {known}.")
+                        self._mention(f"{path}: '{label:.40}' of id '{id}' is not a class; use one of {known}.")
         return found
 
     def _read(self, path: Path) -> dict[str, str]:
@@ -61,7 +62,7 @@ class LabelsFile:
     def _rows(self, path: Path) -> list[dict[str, str]] | None:
         """None where there is something that cannot be read."""
         try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
+            with path.open(encoding="utf-8-sig", newline="") as file, long_fields():
                 rows = list(csv.DictReader(file))
         except FileNotFoundError:
             return []

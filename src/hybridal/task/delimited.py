@@ -45,11 +45,11 @@ def read_tsv(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
 def _read(path: Path, wanted: Sequence[str], delimiter: str, delimiter_name: str) -> Iterator[Table]:
     with opened(path, newline="") as file:
         rows = _rows(path, file, delimiter)
-        with _long_fields():
+        with long_fields():
             _, header = next(rows, (0, []))
         positions = [column_position(path, name, header) for name in wanted]
         while True:
-            with _long_fields():
+            with long_fields():
                 some = list(islice(rows, CHUNK))
             if not some:
                 return
@@ -81,7 +81,7 @@ def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[
 
 
 @contextmanager
-def _long_fields() -> Iterator[None]:
+def long_fields() -> Iterator[None]:
     """Lifts the csv module's limit of 128 KiB a field, which the whole process shares, for a while."""
     before = csv.field_size_limit(sys.maxsize)
     try:
