@@ -79,6 +79,14 @@ def test_a_saved_tokenizer_reads_alike(folder: Path, tmp_path: Path) -> None:
     assert TextEncoder(tmp_path / "saved", 8).encode(texts) == TextEncoder(folder, 8).encode(texts)
 
 
+def test_a_saved_tokenizer_cuts_texts_for_others_too(folder: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    TextEncoder(folder, 8).save(tmp_path / "saved")
+    rows = AutoTokenizer.from_pretrained(tmp_path / "saved")(["the moon " * 600], truncation=True)["input_ids"]
+    assert rows == TextEncoder(folder, 8).encode(["the moon " * 600])
+
+
 def test_backbones_are_the_same_by_name(folder: Path, tmp_path: Path) -> None:
     assert Backbone("a", folder) == Backbone("a", shutil.copytree(folder, tmp_path / "moved"))
     assert Backbone("a", folder) != Backbone("b", folder)

@@ -123,4 +123,6 @@ class TextEncoder:
         return [row or [self.pad] for row in rows]
 
     def save(self, folder: Path) -> None:
+        """Whoever loads it with transformers and asks for truncation gets texts cut as the model learnt them."""
+        self._tokenizer.model_max_length = self.max_length
         self._tokenizer.save_pretrained(folder)
