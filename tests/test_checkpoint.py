@@ -88,6 +88,10 @@ def test_where_nothing_was_saved_there_is_nothing(tmp_path: Path) -> None:
     assert checkpoint.load(tmp_path / "none") is None
 
 
+def test_others_can_read_it_too(tmp_path: Path) -> None:
+    assert checkpoint.save(tmp_path, state_after(1), None).stat().st_mode & 0o777 == 0o644
+
+
 def test_only_the_newest_is_kept(tmp_path: Path) -> None:
     (tmp_path / ".round-00002.safetensors.999").write_bytes(b"left by a process that was killed")
     (tmp_path / "notes.txt").write_text("not ours")

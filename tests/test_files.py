@@ -144,6 +144,14 @@ def test_a_folder_that_fails_leaves_nothing(tmp_path: Path, error: BaseException
     assert os.listdir(tmp_path) == []
 
 
+def test_a_folder_is_for_others_to_read_too(tmp_path: Path) -> None:
+    with folder_made_whole(tmp_path / "model") as folder:
+        (folder / "parts").mkdir(0o700)
+        (folder / "parts" / "weights").touch(0o600)
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "model", *sorted((tmp_path / "model").rglob("*")))]
+    assert modes == [0o755, 0o755, 0o644]
+
+
 def test_the_first_of_two_folders_stays(tmp_path: Path) -> None:
     target = tmp_path / "a"
     with folder_made_whole(target) as late:

@@ -36,6 +36,7 @@ def save(folder: Path, state: State, fact: Round | None) -> Path:
         save_file(tensors, scratch, metadata)
         with scratch.open("rb") as file:
             os.fsync(file.fileno())
+        os.chmod(scratch, 0o644)
         os.replace(scratch, target)
         sync_folder(folder)
     except (OSError, SafetensorError) as error:

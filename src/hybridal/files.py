@@ -54,7 +54,7 @@ def folder_made_whole(target: Path) -> Iterator[Path]:
     scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
         yield scratch
-        _sync_contents(scratch)
+        _finish_contents(scratch)
         os.chmod(scratch, 0o755)
         try:
             os.rename(scratch, target)
@@ -70,8 +70,10 @@ def sync(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
-def _sync_contents(folder: Path) -> None:
+def _finish_contents(folder: Path) -> None:
+    """Makes all durable, and readable for others: some libraries write for the owner alone."""
     for path in folder.rglob("*"):
+        os.chmod(path, 0o755 if path.is_dir() else 0o644)
         descriptor = os.open(path, os.O_RDONLY)
         try:
             sync(descriptor)
