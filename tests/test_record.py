@@ -55,6 +55,15 @@ def test_facts_are_appended(folder: RunFolder) -> None:
     assert RunFolder.open(folder.path).history() == history
 
 
+@pytest.mark.parametrize("lost", ["cost", "word"])
+def test_a_line_that_lacks_a_fact_is_named(folder: RunFolder, lost: str) -> None:
+    first, second = fake_history((), seed=1, rounds=2)
+    folder.append(first)
+    folder.rounds.append({name: value for name, value in second.to_json().items() if name != lost})
+    with pytest.raises(RunError, match=rf"Line 2 of .*rounds\.jsonl is no round \(.*{lost}.*restore the file"):
+        folder.history()
+
+
 def test_a_moved_folder_opens(folder: RunFolder, tmp_path: Path) -> None:
     fact = fake_history((), seed=1, rounds=1)[0]
     folder.append(fact)

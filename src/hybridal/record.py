@@ -89,7 +89,7 @@ class RunFolder:
         return task
 
     def history(self) -> list[Round]:
-        return [Round.from_json(fact) for fact in self.rounds.read()]
+        return recorded_rounds(self.rounds)
 
     def append(self, fact: Round) -> None:
         self.rounds.append(fact.to_json())
@@ -97,3 +97,17 @@ class RunFolder:
     def locked(self) -> AbstractContextManager[None]:
         """Only one process may work on a run."""
         return locked(self.path / "run.lock", self.path)
+
+
+def recorded_rounds(journal: Journal) -> list[Round]:
+    """The rounds in a file of facts, each of which must be whole."""
+    history = []
+    for number, fact in enumerate(journal.read(), start=1):
+        try:
+            history.append(Round.from_json(fact))
+        except (KeyError, TypeError) as error:
+            raise RunError(
+                f"Line {number} of {journal.path} is no round ({error}): something else has written there; "
+                "restore the file from a backup, or delete that line and all after it."
+            ) from error
+    return history

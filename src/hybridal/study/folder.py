@@ -15,6 +15,7 @@ from hybridal.facts import Round
 from hybridal.files import strict_json, write_whole
 from hybridal.journal import Journal
 from hybridal.lock import locked
+from hybridal.record import recorded_rounds
 from hybridal.schedules import make_schedule
 from hybridal.settings import Settings
 from hybridal.study.study import CellPlan, Study
@@ -77,7 +78,7 @@ class StudyFolder:
 
     def facts(self, cell: CellPlan) -> dict[str, Round]:
         """The recorded rounds of a cell by their word."""
-        return {fact.word: fact for fact in map(Round.from_json, self.journal(cell).read())}
+        return {fact.word: fact for fact in recorded_rounds(self.journal(cell))}
 
     def histories(self, cell: CellPlan) -> dict[str, tuple[Round, ...]]:
         """The rounds of each of a cell's schedules, as far as they are recorded."""
