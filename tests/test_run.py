@@ -294,6 +294,20 @@ class TestRestore:
         assert again is not None
         assert same == history, "it was recorded twice"
 
+    @pytest.mark.parametrize("order", [(1, 3), (2, 1, 3), (1, 2, 2)])
+    def test_rounds_that_are_missing_or_out_of_order_are_not_gone_on_from(
+        self, settings: Settings, tmp_path: Path, order: tuple[int, ...]
+    ) -> None:
+        folder = run.begin(settings.with_changes({"overrides": {"rounds": 3}}), tmp_path / "run")
+        history = run.carry_on(folder)
+        folder.rounds.path.unlink()
+        for number in order:
+            folder.append(history[number - 1])
+        before = folder.rounds.path.read_bytes()
+        with pytest.raises(RunError, match=r"Line \d of .*rounds\.jsonl is of round \d: lines are missing or out of "):
+            run.carry_on(folder)
+        assert folder.rounds.path.read_bytes() == before
+
 
 def test_seconds_may_differ_and_nothing_else(settings: Settings, tmp_path: Path) -> None:
     fact = run.carry_on(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]

@@ -145,6 +145,13 @@ def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, l
     the checkpoint and is recorded now.
     """
     history = folder.history()
+    for number, recorded in enumerate(history, start=1):
+        if recorded.round != number:
+            raise RunError(
+                f"Line {number} of {folder.rounds.path} is of round {recorded.round}: lines are missing or out of "
+                "order; restore the file from a backup, or delete that line and all after it and run "
+                "`hybridal resume --recompute`."
+            )
     saved = None if recompute else checkpoint.load(folder.checkpoint)
     if saved is None:
         return None, history
