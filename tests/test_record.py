@@ -105,7 +105,7 @@ def test_what_is_no_run_folder(tmp_path: Path) -> None:
             RunFolder.open(path)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b"{}", b'{"settings": 3}'])
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b"{}", b'{"settings": 3}', b'{"settings": {}}'])
 def test_a_damaged_run_json_is_named(folder: RunFolder, damage: bytes) -> None:
     (folder.path / "run.json").write_bytes(damage)
     with pytest.raises(UserError, match=r"run.json is damaged"):

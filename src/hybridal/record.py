@@ -70,8 +70,9 @@ class RunFolder:
         file = self.path / "run.json"
         try:
             data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            if not isinstance(data["settings"], dict):
-                raise ValueError("its settings are no object")
+            for part in ("settings", "task"):
+                if not isinstance(data[part], dict):
+                    raise ValueError(f"its {part} is no object")
         except (ValueError, TypeError, KeyError) as error:
             raise RunError(
                 f"{file} is damaged ({error}); restore it from a backup, what lies beside it is safe."

@@ -86,3 +86,10 @@ def test_cells_with_the_same_texts_share_them(folder: StudyFolder) -> None:
     assert task_key(by_seed) != task_key(replace(two.settings, protocol="reference"))
     save_task(toy_task(), folder.task_home(task_key(one.settings)))
     assert folder.task(one).fingerprint == folder.task(two).fingerprint == toy_task().fingerprint
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", "{}", '{"study": 3}', "\0"])
+def test_a_damaged_study_json_is_named(folder: StudyFolder, damage: str) -> None:
+    (folder.path / "study.json").write_text(damage)
+    with pytest.raises(RunError, match=r"study\.json is damaged \(.*\); restore it from a backup"):
+        StudyFolder.open(folder.path)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hybridal.errors import UserError
+from hybridal.errors import RunError, UserError
 from hybridal.facts import Round
 from hybridal.files import strict_json, write_whole
 from hybridal.journal import Journal
@@ -54,7 +54,15 @@ class StudyFolder:
 
     @staticmethod
     def _read(path: Path) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads((path / "study.json").read_text(encoding="utf-8"))
+        file = path / "study.json"
+        try:
+            data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(data["study"], dict):
+                raise ValueError("its study is no object")
+        except (ValueError, TypeError, KeyError) as error:
+            raise RunError(
+                f"{file} is damaged ({error}); restore it from a backup, what lies beside it is safe."
+            ) from error
         return data
 
     def about(self) -> dict[str, Any]:
