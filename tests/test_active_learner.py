@@ -20,6 +20,7 @@ from hybridal.journal import Journal
 from hybridal.model.evaluation import predict
 from hybridal.record import RunFolder
 from hybridal.schedules.fixed import FixedSwitch
+from hybridal.settings import Settings
 from hybridal.task import UNKNOWN, Split, Task
 from hybridal.testing import toy_task
 
@@ -320,6 +321,12 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
     with pytest.raises(UserError, match=r"is not a run folder: it has no run\.json"):
         ActiveLearner.load(tmp_path)
+
+
+def test_a_run_of_the_command_line_is_not_loaded(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path / "run", Settings("toy", backbone="tiny"), TASK, {})
+    with pytest.raises(UserError, match=r"run was not saved by an ActiveLearner; go on with `hybridal resume .*run`\."):
+        ActiveLearner.load(tmp_path / "run")
 
 
 def test_a_folder_that_went_on_without_it_is_refused(tmp_path: Path) -> None:

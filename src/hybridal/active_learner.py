@@ -148,6 +148,8 @@ class ActiveLearner(Learner):
     def load(cls, path: str | Path) -> ActiveLearner:
         """The learner that `save` wrote, ready to go on."""
         folder = RunFolder.open(Path(path))
+        if "key" not in folder.about():
+            raise UserError(f"{path} was not saved by an ActiveLearner; go on with `hybridal resume {path}`.")
         settings = folder.settings()
         learner = cls(
             folder.task(),
@@ -164,7 +166,7 @@ class ActiveLearner(Learner):
         return learner
 
     def _restore(self, folder: RunFolder) -> None:
-        self._key = folder.about().get("key", self._key)
+        self._key = folder.about()["key"]
         saved = checkpoint.load(folder.checkpoint)
         self.history = folder.history()
         if saved is not None:
