@@ -52,7 +52,7 @@ def find_task(settings: Settings, notify: Notify = silent) -> Task:
 
 def _size(asked: float | None) -> int | float | None:
     """A count where it is whole, else a share."""
-    return int(asked) if asked is not None and asked >= 1 else asked
+    return int(asked) if asked is not None and asked >= 1 and float(asked).is_integer() else asked
 
 
 def watched(settings: Settings, *schedules: Schedule) -> tuple[Signal, ...]:

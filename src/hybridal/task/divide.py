@@ -63,7 +63,7 @@ def size_asked(name: str, asked: int | float | None, default: int, available: in
     """
     if asked is None:
         return min(default, available)
-    if asked < 0 or (asked > 1 and asked != int(asked)):
+    if not (0 <= asked < 1 or (asked >= 1 and float(asked).is_integer())):
         raise UserError(f"--{name}-size: {asked} is neither a number of rows nor a share below 1.")
     size = round(asked * available) if 0 < asked < 1 else int(asked)
     if size > available:
