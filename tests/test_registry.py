@@ -70,7 +70,9 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = tmp_path / "foreign_signals-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-signals\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[hybridal.signals]\nheat = foreign_signals:Heat\n")
+    (info / "entry_points.txt").write_text(
+        "[hybridal.signals]\nheat = foreign_signals:Heat\ncold = foreign_signals:Cold\nwet = nowhere:Wet\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
     monkeypatch.delitem(sys.modules, "foreign_signals", raising=False)
@@ -81,6 +83,13 @@ def test_another_package_adds_its_own() -> None:
     assert "heat" in SIGNALS.names()
     assert vars(SIGNALS.make("heat:35")) == {"degrees": 35}
     assert "heat" not in ACQUISITIONS.names()
+
+
+@pytest.mark.usefixtures("foreign")
+@pytest.mark.parametrize(("name", "value"), [("cold", "foreign_signals:Cold"), ("wet", "nowhere:Wet")])
+def test_what_another_package_promised_and_has_not_is_named(name: str, value: str) -> None:
+    with pytest.raises(UserError, match=f"component '{name}' is to be {value}, which cannot be imported"):
+        SIGNALS.make(name)
 
 
 def test_what_is_gone_is_not_found() -> None:

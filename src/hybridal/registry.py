@@ -50,7 +50,13 @@ class Registry(Generic[Role]):
             if len(points) > 1:
                 values = " and ".join(point.value for point in points)
                 raise UserError(f"The {self.role} component '{name}' is offered by {values}; uninstall one of the two.")
-            component: Callable[..., Role] = points[0].load()
+            try:
+                component: Callable[..., Role] = points[0].load()
+            except (ImportError, AttributeError) as error:
+                raise UserError(
+                    f"The {self.role} component '{name}' is to be {points[0].value}, which cannot be imported "
+                    f"({error}); mend that package or its entry point."
+                ) from error
             return component
         raise UserError(f"There is no {self.role} component named '{name}'{self._hint(name)}.")
 
