@@ -122,6 +122,13 @@ def test_a_file_whose_writer_fails_leaves_the_old_one(tmp_path: Path, error: Bas
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+def test_a_write_that_fails_names_the_file(tmp_path: Path) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(OSError, match="No space left") as caught, file_made_whole(tmp_path / "a.txt"):
+        raise full
+    assert caught.value.filename == str(tmp_path / "a.txt")
+
+
 def test_a_folder_appears_when_it_is_full(tmp_path: Path) -> None:
     target = tmp_path / "some" / "where"
     with folder_made_whole(target) as scratch:

@@ -38,8 +38,11 @@ def file_made_whole(path: Path) -> Iterator[BinaryIO]:
             sync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            # A full disk is told by a write, which knows no name.
+            error.filename = error.filename or str(path)
         raise
     sync_folder(path.parent)
 

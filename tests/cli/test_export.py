@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import csv
+import errno
 import shutil
 from pathlib import Path
 
+import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from hybridal.record import RunFolder
@@ -48,6 +50,18 @@ def test_a_damaged_checkpoint_leaves_no_half_export(unbroken: Path, tmp_path: Pa
     assert ended.code == 3
     assert "is damaged" in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_full_disk_leaves_no_half_export(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_source: str, target: str, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", target)
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    ended = hybridal("export", unbroken, tmp_path / "mine")
+    assert ended.code == 3
+    assert ended.stderr.startswith(f"hybridal: {tmp_path / 'mine'} could not be written ([Errno 28] No space left")
+    assert ended.stderr.endswith("; make room, then export again.\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_deleted_checkpoint_took_the_labels_with_it(unbroken: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hybridal.errors import UserError
+from hybridal.errors import RunError, UserError
 
 
 def export(
@@ -31,6 +31,10 @@ def export(
     if target.exists():
         raise UserError(f"{target} exists already; name a new folder.")
     with folder_made_whole(target) as scratch:
-        shutil.copytree(folder.model, scratch, dirs_exist_ok=True)
+        try:
+            shutil.copytree(folder.model, scratch, dirs_exist_ok=True)
+        except shutil.Error as error:
+            reason = error.args[0][0][2]
+            raise RunError(f"{target} could not be written ({reason}); make room, then export again.") from error
         (scratch / "labels.csv").write_text(labels_csv(folder), encoding="utf-8")
     typer.echo(f"Model and labels written to {target}")
