@@ -63,6 +63,11 @@ def test_a_text_that_is_no_unicode_is_read_all_the_same(folder: Path) -> None:
     assert encoder.encode(["moon \udc80 star"])[0] == encoder.encode(["moon ? star"])[0]
 
 
+def test_one_text_is_not_read_letter_by_letter(folder: Path) -> None:
+    with pytest.raises(UserError, match=r"'the moon' is one text, .*; give a list of texts"):
+        TextEncoder(folder, 8).encode("the moon")
+
+
 def test_the_key_follows_the_tokenizer_and_not_its_folder(folder: Path, tmp_path: Path) -> None:
     key = TextEncoder(folder, 8).key
     moved = shutil.copytree(folder, tmp_path / "moved")

@@ -113,6 +113,8 @@ class TextEncoder:
         return int(self._tokenizer.pad_token_id or 0)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        if isinstance(texts, str):
+            raise UserError(f"{texts!r:.40} is one text, and would be read letter by letter; give a list of texts.")
         # Half of a surrogate pair is no character; the tokenizer refuses it, a replacement sign it takes.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         if self._threaded is not None:
