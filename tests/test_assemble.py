@@ -61,7 +61,9 @@ def test_every_setting_of_a_task_is_passed_on(asked: list[dict[str, Any]]) -> No
     assert asked == [{**expected, "notify": notify}]
 
 
-@pytest.mark.parametrize(("size", "passed"), [(None, None), (0.25, 0.25), (1.0, 1), (120.0, 120), (0.0, 0.0), (1.5, 1.5)])
+@pytest.mark.parametrize(
+    ("size", "passed"), [(None, None), (0.25, 0.25), (1.0, 1), (120.0, 120), (0.0, 0.0), (1.5, 1.5)]
+)
 def test_sizes_are_counts_from_one_on_and_shares_below(
     asked: list[dict[str, Any]], size: float | None, passed: Any
 ) -> None:
