@@ -24,3 +24,11 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
     assert download.value.suggested_filename == "labels.jsonl"
     page.get_by_role("link", name="Model folder").click()
     expect(page.locator("#toasts")).to_contain_text("model")
+
+
+def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    page.goto(f"{app.address}/export")
+    page.route("**/labels.csv", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
+    page.get_by_role("link", name="CSV").first.click()
+    expect(page.locator("#toasts")).to_contain_text("What came back is not from the server")

@@ -91,6 +91,18 @@ def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(win
     assert shown(page) not in {f"text {id[1:]}" for id, _ in answers}
 
 
+def test_an_answer_outlives_the_page_of_a_wifi_that_wants_a_password(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    first = shown(page)
+    page.route("**/api/answers", lambda route: route.fulfill(content_type="text/html", body="<h1>Welcome</h1>"))
+    page.keyboard.press("1")
+    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    assert shown(page) != first
+    page.unroute_all()
+    saved(page)
+    assert len(app.answers()) == 1
+
+
 def test_undo_reaches_back_beyond_a_reload(window: Window, app: Served) -> None:
     page = window.open(app.link)
     first = shown(page)

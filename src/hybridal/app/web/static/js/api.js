@@ -33,12 +33,30 @@ export const post = (path, body = {}) => ask("POST", path, body);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const put = (path, body) => ask("PUT", path, body);
 
+/** A file to take away. */
+export async function getFile(path) {
+  const reply = await reach("GET", path);
+  if (!reply.ok) throw refusal(reply, await read(reply));
+  return reply.blob();
+}
+
 async function ask(method, path, body) {
   const reply = await reach(method, path, body);
-  if (reply.ok) return reply.status === 204 ? null : reply.json();
-  const said = await reply.json().catch(() => ({}));
-  if (reply.status === 401 && !isDoor()) location.assign("/login");
-  throw new Refusal(reply.status, said.error ?? `The server answered with status ${reply.status}.`);
+  const said = await read(reply);
+  if (reply.ok && said) return said;
+  throw refusal(reply, said);
+}
+
+/** What the server said; null where it was not the server that spoke, or where its words broke off on the way. */
+function read(reply) {
+  return reply.json().catch(() => null);
+}
+
+function refusal({ status }, said) {
+  // A page of somebody's Wi-Fi or proxy says nothing about what was asked: it may be asked again.
+  if (!said) return new Refusal(0, `What came back is not from the server, or not all of it (status ${status}).`);
+  if (status === 401 && !isDoor()) location.assign("/login");
+  return new Refusal(status, said.error ?? `The server answered with status ${status}.`);
 }
 
 async function reach(method, path, body) {

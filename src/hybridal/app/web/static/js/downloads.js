@@ -1,5 +1,5 @@
 /** Files to take away. Asked for by script, so that a refusal is a sentence on the page and not a broken file. */
-import { Refusal } from "./api.js";
+import { getFile } from "./api.js";
 import { el } from "./dom.js";
 import { told } from "./toast.js";
 
@@ -14,9 +14,7 @@ export function downloads() {
 }
 
 async function save(path) {
-  const reply = await fetch(path);
-  if (!reply.ok) throw new Refusal(reply.status, (await reply.json()).error);
-  const address = URL.createObjectURL(await reply.blob());
+  const address = URL.createObjectURL(await getFile(path));
   el("a", { href: address, download: path.split("/").at(-1) }).click();
   URL.revokeObjectURL(address);
 }
