@@ -212,3 +212,20 @@ def test_a_text_answered_in_another_tab_is_gone_from_this_one(window: Window, ap
     other.keyboard.press("1")
     expect(page.locator("#text")).not_to_have_text(first)
     assert shown(page) == shown(other)
+
+
+def test_undo_takes_back_what_was_said_in_this_tab(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    first = shown(page)
+    page.keyboard.press("1")
+    saved(page)
+    other = page.context.new_page()
+    other.goto(app.address)
+    assert shown(other) != first
+    other.keyboard.press("2")
+    saved(other)
+    page.keyboard.press("u")
+    assert shown(page) == first
+    saved(page)
+    (mine, _), (theirs, _), back = app.answers()
+    assert back == (mine, "withdraw") != (theirs, "withdraw")

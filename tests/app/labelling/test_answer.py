@@ -80,6 +80,20 @@ def test_undoing_a_second_thought_restores_the_first(project: Project) -> None:
     assert undone == [("t1", 2), ("t2", 1), ("t1", 0), (None, 0)]
 
 
+def test_an_answer_is_undone_by_its_key_while_it_stands(project: Project) -> None:
+    one, other = people(project, 2)
+    say(project, one, "t1", "a", "1")
+    say(project, one, "t2", "a", "2")
+    say(project, other, "t3", "a", "3")
+    undone = []
+    for key, undoes in (("4", "1"), ("5", "1"), ("6", "3"), ("7", "unknown")):
+        with project.sessions.begin() as session:
+            text = undo(session, one, key, undoes)
+            undone.append(text.id if text else None)
+    assert undone == ["t1", None, None, None]
+    assert verdicts(project).keys() == {"t2", "t3"}
+
+
 def test_people_who_disagree_wait_for_somebody_who_decides(project: Project) -> None:
     one, other = people(project, 2)
     say(project, one, "t1", "a", "1")

@@ -66,10 +66,10 @@ def answer(
     return number
 
 
-def undo(session: Session, person: Person, key: str) -> Text | None:
-    """Withdraws a person's newest standing answer and gives the text back to them; None if nothing is left.
+def undo(session: Session, person: Person, key: str, undoes: str | None = None) -> Text | None:
+    """Withdraws a person's standing answer of the key `undoes`, or their newest, and gives the text back to them.
 
-    What they said of it before, if anything, stands again.
+    What they said of it before, if anything, stands again. None if there is no such answer.
     """
     # One undo of a person at a time: a key pressed twice takes two answers back, not one of them twice.
     session.execute(select(Person.number).where(Person.number == person.number).with_for_update(key_share=True))
@@ -77,12 +77,10 @@ def undo(session: Session, person: Person, key: str) -> Text | None:
         if earlier.action != "withdraw":
             raise ConflictError(_USED.format(key=key))
         return session.get_one(Text, earlier.text_row)
-    newest = session.scalar(
-        select(Standing.text_row)
-        .where(Standing.person_number == person.number)
-        .order_by(Standing.answer_number.desc())
-        .limit(1)
-    )
+    theirs = select(Standing.text_row).where(Standing.person_number == person.number)
+    if undoes is not None:
+        theirs = theirs.where(Standing.answer_number.in_(select(Answer.number).where(Answer.key == undoes)))
+    newest = session.scalar(theirs.order_by(Standing.answer_number.desc()).limit(1))
     if newest is None:
         return None
     text = locked(session, newest)

@@ -51,9 +51,10 @@ class Counted(Shape):
 
 
 class Asked(Shape):
-    """A key of its own, so that sending it twice takes one answer back."""
+    """A key of its own, so that sending it twice takes one answer back; `undoes` is the key of that answer."""
 
     key: Key
+    undoes: Key | None = None
 
 
 class Back(Shape):
@@ -95,9 +96,9 @@ def answered(given: Given, visitor: Annotator, project: Opened) -> Counted:
 
 @router.post("/undo")
 def undone(asked: Asked, visitor: Annotator, project: Opened) -> Back:
-    """Takes the newest answer of who asks back, and gives them its text again."""
+    """Takes an answer of who asks back, the newest unless they name one, and gives them its text again."""
     with project.sessions.begin() as session:
-        text = undo(session, visitor.person, asked.key)
+        text = undo(session, visitor.person, asked.key, asked.undoes)
         shown = items(session, [] if text is None else [text], read(session)["show_guesses"])
         now = counts(session)
     return Back(item=shown[0] if shown else None, counts=Counts(**now))

@@ -50,7 +50,8 @@ function answer(what, said, sentence) {
 
 function undo() {
   const last = done.at(-1);
-  if (!keep({ path: "/api/undo", body: { key: drawKey() }, undoes: last?.key }) || !last) return;
+  // Named, where it is known: in another tab the same person may have said something since.
+  if (!keep({ path: "/api/undo", body: { key: drawKey(), undoes: last?.key } }) || !last) return;
   done.pop();
   takeBack(last.item, last.said);
 }
@@ -139,7 +140,7 @@ async function comeBack() {
 outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   if (message.path === "/api/undo") {
     if (!reply.item) byId("last").textContent = "There is nothing to take back";
-    else if (!message.undoes) takeBack(reply.item);
+    else if (!message.body.undoes) takeBack(reply.item);
   }
   project.counts = reply.counts;
   goal();

@@ -1,9 +1,6 @@
 /** What is on its way to the server: kept in the browser until it is acknowledged, sent in order, never given up. */
 
-/**
- * @typedef {{path: string, body: {key: string, [name: string]: unknown}, undoes?: string}} Message
- *   `undoes` is the key of the answer that an undo takes back.
- */
+/** @typedef {{path: string, body: {key: string, [name: string]: unknown}}} Message */
 
 /** Seconds until the next attempt, after so many failures in a row. */
 export function backoff(failures) {
@@ -61,18 +58,12 @@ export class Outbox extends EventTarget {
       this.#tell("acknowledged", { message, reply });
     } catch (error) {
       if (error.passing) await this.#pause();
-      else this.#refuse(name, message, error.message);
+      else {
+        this.storage.removeItem(name);
+        this.#tell("refused", { message, reason: error.message });
+      }
     }
     this.#tell("change");
-  }
-
-  #refuse(name, message, reason) {
-    this.storage.removeItem(name);
-    // An undo of what never counted would take back the answer before it.
-    for (const other of this.#names()) {
-      if (JSON.parse(this.storage.getItem(other)).undoes === message.body.key) this.storage.removeItem(other);
-    }
-    this.#tell("refused", { message, reason });
   }
 
   #pause() {
