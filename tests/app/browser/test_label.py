@@ -163,6 +163,23 @@ def test_classes_are_defined_as_one_goes(window: Window, tmp_path: Path) -> None
         saved(page)
 
 
+def test_a_class_that_is_defined_for_a_text_leaves_its_flag_and_comment(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    shown(page)
+    page.keyboard.press("f")
+    page.keyboard.press("c")
+    page.keyboard.type("none of these")
+    page.keyboard.press("Enter")
+    page.keyboard.press("+")
+    page.keyboard.type("other")
+    with page.expect_response("**/api/project"):
+        page.keyboard.press("Enter")
+    page.get_by_role("button", name="other").click()
+    saved(page)
+    page.goto(f"{app.address}/texts?state=flagged")
+    expect(page.locator(".item")).to_contain_text("none of these")
+
+
 def test_a_class_among_many_is_found_by_its_name(window: Window, tmp_path: Path) -> None:
     with served(tmp_path / "q", classes=[f"class number {n}" for n in range(40)]) as app:
         page = window.open(app.link)

@@ -23,7 +23,7 @@ const mayDefine = role === "owner" || (role === "reviewer" && project.settings.o
 const card = new Card();
 const buttons = new ClassButtons(byId("classes"), label);
 const queue = new Queue((n) => get("/api/next", { n }), outbox.waiting.map(({ body }) => body.text).filter(Boolean));
-const defineClass = newClassDialog(() => refresh().then(() => show()));
+const defineClass = newClassDialog(() => told(refresh));
 const help = helpDialog(() => project.classes);
 /** What was answered since the page opened, newest last. @type {{item: import("./queue.js").Item, key: string, said: string, at: number}[]} */
 const done = [];
