@@ -21,6 +21,18 @@ def saved(page: Page) -> None:
     expect(page.locator("#saved")).to_have_text("Saved")
 
 
+def look(page: Page) -> None:
+    """As long as nobody's key counts, because the text has changed by itself."""
+    page.wait_for_timeout(300)
+
+
+def caught(page: Page, held: list[Route]) -> Route:
+    """The request that a route has stopped, once it is there."""
+    while not held:
+        page.wait_for_timeout(10)
+    return held.pop()
+
+
 def press_at_once(page: Page, keys: str) -> None:
     """Within one turn of the page's own clockwork: presses from outside may come too late to be a bounce."""
     page.evaluate(
@@ -75,10 +87,10 @@ def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(win
         route.abort()
 
     # The first answer arrives, but nobody tells the page; the others do not even leave.
+    page.route("**/api/answers", lambda route: route.abort())
     page.route("**/api/answers", lose_the_reply, times=1)
     page.keyboard.press("2")
     expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
-    page.route("**/api/answers", lambda route: route.abort())
     page.keyboard.press("3")
     page.keyboard.press("s")
     expect(page.locator("#saved")).to_have_text("3 answers waiting to be sent")
@@ -125,9 +137,53 @@ def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, ap
     expect(page.locator("#toasts")).to_contain_text("There is no class 'a' any more.")
     assert shown(page) == text
     page.unroute("**/api/answers")
+    press_at_once(page, "2")  # meant for the text that was there before
+    look(page)
     page.keyboard.press("2")
     saved(page)
     assert len(app.answers()) == 1
+
+
+def test_a_comment_is_written_to_its_end_whatever_comes_back_meanwhile(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    first = shown(page)
+    held: list[Route] = []
+    page.route("**/api/answers", lambda route: held.append(route), times=1)
+    page.keyboard.press("1")
+    second = shown(page)
+    page.keyboard.press("c")
+    page.keyboard.type("no ")
+    with page.expect_response("**/api/project"):
+        caught(page, held).fulfill(status=404, json={"error": "There is no class 'a' any more."})
+    page.keyboard.type("class")  # outside of the field, some of these letters would be answers
+    assert shown(page) == second
+    page.keyboard.press("Enter")
+    page.keyboard.press("2")
+    assert shown(page) == first
+    saved(page)
+    page.goto(f"{app.address}/texts?state=labelled")
+    expect(page.locator(".item")).to_have_count(1)
+    expect(page.locator(".item")).to_contain_text(second)
+    expect(page.locator(".item")).to_contain_text("no class")
+
+
+def test_coming_back_leaves_a_text_that_came_since_and_its_flag(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    shown(page)
+    held: list[Route] = []
+    page.route("**/api/next*", lambda route: held.append(route), times=1)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    asked = caught(page, held)
+    late = asked.fetch()
+    for n in range(7):  # beyond what the page had when it asked
+        page.keyboard.press("12"[n % 2])
+        expect(page.locator("#goal")).to_contain_text(f"{n + 1} of 800 labels")
+        text = shown(page)
+    page.keyboard.press("f")
+    with page.expect_response("**/api/project"):
+        asked.fulfill(response=late)
+    expect(page.locator("#text")).to_have_text(text)
+    expect(page.locator("#flag")).to_have_attribute("aria-pressed", "true")
 
 
 def test_keys_are_silent_in_fields_and_dialogs_and_when_switched_off(window: Window, app: Served) -> None:

@@ -50,6 +50,11 @@ export class Card {
     return { flagged: this.flag.getAttribute("aria-pressed") === "true", comment: this.commentField.value.trim() };
   }
 
+  /** Whether there is something that would be lost with the text. */
+  get isRemarked() {
+    return this.remarks.flagged || this.remarks.comment !== "" || !this.note.hidden;
+  }
+
   toggleFlag() {
     this.flag.setAttribute("aria-pressed", String(!this.remarks.flagged));
   }

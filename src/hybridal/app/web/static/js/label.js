@@ -14,8 +14,9 @@ import { Queue } from "./queue.js";
 import { toast, told } from "./toast.js";
 
 const AGAIN = 4000;
-// Nobody reads a text in this time: the same answer again is a key that bounced, or a double click.
-const TWICE = 250;
+// Nobody reads a text in this time: the same answer again is a key that bounced, or a double click,
+// and any answer right after the text changed by itself was meant for the one before.
+const GLANCE = 250;
 
 const { project, outbox } = await frame;
 const { role } = project.me;
@@ -27,6 +28,10 @@ const defineClass = newClassDialog(() => told(refresh));
 const help = helpDialog(() => project.classes);
 /** What was answered since the page opened, newest last. @type {{item: import("./queue.js").Item, key: string, said: string, at: number}[]} */
 const done = [];
+/** Changes of the text that came while somebody was remarking on it. @type {(() => void)[]} */
+const later = [];
+let onPage = null;
+let turned = -Infinity;
 let again = 0;
 
 function label(name) {
@@ -39,11 +44,12 @@ function skip() {
 
 function answer(what, said, sentence) {
   const [key, at, last, remarks] = [drawKey(), performance.now(), done.at(-1), card.remarks];
-  const isRemarked = remarks.flagged || remarks.comment;
-  if (last?.said === said && at - last.at < TWICE && !isRemarked) return;
+  if (last?.said === said && at - last.at < GLANCE && !card.isRemarked) return;
+  if (at - turned < GLANCE) return;
   // Kept first: a browser that can keep nothing does not go on to the next text.
   if (!keep({ path: "/api/answers", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
   done.push({ item: queue.advance(), key, said, at });
+  for (const change of later.splice(0)) change();
   show();
   byId("last").textContent = sentence;
 }
@@ -74,8 +80,21 @@ function takeBack(item, said) {
   byId("last").textContent = "Taken back";
 }
 
+/** Lets something else than an answer change the text, but not under the hands of somebody who remarks on it. */
+function meanwhile(change) {
+  if (card.isRemarked) return void later.push(change);
+  change();
+  turn();
+}
+
+function turn() {
+  if (queue.current === onPage) return;
+  if (onPage) turned = performance.now();
+  show();
+}
+
 function show(before) {
-  const item = queue.current;
+  const item = (onPage = queue.current);
   byId("skip").disabled = !item;
   if (item) card.show(item, before);
   else card.showEmpty("", "Fetching texts …");
@@ -98,7 +117,7 @@ async function refill() {
     (error) => error,
   );
   if (!empty) return;
-  if (queue.current) return show();
+  if (queue.current) return turn();
   if (problem)
     card.showEmpty("No connection", `${problem.message} Your answers are kept on this device and will be sent.`);
   else showDone();
@@ -131,16 +150,15 @@ async function refresh() {
 }
 
 async function comeBack() {
-  const had = queue.current;
-  await queue.renew(outbox.waiting.length);
-  if (queue.current !== had) show(); // before anybody can answer a text that is not on the page
+  const gone = await queue.renew(outbox.waiting.length);
+  meanwhile(() => queue.lose(gone));
   await refresh();
 }
 
 outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   if (message.path === "/api/undo") {
-    if (!reply.item) byId("last").textContent = "There is nothing to take back";
-    else if (!message.body.undoes) takeBack(reply.item);
+    byId("last").textContent = reply.item ? "Taken back" : "There is nothing to take back";
+    if (reply.item && !message.body.undoes) meanwhile(() => queue.putBack(reply.item));
   }
   project.counts = reply.counts;
   goal();
@@ -148,14 +166,14 @@ outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
 outbox.addEventListener("refused", ({ detail: { message, reason } }) => {
   toast(reason, { stays: true });
   const at = done.findIndex(({ key }) => key === message.body.key);
-  if (at >= 0) queue.putBack(done.splice(at, 1)[0].item);
-  show();
+  const [refused] = at < 0 ? [] : done.splice(at, 1);
+  if (refused) meanwhile(() => queue.putBack(refused.item));
   told(refresh);
 });
 document.addEventListener("visibilitychange", () => document.hidden || told(comeBack));
 addEventListener("storage", ({ key, newValue }) => {
   // What the same person answers in another tab.
-  if (newValue && key.startsWith(outbox.prefix) && queue.drop(JSON.parse(newValue).body.text)) show();
+  if (newValue && key.startsWith(outbox.prefix)) meanwhile(() => queue.drop(JSON.parse(newValue).body.text));
 });
 
 onPress(byId("skip"), skip);

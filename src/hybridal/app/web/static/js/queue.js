@@ -34,12 +34,15 @@ export class Queue {
     return item;
   }
 
-  /** Takes a text away that was answered elsewhere. @returns {boolean} whether it was the current one */
+  /** Takes a text away that was answered elsewhere. */
   drop(id) {
-    const wasCurrent = this.current?.id === id;
     if (id) this.#answered.add(id);
     this.#items = this.#items.filter((item) => item.id !== id);
-    return wasCurrent;
+  }
+
+  /** Takes texts away that went to somebody else; they may come back. @param {Item[]} gone */
+  lose(gone) {
+    this.#items = this.#items.filter((item) => !gone.includes(item));
   }
 
   /** Puts a text first again. */
@@ -59,11 +62,12 @@ export class Queue {
     await this.#filling;
   }
 
-  /** After a long while away: drops what has gone to somebody else, and fetches more. */
+  /** After a long while away: fetches more. @returns {Promise<Item[]>} what has gone to somebody else */
   async renew(unsent) {
+    const held = [...this.#items]; // of what comes while this is under way, the reply knows nothing
     const mine = new Set((await this.#fetch(unsent)).map((item) => item.id));
     // What was put back is not in the server's books before the undo has arrived there.
-    this.#items = this.#items.filter((item) => mine.has(item.id) || this.#putBack.has(item.id));
+    return held.filter((item) => !mine.has(item.id) && !this.#putBack.has(item.id));
   }
 
   async #fetch(unsent) {
