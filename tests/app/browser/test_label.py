@@ -268,6 +268,18 @@ def test_a_key_that_bounces_is_one_answer_and_another_key_is_another(window: Win
     assert len(app.answers()) == 2
 
 
+def test_enter_held_down_on_a_class_is_one_answer(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    shown(page)
+    page.get_by_role("button", name="a", exact=True).focus()
+    page.keyboard.down("Enter")
+    look(page)  # longer than what counts as a bounce
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    saved(page)
+    assert len(app.answers()) == 1
+
+
 def test_the_same_answer_at_once_counts_where_a_remark_was_made(window: Window, app: Served) -> None:
     page = window.open(app.link)
     shown(page)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from hybridal.app.people.invitations import invite
 
@@ -52,6 +52,19 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     expect(late.get_by_role("main")).to_contain_text(
         "This invitation is not valid, or not any more; ask for a new one."
     )
+
+
+def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    page.goto(f"{app.address}/people")
+    held: list[Route] = []
+    page.route(
+        "**/api/invitations", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    page.get_by_role("button", name="Make a link").dblclick()
+    page.reload()
+    expect(page.get_by_role("button", name="Let it start")).to_be_visible()
+    assert len(held) == 1
 
 
 def test_a_password_never_gets_into_an_address(window: Window, app: Served) -> None:

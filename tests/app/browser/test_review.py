@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Class, Guess, Person, Text
@@ -75,3 +75,64 @@ def test_arrow_keys_walk_through_classes_without_deciding(window: Window, app: S
     page.keyboard.press("Enter")
     expect(page.locator("#items")).to_have_text("Nothing is flagged.")
     assert verdicts(app.project) == {"t3": ("c", "adjudicated")}
+
+
+def test_a_double_click_decides_one_text_and_not_the_one_that_moves_up(window: Window, app: Served) -> None:
+    for text in ("t1", "t2", "t3"):
+        says(app, me(app.project), text, "a", flagged=True)
+    page = window.open(app.link)
+    page.goto(f"{app.address}/review#flagged")
+    place = page.get_by_role("button", name="Keep a").first.bounding_box()
+    assert place is not None
+    page.mouse.click(place["x"] + 5, place["y"] + 5)
+    expect(page.locator(".item")).to_have_count(2)
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    page.get_by_role("tab", name="Skipped").click()
+    expect(page.locator("#items")).to_have_text("Nothing was skipped.")
+    assert sorted(source for _, source in verdicts(app.project).values()) == ["adjudicated", "people", "people"]
+
+
+def test_enter_held_down_decides_one_text(window: Window, app: Served) -> None:
+    for text in ("t1", "t2"):
+        says(app, me(app.project), text, "a", flagged=True)
+    page = window.open(app.link)
+    page.goto(f"{app.address}/review#flagged")
+    page.get_by_role("button", name="Keep a").first.focus()
+    page.keyboard.down("Enter")
+    expect(page.locator(".item")).to_have_count(1)
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    page.get_by_role("tab", name="Skipped").click()
+    expect(page.locator("#items")).to_have_text("Nothing was skipped.")
+    assert sorted(source for _, source in verdicts(app.project).values()) == ["adjudicated", "people"]
+
+
+def test_a_decision_that_is_pressed_twice_is_sent_once(window: Window, app: Served) -> None:
+    says(app, me(app.project), "t1", "a", flagged=True)
+    page = window.open(app.link)
+    page.goto(f"{app.address}/review#flagged")
+    held: list[Route] = []
+    page.route("**/api/adjudications", lambda route: held.append(route))
+    keep = page.get_by_role("button", name="Keep a")
+    keep.click()
+    keep.click()
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_role("dialog")).to_be_visible()  # by now both would have left
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.locator("#items")).to_have_text("Nothing is flagged.")
+
+
+def test_a_text_is_opened_once_however_often_it_is_asked_for(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    page.goto(f"{app.address}/texts")
+    held: list[Route] = []
+    page.route("**/api/texts/*", lambda route: held.append(route))
+    page.get_by_role("button", name="Open").first.dblclick()
+    page.locator("[name=state]").select_option("skipped")
+    expect(page.locator("#items")).to_contain_text("No text fits.")  # by now both would have left
+    for route in held:
+        route.continue_()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert (len(held), page.locator("dialog").count()) == (1, 1)

@@ -1,6 +1,6 @@
 /** Links that let people in. */
 import { get, post } from "./api.js";
-import { onPress, onSubmit } from "./controls.js";
+import { once, onPress, onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { ago } from "./format.js";
 import { told } from "./toast.js";
@@ -46,7 +46,9 @@ function row(invitation) {
       : invitation.until * 1000 < Date.now()
         ? "run out"
         : `open, ends ${ago(invitation.until)}`;
-  const revoke = () => told(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list()));
+  const revoke = once(() =>
+    told(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list())),
+  );
   const action = state.startsWith("open")
     ? el("button", { type: "button", class: "plain", onclick: revoke }, "Withdraw")
     : "";

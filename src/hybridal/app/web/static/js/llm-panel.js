@@ -1,5 +1,6 @@
 /** The LLM as annotator: where it is, what it may spend, when it is believed, and what it does now. */
 import { get, post, put } from "./api.js";
+import { once } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
 import { llmTrial } from "./llm-trial.js";
@@ -67,7 +68,7 @@ function show(llm, state) {
       el("p", {}, `${PHASES[phase] ?? waiting} ${error}`),
       el(
         "button",
-        { type: "button", class: active ? null : "main", onclick: () => told(act) },
+        { type: "button", class: active ? null : "main", onclick: once(() => told(act)) },
         active ? "Stop it" : "Let it start",
       ),
     ),

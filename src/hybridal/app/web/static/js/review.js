@@ -1,4 +1,5 @@
 /** The page for second looks: one list at a time, under tabs. */
+import { once } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
@@ -25,6 +26,8 @@ byId("tabs").addEventListener("keydown", (event) => {
   tabs[next].focus();
   open(all[next]);
 });
+// The second half of a double click would meet the text that has moved up.
+byId("items").addEventListener("click", (event) => event.detail > 1 && event.stopPropagation(), true);
 const first = all.find(({ name }) => `#${name}` === location.hash) ?? all[0];
 await open(first);
 for (const kind of all) if (kind !== first) told(async () => tally(kind, (await kind.load()).length));
@@ -51,7 +54,7 @@ async function load(kind) {
 }
 
 function row(kind, item) {
-  const settle = async (act) => {
+  const settle = once(async (act) => {
     if (!(await told(act))) return;
     const next = place.nextElementSibling;
     place.remove();
@@ -61,13 +64,13 @@ function row(kind, item) {
     // The keyboard stays where the work is.
     (next?.querySelector("button, select") ?? byId("panel")).focus();
     if (!byId("items").children.length) told(() => load(kind)); // there may be more than one list's worth
-  };
+  });
   const look = el(
     "button",
     {
       type: "button",
       class: "plain",
-      onclick: () => told(() => openText(item.id, project, () => told(() => load(kind)))),
+      onclick: once(() => told(() => openText(item.id, project, () => told(() => load(kind))))),
     },
     "Open",
   );

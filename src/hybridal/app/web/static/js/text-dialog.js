@@ -2,6 +2,7 @@
 import { get, post } from "./api.js";
 import { facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
+import { onSubmit } from "./controls.js";
 import { el, named } from "./dom.js";
 import { ago } from "./format.js";
 import { drawKey } from "./key.js";
@@ -26,7 +27,7 @@ export async function openText(id, project, changed) {
     { "aria-label": "A text and its history", onclose: () => dialog.remove() },
     el(
       "form",
-      { class: "stack item", onsubmit: (event) => (event.preventDefault(), save()) },
+      { class: "stack item" },
       el("p", { class: "written whole", dir: "auto", tabindex: 0, role: "region", "aria-label": "Text" }, item.text),
       facts(item, project.classes),
       el(
@@ -48,6 +49,7 @@ export async function openText(id, project, changed) {
       history(item.answers),
     ),
   );
+  onSubmit(dialog.firstChild, save);
   document.body.append(dialog);
   dialog.showModal();
 

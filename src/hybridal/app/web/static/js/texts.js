@@ -1,7 +1,7 @@
 /** The list of all texts: search, filters, paging. Where one stands is in the address, so that it can be shared. */
 import { get } from "./api.js";
 import { facts } from "./badges.js";
-import { onSubmit } from "./controls.js";
+import { once, onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
@@ -47,7 +47,7 @@ async function load() {
 }
 
 function row(item) {
-  const open = () => told(() => openText(item.id, project, () => told(load)));
+  const open = once(() => told(() => openText(item.id, project, () => told(load))));
   return el(
     "li",
     { class: "item card" },
