@@ -9,6 +9,7 @@ import { TrainerBar } from "./trainer-bar.js";
 
 /** Resolves to `{project, outbox, trainer}` once the project is known. */
 export const frame = start();
+told(() => frame); // a page that cannot start says why
 
 async function start() {
   const project = await patiently(getProject);
@@ -30,11 +31,13 @@ async function signOut() {
 }
 
 async function patiently(load) {
-  for (let told = false; ; told = true) {
+  for (let said = null; ; ) {
     try {
-      return await load();
+      const loaded = await load();
+      said?.remove();
+      return loaded;
     } catch (error) {
-      if (!told) toast(error.message);
+      said ??= toast(`${error.message} This page goes on trying.`, { stays: true });
       await new Promise((resolve) => setTimeout(resolve, 3000));
     }
   }

@@ -2,12 +2,13 @@
 import { Refusal } from "./api.js";
 import { byId, el } from "./dom.js";
 
-/** @param {string} sentence @param {{stays?: boolean}} [options] */
+/** @param {string} sentence @param {{stays?: boolean}} [options] @returns {HTMLElement} */
 export function toast(sentence, { stays = false } = {}) {
   const close = el("button", { type: "button", onclick: () => box.remove() }, "Close");
   const box = el("div", { class: "toast" }, sentence, close);
   byId("toasts").append(box);
   if (!stays) setTimeout(() => box.remove(), 6000);
+  return box;
 }
 
 /** Runs an action; when it fails, its reason is shown. @returns whether it went well */

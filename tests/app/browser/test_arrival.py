@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from .served import Served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("script", ["label.js", "card.js"])
+def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(
+    window: Window, app: Served, script: str
+) -> None:
+    page = window.open(app.link)
+    page.route(f"**/{script}", lambda route: route.abort())
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("A part of this page has not arrived")
+    page.unroute_all()
+    page.get_by_role("link", name="Load it again").click()
+    expect(page.locator("#text")).not_to_be_empty()
+    expect(page.locator("#not-all")).to_be_hidden()
+
+
+def test_a_page_that_waits_for_the_server_says_so_until_it_comes(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    page.clock.install()
+    page.route("**/api/project", lambda route: route.fulfill(status=500, json={"error": "The disk is full."}))
+    page.reload()
+    expect(page.locator("#toasts")).to_contain_text("The disk is full.")
+    page.clock.run_for(20_000)
+    expect(page.locator("#toasts")).to_contain_text("The disk is full.")
+    page.unroute_all()
+    page.clock.run_for(5_000)
+    expect(page.locator("#text")).not_to_be_empty()
+    expect(page.locator("#toasts")).to_be_empty()
+
+
+def test_a_browser_that_keeps_nothing_is_told_of(window: Window, app: Served) -> None:
+    context = window.browser.new_context()  # scripts fail here, and may
+    page = context.new_page()
+    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('Denied.') } })")
+    page.goto(app.link)
+    expect(page.locator("#toasts")).to_contain_text("Denied.")
+    context.close()
