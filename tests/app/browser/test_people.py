@@ -67,6 +67,29 @@ def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served
     assert len(held) == 1
 
 
+def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    page.clock.install()
+    page.goto(f"{app.address}/people")
+    expect(page.locator("#llm")).to_contain_text("It is not at work.")
+
+    def at_work(route: Route) -> None:
+        reply = route.fetch()
+        told = reply.json()
+        route.fulfill(response=reply, json={**told, "state": {**told["state"], "phase": "working"}})
+
+    page.route("**/api/llm", at_work)
+    page.reload()
+    expect(page.locator("#llm")).to_contain_text("It is at work.")
+    page.unroute_all()
+    page.route("**/api/llm", lambda route: route.abort())
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/api/llm")):
+        page.clock.run_for(4_000)
+    page.unroute_all()
+    page.clock.run_for(4_000)
+    expect(page.locator("#llm")).to_contain_text("It is not at work.")
+
+
 def test_a_password_never_gets_into_an_address(window: Window, app: Served) -> None:
     with app.project.sessions.begin() as session:
         _, token = invite(session, "annotator")

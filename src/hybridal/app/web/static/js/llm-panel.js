@@ -1,7 +1,7 @@
 /** The LLM as annotator: where it is, what it may spend, when it is believed, and what it does now. */
 import { get, post, put } from "./api.js";
 import { once } from "./controls.js";
-import { byId, el } from "./dom.js";
+import { byId, el, redraw } from "./dom.js";
 import { count, whole } from "./format.js";
 import { llmTrial } from "./llm-trial.js";
 import { toast, told } from "./toast.js";
@@ -26,6 +26,8 @@ const PHASES = {
   spent: "It has used all its tokens.",
   failed: "It stopped.",
 };
+
+let timer = 0;
 
 export async function llmPanel() {
   const llm = await get("/api/llm");
@@ -61,7 +63,7 @@ function show(llm, state) {
   const active = phase === "working" || phase === "waiting";
   const act = async () => (await post(`/api/llm/${active ? "stop" : "start"}`), show(await get("/api/llm"), state));
   const waiting = error ? "It waits for the server." : "It waits for more texts.";
-  state.replaceChildren(
+  redraw(state, [
     el(
       "div",
       { class: "row spread" },
@@ -77,6 +79,18 @@ function show(llm, state) {
       { class: "small muted" },
       `${count(llm.asked, "text")} asked about: ${whole(llm.labels)} labelled by it, the others left to people (${count(llm.unusable, "answer")} of no use); ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`,
     ),
-  );
-  if (active) setTimeout(() => state.isConnected && told(async () => show(await get("/api/llm"), state)), PAUSE);
+  ]);
+  if (active) lookLater(state);
+}
+
+function lookLater(state) {
+  clearTimeout(timer);
+  timer = setTimeout(() => look(state), PAUSE);
+}
+
+/** Goes on when the server cannot be reached: the trainer's bar says so meanwhile. */
+async function look(state) {
+  const llm = await get("/api/llm").catch(() => null);
+  if (llm) show(llm, state);
+  else lookLater(state);
 }
