@@ -112,3 +112,20 @@ def test_the_keyboard_stays_on_a_class_while_it_changes(page: Page, app: Served)
     expect(page.locator("#class-list input").first).to_have_value("b")
     expect(down).to_be_focused()
     expect(description).to_have_value("fruit")
+
+
+def test_an_overtaken_list_of_classes_is_not_shown(page: Page, app: Served) -> None:
+    held: list[Route] = []
+    page.route("**/api/classes", lambda route: held.append(route), times=1)
+    page.get_by_label("Name of a", exact=True).fill("apple")
+    page.keyboard.press("Tab")
+    while not held:
+        page.wait_for_timeout(10)
+    late = held[0].fetch()
+    page.get_by_label("Name of b", exact=True).fill("berry")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Name of berry")).to_be_visible()
+    with page.expect_response("**/api/classes"):
+        held[0].fulfill(response=late)
+    page.get_by_label("New class").fill("date")
+    expect(page.get_by_label("Name of berry")).to_be_visible()

@@ -5,6 +5,8 @@ import { onSubmit } from "./controls.js";
 import { byId, el, redraw } from "./dom.js";
 import { toast, told } from "./toast.js";
 
+let asked = 0;
+
 export async function classEditor() {
   onSubmit(byId("add-class"), () => told(add));
   await show();
@@ -18,7 +20,9 @@ async function add() {
 }
 
 async function show() {
+  const mine = ++asked;
   const { items } = await get("/api/classes");
+  if (mine !== asked) return; // a later change has overtaken this one
   redraw(
     byId("class-list"),
     items.map((each, index) => row(each, index, items)),

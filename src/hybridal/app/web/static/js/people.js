@@ -10,10 +10,13 @@ import { told } from "./toast.js";
 const ROLES = ["annotator", "reviewer", "owner"];
 
 const { project } = await frame;
+let asked = 0;
 await Promise.all([people, invitations, llmPanel].map(told));
 
 async function people() {
+  const mine = ++asked;
   const { items } = await get("/api/people");
+  if (mine !== asked) return; // a later change has overtaken this one
   redraw(byId("people"), items.map(row));
 }
 
