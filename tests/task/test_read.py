@@ -63,6 +63,20 @@ def test_a_file_with_too_many_rows_is_not_read_to_its_end(write: Write, monkeypa
         read_rows(path, "text", most=9)
 
 
+def test_all_empty_texts_are_counted_at_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "CHUNK", 4)
+    few = write("few.csv", 'text\na\n""\nb\nc\nd\n" "\n')
+    with pytest.raises(
+        UserError, match=r"few\.csv, line 3, column 'text': the text is empty, as are 1 more \(7\); fill"
+    ):
+        read_rows(few, "text")
+    many = write("many.csv", "text\na\n" + '""\n' * 40)
+    with pytest.raises(
+        UserError, match=r"line 3, .* 39 more \(4, 5, 6, 7, 8, 9, 10, 11, 12, …\); fill them in or remove"
+    ):
+        count_rows(many, "text")
+
+
 def test_hostile_texts_survive(write: Write) -> None:
     hostile = ["a\0b", "\x1b[31mred\x07", "\u202eright to left", "e\u0301" * 1000, "👩‍👩‍👧", "\ufeff.", "a\u2028b\x85c"]
     rows = read_rows(write("mail.jsonl", lines(*({"text": text} for text in hostile))), "text")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from hybridal.errors import UserError
 from hybridal.task.delimited import read_csv, read_tsv
@@ -80,7 +80,10 @@ def stream_rows(path: str | Path, text: str, label: str | None = None, id: str |
     """
     wanted = [name for name in (text, label, id) if name is not None]
     before = 0
-    for table in _tables(Path(path), list(dict.fromkeys(wanted))):
+    tables = _tables(Path(path), list(dict.fromkeys(wanted)))
+    for table in tables:
+        if _empty(table, text):
+            _refuse_empty(text, chain([table], tables))
         yield _rows(table, text, label, id, before)
         before += len(table.places)
 
@@ -123,7 +126,7 @@ def _tables(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
 
 
 def _rows(table: Table, text: str, label: str | None, id: str | None, before: int) -> Rows:
-    texts = [_text(table, text, row, value) for row, value in enumerate(table.columns[text])]
+    texts = list(table.columns[text])
     labels: list[str | None] = [None] * len(texts)
     if label is not None:
         labels = [_label(table, label, row, value) for row, value in enumerate(table.columns[label])]
@@ -135,12 +138,28 @@ def _rows(table: Table, text: str, label: str | None, id: str | None, before: in
     return Rows(ids, texts, labels, table, numbered=id is None)
 
 
-def _text(table: Table, column: str, row: int, value: Any) -> str:
-    if value is not None and not isinstance(value, str):
-        raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a text; write it as a string.")
-    if value is None or not value.strip():
-        raise UserError(f"{table.at(row)}, column '{column}': the text is empty; fill it in or remove the row.")
-    return value
+def _empty(table: Table, column: str) -> list[int]:
+    """The places of empty texts, once all are known to be texts."""
+    found = []
+    for row, value in enumerate(table.columns[column]):
+        if value is not None and not isinstance(value, str):
+            raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a text; write it as a string.")
+        if value is None or not value.strip():
+            found.append(table.places[row])
+    return found
+
+
+def _refuse_empty(column: str, tables: Iterator[Table]) -> NoReturn:
+    """Names the first and counts them all: who has hundreds shall not find them one by one."""
+    table = next(tables)
+    places = _empty(table, column)
+    for later in tables:
+        places += _empty(later, column)
+    first = f"{table.path}, {table.unit} {places[0]}, column '{column}': the text is empty"
+    if len(places) == 1:
+        raise UserError(f"{first}; fill it in or remove the row.")
+    others = ", ".join(str(place) for place in places[1:10]) + (", …" if len(places) > 10 else "")
+    raise UserError(f"{first}, as are {len(places) - 1} more ({others}); fill them in or remove the rows.")
 
 
 def _label(table: Table, column: str, row: int, value: Any) -> str | None:

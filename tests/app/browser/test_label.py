@@ -43,6 +43,18 @@ def press_at_once(page: Page, keys: str) -> None:
     )
 
 
+def press_with_the_next_text(page: Page, key: str) -> None:
+    """As soon as another text is on the page."""
+    page.evaluate(
+        """key => {
+            const press = () => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+            const watch = new MutationObserver(() => (watch.disconnect(), press()));
+            watch.observe(document.getElementById("text"), { childList: true });
+        }""",
+        key,
+    )
+
+
 def test_digits_label_s_skips_and_u_takes_back(window: Window, app: Served) -> None:
     page = window.open(app.link)
     first = shown(page)
@@ -131,13 +143,14 @@ def test_undo_reaches_back_beyond_a_reload(window: Window, app: Served) -> None:
 def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, app: Served) -> None:
     page = window.open(app.link)
     text = shown(page)
-    refusal = {"error": "There is no class 'a' any more."}
-    page.route("**/api/answers", lambda route: route.fulfill(status=404, json=refusal))
+    held: list[Route] = []
+    page.route("**/api/answers", lambda route: held.append(route), times=1)
     page.keyboard.press("1")
+    assert shown(page) != text
+    press_with_the_next_text(page, "2")  # meant for the text that was there before
+    caught(page, held).fulfill(status=404, json={"error": "There is no class 'a' any more."})
     expect(page.locator("#toasts")).to_contain_text("There is no class 'a' any more.")
     assert shown(page) == text
-    page.unroute("**/api/answers")
-    press_at_once(page, "2")  # meant for the text that was there before
     look(page)
     page.keyboard.press("2")
     saved(page)

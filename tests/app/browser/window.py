@@ -34,6 +34,8 @@ class Window:
         context.on("weberror", lambda failed: self.problems.append(str(failed.error)))
         # What a strict policy forbids, the browser says on its console.
         context.on("console", lambda said: self._note(said.type, said.text))
+        # From the start: Chromium needs a while to watch requests, and those right after a first route slip past it.
+        context.route("**/nowhere", lambda route: route.continue_())
         self._contexts.append(context)
         return context
 
