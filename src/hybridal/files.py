@@ -40,9 +40,8 @@ def file_made_whole(path: Path) -> Iterator[BinaryIO]:
         os.replace(name, path)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            # A full disk is told by a write, which knows no name.
-            error.filename = error.filename or str(path)
+        if isinstance(error, OSError) and error.errno and not error.filename:
+            error.filename = str(path)  # a full disk is told by a write, which knows no name
         raise
     sync_folder(path.parent)
 

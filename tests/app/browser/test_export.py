@@ -19,6 +19,7 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
     page.get_by_label("Password").fill("correct horse")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Export").click()
+    expect(page.get_by_role("button", name="Score all texts")).to_be_enabled()  # before, links are the browser's own
     with page.expect_download() as download:
         page.get_by_role("link", name="JSONL").click()
     assert download.value.suggested_filename == "labels.jsonl"
@@ -29,6 +30,7 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
 def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Window, app: Served) -> None:
     page = window.open(app.link)
     page.goto(f"{app.address}/export")
+    expect(page.get_by_role("button", name="Score all texts")).to_be_enabled()
     page.route("**/labels.csv", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
     page.get_by_role("link", name="CSV").first.click()
     expect(page.locator("#toasts")).to_contain_text("What came back is not from the server")
