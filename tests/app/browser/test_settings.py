@@ -71,6 +71,7 @@ def test_a_column_that_is_not_there_is_asked_for_on_the_page(page: Page, app: Se
 
 def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Served) -> None:
     page = window.open(app.link)
+    expect(page.locator("#text")).not_to_be_empty()  # so that what is held is asked for by the page of settings
     held: list[Route] = []
     page.route("**/api/project", lambda route: held.append(route), times=1)
     page.goto(f"{app.address}/settings")
