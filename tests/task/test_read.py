@@ -67,12 +67,12 @@ def test_all_empty_texts_are_counted_at_once(write: Write, monkeypatch: pytest.M
     monkeypatch.setattr(delimited, "CHUNK", 4)
     few = write("few.csv", 'text\na\n""\nb\nc\nd\n" "\n')
     with pytest.raises(
-        UserError, match=r"few\.csv, line 3, column 'text': the text is empty, as are 1 more \(7\); fill"
+        UserError, match=r"few\.csv, line 3, column 'text': the text is empty, 2 in all \(then 7\); fill"
     ):
         read_rows(few, "text")
     many = write("many.csv", "text\na\n" + '""\n' * 40)
     with pytest.raises(
-        UserError, match=r"line 3, .* 39 more \(4, 5, 6, 7, 8, 9, 10, 11, 12, …\); fill them in or remove"
+        UserError, match=r"line 3, .* 40 in all \(then 4, 5, 6, 7, 8, 9, 10, 11, 12, …\); fill them in or remove"
     ):
         count_rows(many, "text")
 

@@ -44,7 +44,7 @@ class Hybridal(Verbs):
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    # Torch says it in three ways; it is not imported for the sake of a sentence.
+    # Torch has ways of its own to say it, and is not imported for the sake of a sentence.
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"

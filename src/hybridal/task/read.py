@@ -159,7 +159,7 @@ def _refuse_empty(column: str, tables: Iterator[Table]) -> NoReturn:
     if len(places) == 1:
         raise UserError(f"{first}; fill it in or remove the row.")
     others = ", ".join(str(place) for place in places[1:10]) + (", …" if len(places) > 10 else "")
-    raise UserError(f"{first}, as are {len(places) - 1} more ({others}); fill them in or remove the rows.")
+    raise UserError(f"{first}, {len(places)} in all (then {others}); fill them in or remove the rows.")
 
 
 def _label(table: Table, column: str, row: int, value: Any) -> str | None:

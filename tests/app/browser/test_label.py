@@ -33,6 +33,14 @@ def caught(page: Page, held: list[Route]) -> Route:
     return held.pop()
 
 
+def remark(page: Page, words: str) -> None:
+    """Flags the text, and comments on it."""
+    page.keyboard.press("f")
+    page.keyboard.press("c")
+    page.keyboard.type(words)
+    page.keyboard.press("Enter")
+
+
 def press_at_once(page: Page, keys: str) -> None:
     """Within one turn of the page's own clockwork: presses from outside may come too late to be a bounce."""
     page.evaluate(
@@ -75,10 +83,7 @@ def test_digits_label_s_skips_and_u_takes_back(window: Window, app: Served) -> N
 def test_a_flag_and_a_comment_go_with_the_answer_and_are_gone_with_the_next_text(window: Window, app: Served) -> None:
     page = window.open(app.link)
     shown(page)
-    page.keyboard.press("f")
-    page.keyboard.press("c")
-    page.keyboard.type("1 of 3?")
-    page.keyboard.press("Enter")
+    remark(page, "1 of 3?")
     expect(page.locator("#comment")).not_to_be_focused()  # or a space would open the comment again
     page.keyboard.press("1")
     expect(page.locator("#flag")).to_have_attribute("aria-pressed", "false")
@@ -235,10 +240,7 @@ def test_classes_are_defined_as_one_goes(window: Window, tmp_path: Path) -> None
 def test_a_class_that_is_defined_for_a_text_leaves_its_flag_and_comment(window: Window, app: Served) -> None:
     page = window.open(app.link)
     shown(page)
-    page.keyboard.press("f")
-    page.keyboard.press("c")
-    page.keyboard.type("none of these")
-    page.keyboard.press("Enter")
+    remark(page, "none of these")
     page.keyboard.press("+")
     page.keyboard.type("other")
     with page.expect_response("**/api/project"):
