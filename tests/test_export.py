@@ -21,10 +21,12 @@ SETTINGS = Settings("toy", backbone="tiny", schedule="fixed:3", seed=9, override
 class Writes:
     """A part of a model that writes one file."""
 
+    pooling, loads_plainly = "mean", True
+
     def __init__(self, name: str, text: str = "") -> None:
         self.name, self.text = name, text
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, temperature: float = 1.0) -> None:
         (folder / self.name).write_text(self.text)
 
 
@@ -68,6 +70,7 @@ def test_everything_lies_in_one_folder(export: Export) -> None:
     assert json.loads((folder / "hybridal.json").read_text()) == {
         "temperature": 1.25,
         "max_length": 17,
+        "pooling": "mean",
         "classes": ["sport", "food"],
         "hybridal": __version__,
     }
@@ -76,7 +79,7 @@ def test_everything_lies_in_one_folder(export: Export) -> None:
 
 def test_the_card_says_how_the_model_came_about(export: Export) -> None:
     card = (export(test=Metrics(30, 24, 0.8, 0.75, 0.5, 0.11, 0.3, 0.45, 0.06)) / "README.md").read_text()
-    for said in ("`tiny`", "`fixed:3`", "seed 9", "77 labels", "`RRF`", "- sport\n- food", "logits by 1.250"):
+    for said in ("`tiny`", "`fixed:3`", "seed 9", "77 labels", "`RRF`", "- sport\n- food", "a temperature of 1.250"):
         assert said in card
     assert "| validation | 40 | 0.900 | 0.850 | 0.400 | 0.350 | 0.100 | 0.050 |\n" in card
     assert "| test | 30 | 0.800 | 0.750 | 0.500 | 0.450 | 0.110 | 0.060 |\n" in card
@@ -86,7 +89,7 @@ def test_the_card_says_how_the_model_came_about(export: Export) -> None:
 def test_what_was_not_measured_is_not_said(export: Export) -> None:
     folder = export(temperature=None, validation=None)
     card = (folder / "README.md").read_text()
-    assert "Divide the logits" not in card
+    assert "temperature" not in card
     assert "| validation" not in card
     assert "| test" not in card
     assert json.loads((folder / "hybridal.json").read_text())["temperature"] is None
@@ -102,7 +105,7 @@ def test_a_newer_export_takes_the_place_of_the_older(export: Export) -> None:
 
 def test_an_export_that_fails_leaves_the_older_one(export: Export) -> None:
     class Full:
-        def save(self, folder: Path) -> None:
+        def save(self, folder: Path, temperature: float) -> None:
             (folder / "model.safetensors").write_text("half")
             raise OSError("No space left on device")
 
@@ -111,3 +114,10 @@ def test_an_export_that_fails_leaves_the_older_one(export: Export) -> None:
         export(Full())
     assert (folder / "model.safetensors").read_text() == "old"
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_the_card_says_when_code_must_be_trusted(export: Export) -> None:
+    parts = Writes("model.safetensors")
+    assert "trust_remote_code" not in (export(parts) / "README.md").read_text()
+    parts.loads_plainly = False
+    assert "trust_remote_code=True" in (export(parts) / "README.md").read_text()

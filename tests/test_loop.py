@@ -16,7 +16,7 @@ from hybridal.annotators.callback import Callback
 from hybridal.annotators.oracle import Oracle
 from hybridal.assemble import build_model, watched
 from hybridal.errors import UserError
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.initial import draw_initial
 from hybridal.loop import Cell, State, active_learning
 from hybridal.model import evaluation
@@ -566,7 +566,7 @@ def test_any_schedule_is_heard() -> None:
         spec: ClassVar[str] = "every-other"
         watches: ClassVar[tuple[Signal, ...]] = ()
 
-        def decide(self, history: Sequence[Round]) -> Any:
+        def decide(self, history: Sequence[Round], news: News | None = None) -> Any:
             return NewOnly() if len(history) % 2 else FineTune()
 
     schedule: Schedule = EveryOther()

@@ -9,8 +9,8 @@ from hybridal.pool import Pool
 from hybridal.task.task import UNKNOWN
 
 
-def contents(pool: Pool) -> tuple[list[int], list[int], int, list[int]]:
-    return pool.labels.tolist(), pool.order.tolist(), pool.newest, pool.pending.tolist()
+def contents(pool: Pool) -> tuple[list[int], list[int], int, list[int], list[int]]:
+    return pool.labels.tolist(), pool.order.tolist(), pool.newest, pool.pending.tolist(), pool.held.tolist()
 
 
 class AnyHistory(RuleBasedStateMachine):
@@ -25,6 +25,10 @@ class AnyHistory(RuleBasedStateMachine):
         self.labels: dict[int, int] = {}
         self.new: set[int] = set()
         self.pending: list[int] = []
+        # Labels that are measured on, and rows that wait for such a label; what changed since the last `learnt`.
+        self.measured: dict[int, int] = {}
+        self.to_measure: list[int] = []
+        self.changed = [0, 0]
 
     def rows(self, data: st.DataObject, among: list[int]) -> list[int]:
         return data.draw(st.lists(st.sampled_from(among), unique=True) if among else st.just([]))
@@ -35,10 +39,13 @@ class AnyHistory(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def choose(self, data: st.DataObject) -> None:
-        free = [row for row in range(self.size) if row not in self.labels and row not in self.pending]
-        self.pending = self.rows(data, free)
-        chosen = np.array(self.pending, dtype=np.int64)
-        self.change(self.pool.choose(chosen))
+        known = {*self.labels, *self.measured, *self.pending}
+        free = [row for row in range(self.size) if row not in known]
+        rows = self.rows(data, free)
+        cut = data.draw(st.integers(0, len(rows)))
+        self.to_measure, self.pending = rows[:cut], rows
+        chosen = np.array(rows[cut:], dtype=np.int64)
+        self.change(self.pool.choose(chosen, held=np.array(rows[:cut], dtype=np.int64)))
         chosen[:] = -7  # What the caller does with its own array later is no concern of the pool.
 
     @rule(data=st.data())
@@ -47,40 +54,54 @@ class AnyHistory(RuleBasedStateMachine):
         self.change(self.pool.reveal(given))
         chosen_first = sorted(given, key=lambda row: self.pending.index(row) if row in self.pending else self.size)
         for row in chosen_first:
+            if row in self.measured or row in self.to_measure:
+                self.measured[row] = given[row]
+                continue
+            self.changed[0] += row in self.labels and row not in self.new
             self.labels.pop(row, None)
             self.labels[row] = given[row]
             self.new.add(row)
-        self.pending = []
+        self.pending = self.to_measure = []
 
     @rule(data=st.data())
     def withdraw(self, data: st.DataObject) -> None:
         rows = self.rows(data, list(range(self.size)))
         self.change(self.pool.withdraw(np.array(rows, dtype=np.int64)))
         for row in rows:
+            self.changed[1] += row in self.labels and row not in self.new
             self.labels.pop(row, None)
+            self.measured.pop(row, None)
             self.new.discard(row)
 
     @rule()
     def learnt(self) -> None:
         self.change(self.pool.learnt())
         self.new = set()
+        self.changed = [0, 0]
 
     @invariant()
     def the_pool_is_what_the_lists_say(self) -> None:
         order = list(self.labels)
         assert contents(self.pool) == (
-            [self.labels.get(row, UNKNOWN) for row in range(self.size)],
+            [{**self.labels, **self.measured}.get(row, UNKNOWN) for row in range(self.size)],
             order,
             len(self.new),
             self.pending,
+            [*self.measured, *self.to_measure],
         )
+        assert [self.pool.corrected, self.pool.withdrawn] == self.changed
         assert self.pool.newest_rows().tolist() == [row for row in order if row in self.new]
         assert self.pool.older_rows().tolist() == [row for row in order if row not in self.new]
         assert len(self.pool) == len(order)
 
     @invariant()
     def each_row_is_in_one_place(self) -> None:
-        rows = [*self.pool.order.tolist(), *self.pool.pending.tolist(), *self.pool.candidates().tolist()]
+        rows = [
+            *self.pool.order.tolist(),
+            *self.pool.pending.tolist(),
+            *self.pool.candidates().tolist(),
+            *self.measured,
+        ]
         assert sorted(rows) == list(range(self.size))
 
     @invariant()

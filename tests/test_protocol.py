@@ -9,8 +9,11 @@ import pytest
 from hybridal.errors import UserError
 from hybridal.protocol import PRESETS, Protocol, protocol
 
-WHOLE = ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs")
-CHOICES = ("initial_draw", "dropout", "moments", "validation_loss", "newonly_round_1", "precision", "path")
+WHOLE = ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs", "looks")
+CHOICES = (
+    "initial_draw", "dropout", "moments", "validation_loss", "newonly_round_1", "precision", "path", "pooling", "head",
+    "temperature", "validation",
+)  # fmt: skip
 NAN, INFINITE = float("nan"), float("inf")
 
 INVALID: list[tuple[str, Any]] = [
@@ -21,6 +24,10 @@ INVALID: list[tuple[str, Any]] = [
         for value in (0, -1, 2.5, "many", True)
     ),
     *(("train_layers", value) for value in (-1, 2.5, "top", True)),
+    *((name, value) for name in ("min_steps", "probe_until") for value in (-1, 2.5, "few", None, True)),
+    *(("warmup", value) for value in (-0.1, 1.1, NAN, "short", None, True)),
+    *(("validation_share", value) for value in (0, 1, -0.1, NAN, "some", None, True)),
+    *((name, value) for name in ("decay", "keep_start", "average") for value in ("yes", 1, None)),
     ("candidates", 31),  # fewer than a batch of 32
     *(("learning_rate", value) for value in (0, -1e-5, NAN, INFINITE, "fast", None, True)),
     *((name, value) for name in ("weight_decay", "min_delta") for value in (-1e-9, NAN, INFINITE, "some", None, True)),
@@ -71,13 +78,13 @@ def test_a_number_that_yaml_reads_as_text_is_a_number() -> None:
 @pytest.mark.parametrize("name", ["round", "name", "Rounds", ""])
 def test_an_unknown_field_gets_the_list(name: str) -> None:
     with pytest.raises(
-        UserError, match=f"`{name}` is not a field of a protocol; there are batch, calibrate, candidates"
+        UserError, match=f"`{name}` is not a field of a protocol; there are average, batch, calibrate, candidates"
     ):
         protocol("paper", {name: 3})
 
 
 def test_an_unknown_preset_gets_the_list() -> None:
-    with pytest.raises(UserError, match="no protocol named 'papper'; there are paper, reference, quick"):
+    with pytest.raises(UserError, match="no protocol named 'papper'; there are paper, reference, best, quick"):
         protocol("papper")
 
 

@@ -16,8 +16,8 @@ from hybridal.signals.weight_distance import WeightDistance
 
 def test_every_file_is_a_component() -> None:
     assert SIGNALS.names() == [
-        "accuracy", "alpha", "alpha-tail", "cka", "f1", "gradient-norm", "loss", "nc", "nc-labelled",
-        "weight-distance",
+        "accuracy", "agreement", "alpha", "alpha-tail", "cka", "divergence", "drift", "f1", "gradient-norm", "loss",
+        "nc", "nc-labelled", "weight-distance",
     ]  # fmt: skip
     assert ACQUISITIONS.names() == [
         "badge", "bald", "cal", "coreset", "entropy", "least-confidence", "margin", "random", "typiclust",

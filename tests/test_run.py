@@ -172,7 +172,7 @@ class TestCarryOn:
         assert saved is not None
         assert (saved[0].word, saved[1]) == ("RRF", history[-1])
         assert [path.name for path in folder.checkpoint.iterdir()] == ["round-00003.safetensors"]
-        assert SavedModel(folder.model, "cpu").temperature == history[-1].temperature
+        assert SavedModel(folder.model, "cpu").classes == folder.task().classes
 
     def test_the_same_settings_give_the_same_facts_and_another_seed_gives_others(
         self, settings: Settings, tmp_path: Path

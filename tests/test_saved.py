@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ from hybridal.testing import toy_task
 TASK = toy_task(train=60, validation=20, test=25, classes=3)
 
 
-@pytest.fixture(scope="module")
-def learner() -> ActiveLearner:
+@pytest.fixture(scope="module", params=["first", "mean"])
+def learner(request: pytest.FixtureRequest) -> ActiveLearner:
     rules: dict[str, Any] = {"batch": 20, "max_length": 12, "max_epochs": 4, "learning_rate": 2e-3}
-    learner = ActiveLearner(TASK, backbone="tiny", schedule="retrain", device="cpu", **rules)
+    learner = ActiveLearner(
+        TASK, backbone="tiny", protocol="paper", schedule="retrain", device="cpu", pooling=request.param, **rules
+    )
     learner.teach(TASK.answers(learner.query()))
+    # As far from 1 as it may come, so that leaving it out is seen.
+    learner.history[-1] = replace(learner.history[-1], temperature=3.0)
     return learner
 
 
@@ -41,19 +46,25 @@ def test_it_answers_as_the_learner_that_was_exported(learner: ActiveLearner, fol
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     assert saved.classes == TASK.classes
     assert saved.predict(texts) == learner.predict(texts) == [TASK.classes[best] for best in found.argmax(axis=1)]
-    assert saved.temperature == learner.history[-1].temperature
 
 
-def test_the_temperature_flattens(folder: Path, tmp_path: Path) -> None:
+def test_plain_transformers_gives_the_same_probabilities(learner: ActiveLearner, folder: Path) -> None:
+    from transformers import pipeline
+
+    classify = pipeline("text-classification", model=str(folder), device="cpu")
+    texts = [*TASK.test.texts[:10], "goal " * 50]
+    said = classify(texts, truncation=True, top_k=None, batch_size=4)
+    theirs = [[{one["label"]: one["score"] for one in each}[name] for name in TASK.classes] for each in said]
+    np.testing.assert_allclose(theirs, learner.predict_proba(texts), atol=1e-4)
+
+
+def test_a_folder_of_an_earlier_edition_is_refused(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
     about = json.loads((copy / "hybridal.json").read_text())
-    found = []
-    for temperature in (None, 1.0, 10.0):
-        (copy / "hybridal.json").write_text(json.dumps({**about, "temperature": temperature}))
-        found.append(SavedModel(copy, "cpu").predict_proba(TASK.test.texts))
-    assert np.array_equal(found[0], found[1])
-    powered = found[1] ** 0.1
-    np.testing.assert_allclose(found[2], powered / powered.sum(axis=1, keepdims=True), rtol=1e-6)
+    del about["pooling"]
+    (copy / "hybridal.json").write_text(json.dumps(about))
+    with pytest.raises(UserError, match="was exported by an earlier edition; export its run again"):
+        SavedModel(copy, "cpu")
 
 
 def test_texts_are_cut_where_they_were_in_training(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,9 @@ from hybridal.errors import UserError
 from hybridal.outputs import Floats, Ints
 
 COLDEST, HOTTEST = 0.05, 20.0
+# Where the logarithm of a temperature lies by experience, how far from there, and how far from the round before. A
+# model that was trained on few labels is too sure of itself: of 117 on nine tasks, most lay between 0.1 and 1.3.
+USUAL, AROUND_USUAL, AROUND_LAST = 0.3, 0.5, 0.5
 BINS = 15
 
 
@@ -69,20 +73,46 @@ def temperature(logits: Floats, labels: Ints) -> float:
     >>> round(temperature(logits, np.array([1, 1, 1, 0])), 3)  # 4 / log 3
     3.641
     """
-    from scipy.optimize import minimize_scalar
+    _fittable(logits, labels)
+    fitted = _valley(lambda log_t: nll(logits, labels, math.exp(log_t)))
+    return fitted if nll(logits, labels, fitted) < nll(logits, labels) else 1.0
 
+
+def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None) -> float:
+    """The likeliest temperature by these labels and by what was known before: few labels move it little.
+
+    Beforehand it lies around 1.35, and around the last round's where there was one.
+
+    >>> logits, labels = np.array([[0.0, 4.0]] * 4), np.array([1, 1, 1, 0])
+    >>> round(shrunk_temperature(logits, labels), 3), round(shrunk_temperature(logits[:0], labels[:0], last=1.5), 3)
+    (1.852, 1.423)
+    """
+    if len(labels):
+        _fittable(logits, labels)
+
+    def cost(log_t: float) -> float:
+        beforehand = ((log_t - USUAL) / AROUND_USUAL) ** 2 / 2
+        if last is not None:
+            beforehand += ((log_t - math.log(last)) / AROUND_LAST) ** 2 / 2
+        return beforehand + (len(labels) * nll(logits, labels, math.exp(log_t)) if len(labels) else 0.0)
+
+    return _valley(cost)
+
+
+def _fittable(logits: Floats, labels: Ints) -> None:
     paired(logits, labels)
     if not np.isfinite(logits).all():
         raise UserError("The logits are not finite, so no temperature fits them; training has diverged.")
+
+
+def _valley(cost: Callable[[float], float]) -> float:
+    """The temperature of the least cost, a function of its logarithm."""
+    from scipy.optimize import minimize_scalar
+
     # In 1/T the loss is convex, so in log T it has one valley, and 0.05 lies as far from 1 as 20.
-    found = minimize_scalar(
-        lambda log_t: nll(logits, labels, math.exp(log_t)),
-        bounds=(math.log(COLDEST), math.log(HOTTEST)),
-        method="bounded",
-        options={"xatol": 1e-7},
-    )
-    fitted = math.exp(float(found.x))
-    return fitted if nll(logits, labels, fitted) < nll(logits, labels) else 1.0
+    bounds = (math.log(COLDEST), math.log(HOTTEST))
+    found = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-7})
+    return math.exp(float(found.x))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from hybridal.files import strict_json, sync_folder
 from hybridal.loop import State
 from hybridal.pool import Pool
 
-_POOL = ("labels", "order", "pending")
+_POOL = ("labels", "order", "pending", "held")
+_COUNTS = ("newest", "corrected", "withdrawn")
 
 
 def save(folder: Path, state: State, fact: Round | None) -> Path:
@@ -26,7 +27,9 @@ def save(folder: Path, state: State, fact: Round | None) -> Path:
     from safetensors.torch import save_file
 
     tensors = _to_tensors(state)
-    about = {"round": state.round, "word": state.word, "newest": state.pool.newest, "fact": fact and fact.to_json()}
+    counts = {name: getattr(state.pool, name) for name in _COUNTS}
+    said_of = {"round": state.round, "word": state.word, "temperature": state.temperature}
+    about = {**said_of, **counts, "fact": fact and fact.to_json()}
     said = strict_json(about)
     metadata = {"about": said, "sha256": _digest(tensors, said)}
     target = folder / f"round-{state.round:05d}.safetensors"
@@ -93,8 +96,10 @@ def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
     for name, tensor in under("signal/").items():
         signal, part = name.split("/", 1)
         snapshots.setdefault(signal, {})[part] = tensor.numpy()
-    pool = Pool(newest=about["newest"], **{name: tensors[f"pool/{name}"].numpy() for name in _POOL})
-    return State(about["round"], about["word"], pool, under("weights/") or None, under("moments/") or None, snapshots)
+    rows = {name: tensors[f"pool/{name}"].numpy() for name in _POOL if f"pool/{name}" in tensors}
+    pool = Pool(**rows, **{name: about.get(name, 0) for name in _COUNTS})
+    weights, moments = under("weights/") or None, under("moments/") or None
+    return State(about["round"], about["word"], pool, weights, moments, snapshots, about.get("temperature"))
 
 
 def _digest(tensors: Mapping[str, Any], about: str) -> str:

@@ -84,6 +84,15 @@ class EstimatorModel:
         self.X, self._X_validation, self.task = X, X_validation, task
         self.validation_labels: Ints = task.validation.labels
 
+    def describe(self, rows: Ints) -> Floats:
+        return _dense(self.X[rows])
+
+    def describe_classes(self) -> None:
+        return None
+
+    def start(self, pool: Pool, weights: Weights | None = None) -> Weights:  # noqa: ARG002
+        return self.pretrained if weights is None else weights
+
     def load(self, weights: Weights) -> None:
         self._estimator = weights["estimator"]
 
@@ -138,7 +147,7 @@ class _EstimatorLook:
     def _no(self) -> NoReturn:
         raise UserError("This signal looks into a network, which an estimator is not; use accuracy, f1 or loss.")
 
-    weights = matrices = gradient_norm = labelled = _no
+    weights = matrices = gradient_norm = labelled = unlabelled = _no
 
 
 class _EstimatorCandidates:

@@ -9,27 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from hybridal import __version__
+from hybridal.backbones.backbone import ABOUT
 from hybridal.facts import Metrics, Round
 from hybridal.files import folder_made_whole, strict_json
 from hybridal.settings import Settings
 from hybridal.task.task import Task
 
-ABOUT = "hybridal.json"
-
 
 def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, fact: Round, target: Path) -> None:
-    """Writes the weights that the classifier holds now, its tokenizer, the temperature and a model card."""
+    """Writes the weights that the classifier holds now, its tokenizer and a model card.
+
+    The temperature is in the weights: whoever loads the folder gets the probabilities that we give.
+    """
     with folder_made_whole(target) as scratch:
-        classifier.save(scratch)
+        classifier.save(scratch, fact.temperature or 1.0)
         encoder.save(scratch)
         about = {
             "temperature": fact.temperature,
             "max_length": settings.rules.max_length,
+            "pooling": classifier.pooling,
             "classes": task.classes,
             "hybridal": __version__,
         }
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
-        (scratch / "README.md").write_text(_card(task, settings, fact), encoding="utf-8")
+        (scratch / "README.md").write_text(_card(task, settings, fact, classifier.loads_plainly), encoding="utf-8")
         if target.exists():
             # Renamed first: a folder that is half deleted must never look like a model.
             old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
@@ -37,10 +40,18 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
             shutil.rmtree(old)
 
 
-def _card(task: Task, settings: Settings, fact: Round) -> str:
+def _card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
     rows = [_row("validation", fact.validation), _row("test", fact.test)]
     classes = "\n".join(f"- {name}" for name in task.classes)
-    scaling = "" if fact.temperature is None else f"\nDivide the logits by {fact.temperature:.3f} before the softmax.\n"
+    code = "" if plain else ", trust_remote_code=True"
+    why = (
+        ""
+        if plain
+        else "\nThe mean of all tokens is taken by the one file of code in this folder, hence `trust_remote_code`.\n"
+    )
+    scaling = ""
+    if fact.temperature is not None:
+        scaling = f"\nIts probabilities are calibrated: a temperature of {fact.temperature:.3f} is in the weights.\n"
     return f"""---
 library_name: transformers
 pipeline_tag: text-classification
@@ -50,8 +61,16 @@ tags: [active-learning, hybridal]
 
 A text classifier trained by active learning with hybridal {__version__}: backbone `{settings.backbone}`, schedule
 `{settings.schedule}`, acquisition `{settings.acquisition}`, seed {settings.seed}. Its last round learnt from
-{fact.labels} labels; the updates of all rounds were `{fact.word}` (R retrained, F fine-tuned).
-{scaling}
+{fact.labels} labels; the updates of all rounds were `{fact.word}` (R retrained, F fine-tuned, P trained on the
+newest and some older labels).
+
+```python
+from transformers import pipeline
+
+classify = pipeline("text-classification", model="this folder"{code})
+classify("a text", truncation=True, top_k=None)
+```
+{why}{scaling}
 | split | texts | accuracy | macro-F1 | NLL | NLL scaled | ECE | ECE scaled |
 |---|---|---|---|---|---|---|---|
 {"".join(rows)}

@@ -26,21 +26,39 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Cost:
-    """What training took, counted: true on any machine. Tokens are those of the texts, without padding."""
+    """What training took, counted: true on any machine. Tokens are those of the texts, without padding.
+
+    `planned` are the steps that it would have taken if nothing had stopped it early.
+    """
 
     steps: int = 0
     examples: int = 0
     tokens: int = 0
     epochs: int = 0
+    planned: int | None = None
+
+
+@dataclass(frozen=True)
+class News:
+    """What came since the last update: new labels, old ones that were corrected or withdrawn, and classes that had no
+    label before; `known` labels were there already.
+    """
+
+    known: int = 0
+    added: int = 0
+    corrected: int = 0
+    withdrawn: int = 0
+    classes: int = 0
 
 
 @dataclass(frozen=True)
 class Round:
     """One turn of the loop. A function of (task, backbone, protocol, seed, word), `seconds` apart.
 
-    `labels` counts what the model could learn from, `kept_epoch` the epoch whose weights were kept, `changes` the
-    change of each watched signal since the round before (None in the first), `acquired` the ids
-    chosen for labelling next.
+    `labels` counts what the model could learn from, `kept_epoch` the epoch whose weights were kept (0: those that it
+    started from; 1.5: in the middle of the second), `changes` the change of each watched signal since the round before
+    (None in the first), `acquired` the ids chosen for labelling next, `held` those that were drawn to be measured on.
+    `reason` says why this update was chosen, `news` what it had to learn.
     """
 
     round: int
@@ -48,7 +66,7 @@ class Round:
     word: str
     labels: int
     cost: Cost
-    kept_epoch: int
+    kept_epoch: float
     temperature: float | None
     validation: Metrics | None
     test: Metrics | None
@@ -56,6 +74,9 @@ class Round:
     acquired: tuple[str, ...]
     scores: tuple[float, ...]
     seconds: Mapping[str, float] = field(default_factory=dict)
+    held: tuple[str, ...] = ()
+    reason: str = ""
+    news: News | None = None
 
     @property
     def training_time(self) -> float:
@@ -71,6 +92,9 @@ class Round:
         known["cost"] = Cost(**known["cost"])
         for split in ("validation", "test"):
             known[split] = None if known[split] is None else Metrics(**known[split])
+        if known.get("news") is not None:
+            known["news"] = News(**known["news"])
         known["acquired"] = tuple(known["acquired"])
         known["scores"] = tuple(known["scores"])
+        known["held"] = tuple(known.get("held", ()))
         return cls(**known)

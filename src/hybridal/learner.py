@@ -12,7 +12,6 @@ from hybridal.errors import UserError
 from hybridal.facts import Round
 from hybridal.loop import Cell, State
 from hybridal.pool import Pool
-from hybridal.randomness import stream
 from hybridal.schedules import Schedule
 from hybridal.task import UNKNOWN, Task
 
@@ -38,20 +37,19 @@ class Learner:
     def query(self, n: int | None = None) -> list[str]:
         """The ids of n texts to label next (default: the protocol's batch), best first.
 
-        Before the first update there is no model to ask, and the texts are drawn at random. Asked twice without
-        teaching in between, it answers the same.
+        Before the first update there is no model to ask, and the texts are drawn as the protocol says: at random, or
+        so that they show what there is. Asked twice without teaching in between, it answers the same.
         """
         n = self._count(n)
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
         if not self.history:
-            rows = waiting.pool.candidates()
-            drawn = stream(self.cell.seed, "initial", len(waiting.pool)).permutation(rows)[:n]
-            self._state = replace(waiting, pool=waiting.pool.choose(drawn))
-            return [self.cell.task.train.ids[row] for row in drawn]
+            pool = self.cell.choose_first(waiting.pool, self.cell.first_order, n)
+            self._state = replace(waiting, pool=pool)
+            return [self.cell.task.train.ids[row] for row in pool.pending]
         fresh = replace(self.history[-1], acquired=(), scores=())
         self._state, fact = self.cell.acquire(waiting, fresh, n)
         self.history[-1] = fact
-        return list(fact.acquired)
+        return [*fact.held, *fact.acquired]
 
     def teach(self, labels: Mapping[str, str], update: bool = True) -> Round | None:
         """Takes labels, new or corrected, by id; then updates the model unless told not to.
@@ -87,7 +85,8 @@ class Learner:
         """One round's training, as the schedule decides from the history."""
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
-        self._state, fact = self.cell.learn(self._state, self.schedule.decide(self.history))
+        update = self.schedule.decide(self.history, self._state.pool.news())
+        self._state, fact = self.cell.learn(self._state, update)
         self.history.append(fact)
         return fact
 

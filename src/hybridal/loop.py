@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -13,10 +14,10 @@ from hybridal.acquisition import Acquisition
 from hybridal.annotators import Annotator
 from hybridal.errors import UserError
 from hybridal.facts import Metrics, Round
-from hybridal.initial import draw_initial
+from hybridal.initial import draw_initial, partly_labelled, spread
 from hybridal.metrics import measure
 from hybridal.model.role import Model
-from hybridal.outputs import Outputs
+from hybridal.outputs import Ints, Outputs
 from hybridal.pool import Pool
 from hybridal.protocol import Protocol
 from hybridal.randomness import stream
@@ -24,7 +25,7 @@ from hybridal.schedules import Schedule
 from hybridal.signals import Signal, Snapshot, measured_change
 from hybridal.stopwatch import Stopwatch
 from hybridal.task.task import Task
-from hybridal.updates import Situation, Update, Weights
+from hybridal.updates import Plan, Situation, Update, Weights
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class State:
     weights: Weights | None = None
     moments: Weights | None = None
     snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
+    temperature: float | None = None
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,25 @@ class Cell:
 
     def start(self) -> State:
         """Before the first round: the initial pool is chosen, and waits for its labels."""
-        initial = draw_initial(self.task, self.rules, self.seed)
-        return State(0, "", Pool.unlabelled(len(self.task.train)).choose(initial))
+        pool = Pool.unlabelled(len(self.task.train))
+        if self.rules.initial_draw == "spread" and not partly_labelled(self.task):
+            return State(0, "", self.choose_first(pool, self.first_order, self.rules.initial))
+        drawn = draw_initial(self.task, self.rules, self.seed)
+        return State(0, "", self.choose_first(pool, drawn, len(drawn)))
+
+    @cached_property
+    def first_order(self) -> Ints:
+        """All rows, in the order in which to label them before there is a model."""
+        if self.rules.initial_draw == "spread":
+            return spread(self.task, self.model, self.seed)
+        return stream(self.seed, "initial").permutation(len(self.task.train))
+
+    def choose_first(self, pool: Pool, order: Ints, n: int) -> Pool:
+        """The first n of these rows; those to measure on are drawn by chance in place of the last."""
+        candidates = pool.candidates()
+        held = self._hold(pool, candidates, n, -len(candidates))
+        free = order[np.isin(order, candidates) & ~np.isin(order, held)]
+        return pool.choose(free[: n - len(held)], held)
 
     def advance(self, state: State, update: Update) -> tuple[State, Round]:
         """One round: label what the last one chose, learn, and choose what to label next.
@@ -63,15 +82,18 @@ class Cell:
         Labels are asked for when a round begins, not when the round before ends: so a round's facts are complete
         before anybody starts to label, and nobody labels texts that no model will see.
         """
-        labelled = replace(state, pool=self.label(state.pool))
-        learnt, fact = self.learn(labelled, update)
+        learnt, fact = self.learn(self.labelled(state), update)
         return self.acquire(learnt, fact, self.rules.batch)
+
+    def labelled(self, state: State) -> State:
+        """The state with the labels that it waits for."""
+        return replace(state, pool=self.label(state.pool)) if len(state.pool.pending) else state
 
     def learn(self, state: State, update: Update) -> tuple[State, Round]:
         """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
         t = state.round + 1
-        fit = self.model.fit(update.plan(self._situation(state, t)), state.pool, t)
-        temperature = self._temperature(fit.validation)
+        fit = self.model.fit(self._plan(update, state, t), state.pool, t)
+        temperature = self._temperature(fit.validation, state.temperature)
         watch = Stopwatch()
         with watch("signal"):
             snapshots, changes = self._signals(fit.validation, state)
@@ -91,30 +113,44 @@ class Cell:
             acquired=(),
             scores=(),
             seconds={**fit.seconds, **watch.seconds},
+            reason=update.reason,
+            news=state.pool.news(),
         )
-        return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots), fact
+        return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots, temperature), fact
 
     def acquire(self, state: State, fact: Round, n: int) -> tuple[State, Round]:
-        """Lines 8-9: choose n of a random subset of the candidates; they wait for their labels."""
+        """Lines 8-9: choose n texts of a random subset of the candidates; they wait for their labels.
+
+        Where a share of the labels is measured on, so many of the n are drawn at random instead.
+        """
         rows = state.pool.candidates()
+        held = self._hold(state.pool, rows, n, state.round)
+        rows = np.setdiff1d(rows, held)
         if self.rules.candidates is not None and len(rows) > self.rules.candidates:
             draw = stream(self.seed, "candidates", state.round)
             rows = np.sort(draw.choice(rows, self.rules.candidates, replace=False))
-        if not len(rows):
-            return state, fact
+        fact = replace(fact, held=tuple(self.task.train.ids[row] for row in held))
+        if not len(rows) or len(held) == n:
+            return replace(state, pool=state.pool.choose(rows[:0], held)), fact
         scale = fact.temperature if self.rules.calibrate and fact.temperature is not None else 1.0
         candidates = self.model.candidates(rows, state.pool, state.round, scale)
         start = time.perf_counter()
-        batch = self.acquisition.select(candidates, n, stream(self.seed, "acquisition", state.round))
+        batch = self.acquisition.select(candidates, n - len(held), stream(self.seed, "acquisition", state.round))
         wanted = set(batch.ids)
         row_of = {id: row for id, row in zip(candidates.ids, rows, strict=True) if id in wanted}
         chosen = np.array([row_of[id] for id in batch.ids], dtype=np.int64)
         scoring = candidates.seconds
         seconds = {**fact.seconds, "score": scoring, "select": time.perf_counter() - start - scoring}
         return (
-            replace(state, pool=state.pool.choose(chosen)),
+            replace(state, pool=state.pool.choose(chosen, held)),
             replace(fact, acquired=batch.ids, scores=batch.scores, seconds=seconds),
         )
+
+    def _hold(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
+        """Texts to measure on, among the next n."""
+        wanted = self.rules.held(len(pool) + len(pool.held) + n) - len(pool.held)
+        size = min(max(0, wanted), n, len(candidates))
+        return stream(self.seed, "validation", t).choice(candidates, size, replace=False)
 
     def label(self, pool: Pool) -> Pool:
         """The pool with the labels of its pending texts."""
@@ -127,9 +163,12 @@ class Cell:
                 raise UserError(f"The annotator gave a label for '{id}', which it was not asked about.")
         return pool.reveal({rows[id]: self.task.class_index(name) for id, name in answers.items()})
 
-    def _situation(self, state: State, t: int) -> Situation:
+    def _plan(self, update: Update, state: State, t: int) -> Plan:
+        prepare = partial(self.model.start, state.pool)
+        if len(state.pool) < self.rules.probe_until:
+            return Plan(prepare(None), state.pool.order[:0])
         rng = stream(self.seed, "update", t)
-        return Situation(self.model.pretrained, state.weights, state.moments, state.pool, self.rules, rng)
+        return update.plan(Situation(prepare, state.weights, state.moments, state.pool, self.rules, rng))
 
     def _signals(
         self, validation: Outputs | None, before: State
@@ -142,8 +181,12 @@ class Cell:
                 changes[signal.name] = measured_change(signal, before.snapshots[signal.name], now[signal.name])
         return now, changes
 
-    def _temperature(self, validation: Outputs | None) -> float | None:
-        return None if validation is None else calibration.temperature(validation.logits, self.model.validation_labels)
+    def _temperature(self, validation: Outputs | None, last: float | None) -> float | None:
+        labels = self.model.validation_labels
+        if self.rules.temperature == "shrunk":
+            none = np.empty((0, len(self.task.classes)))
+            return calibration.shrunk_temperature(none if validation is None else validation.logits, labels, last)
+        return None if validation is None else calibration.temperature(validation.logits, labels)
 
     def _validation(self, outputs: Outputs | None, temperature: float | None) -> Metrics | None:
         if outputs is None or temperature is None:
@@ -164,7 +207,8 @@ def active_learning(
     state = state or cell.start()
     history = list(history)
     while len(history) < cell.rules.rounds:
-        update = schedule.decide(history)
+        state = cell.labelled(state)
+        update = schedule.decide(history, state.pool.news())
         state, fact = cell.advance(state, update)
         history.append(fact)
         yield state, fact

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hybridal.facts import News
 from hybridal.outputs import Ints
 from hybridal.task.task import UNKNOWN
 
@@ -20,19 +21,27 @@ class Pool:
     """A value: every change gives a new pool. Rows are positions in the task's train split.
 
     `order` lists the labelled rows in the order they were acquired; the last `newest` of them no model has
-    learnt yet. `pending` were chosen and wait for their labels.
+    learnt yet. `pending` were chosen and wait for their labels. `held` are to be measured on and never learnt: they
+    are pending, or labelled and not in `order`. `corrected` and `withdrawn` count the labels that changed since the
+    last update.
 
     >>> pool = Pool.unlabelled(5).choose(np.array([3, 1])).reveal({3: 0, 1: 1})
     >>> pool.order.tolist(), pool.newest_rows().tolist(), pool.candidates().tolist()
     ([3, 1], [3, 1], [0, 2, 4])
     >>> pool.choose(np.array([0])).candidates().tolist()
     [2, 4]
+    >>> pool = pool.choose(np.array([0]), held=np.array([4])).reveal({0: 1, 4: 0})
+    >>> pool.order.tolist(), pool.held.tolist(), pool.candidates().tolist()
+    ([3, 1, 0], [4], [2])
     """
 
     labels: Ints
     order: Ints = field(default_factory=_none)
     newest: int = 0
     pending: Ints = field(default_factory=_none)
+    held: Ints = field(default_factory=_none)
+    corrected: int = 0
+    withdrawn: int = 0
 
     @classmethod
     def unlabelled(cls, size: int) -> Pool:
@@ -53,9 +62,31 @@ class Pool:
     def older_rows(self) -> Ints:
         return self.order[: len(self.order) - self.newest]
 
-    def choose(self, rows: Ints) -> Pool:
-        """Marks rows as waiting for their labels, in this order."""
-        return replace(self, pending=np.array(rows, dtype=np.int64))
+    def news(self) -> News:
+        """What a model that has learnt the older labels does not know yet.
+
+        >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
+        >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).news()
+        News(known=1, added=1, corrected=1, withdrawn=1, classes=1)
+        """
+        older, newest = self.labels[self.older_rows()], self.labels[self.newest_rows()]
+        return News(
+            known=len(older),
+            added=max(0, self.newest - self.corrected),  # one that was corrected may be withdrawn after
+            corrected=self.corrected,
+            withdrawn=self.withdrawn,
+            classes=len(np.setdiff1d(newest, older)),
+        )
+
+    def choose(self, rows: Ints, held: Ints | None = None) -> Pool:
+        """Marks rows as waiting for their labels, in this order, after those of `held`, which are to be measured on."""
+        kept = self._measured()
+        first = _none() if held is None else np.array(held, dtype=np.int64)
+        return replace(
+            self,
+            pending=np.concatenate([first, np.array(rows, dtype=np.int64)]),
+            held=np.concatenate([kept, first]),
+        )
 
     def reveal(self, labels: Mapping[int, int]) -> Pool:
         """Adds labels; those of pending rows keep the order in which they were chosen.
@@ -68,17 +99,26 @@ class Pool:
         chosen = [row for row in self.pending.tolist() if row in labels]
         others = [row for row in labels if row not in set(chosen)]
         rows = np.array([*chosen, *others], dtype=np.int64)
-        return replace(self._without(rows), labels=updated, pending=_none())._with_newest(rows)
+        rows = rows[~np.isin(rows, self.held)]
+        corrected = self.corrected + int(np.isin(rows, self.older_rows()).sum())
+        taught = replace(self._without(rows), labels=updated, pending=_none(), corrected=corrected)._with_newest(rows)
+        return replace(taught, held=taught._measured())
 
     def learnt(self) -> Pool:
         """The model has seen all labels: none is new any more."""
-        return replace(self, newest=0)
+        return replace(self, newest=0, corrected=0, withdrawn=0)
 
     def withdraw(self, rows: Ints) -> Pool:
         """Takes labels back; the rows become candidates again."""
         updated = self.labels.copy()
         updated[rows] = UNKNOWN
-        return replace(self._without(rows), labels=updated)
+        withdrawn = self.withdrawn + int(np.isin(self.older_rows(), rows).sum())
+        left = replace(self._without(rows), labels=updated, withdrawn=withdrawn)
+        return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self._measured()))])
+
+    def _measured(self) -> Ints:
+        known: Ints = self.held[self.labels[self.held] != UNKNOWN]
+        return known
 
     def _without(self, rows: Ints) -> Pool:
         newest = int((~np.isin(self.newest_rows(), rows)).sum())

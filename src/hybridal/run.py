@@ -44,7 +44,7 @@ def begin(settings: Settings, path: Path, observer: Observer | None = None) -> R
 def check(settings: Settings, task: Task) -> None:
     """Refuses what cannot work, before any time is spent on it."""
     from hybridal.acquisition import ACQUISITIONS
-    from hybridal.initial import draw_initial
+    from hybridal.initial import check_initial
     from hybridal.model.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))
@@ -65,7 +65,7 @@ def check(settings: Settings, task: Task) -> None:
                 f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "
                 "labels; give it some, or watch alpha."
             )
-    draw_initial(task, settings.rules, settings.seed)
+    check_initial(task, settings.rules, settings.seed)
 
 
 def check_backbone(settings: Settings, task: Task, observer: Observer) -> None:

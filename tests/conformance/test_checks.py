@@ -12,7 +12,7 @@ import pytest
 
 from hybridal.acquisition import Candidates, Selection
 from hybridal.conformance import FakeModel, check_acquisition, check_schedule, check_signal
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.updates import Update
 from hybridal.updates.finetune import FineTune
@@ -193,7 +193,7 @@ class GoodSchedule:
     spec: ClassVar[str] = "good"
     watches: ClassVar[tuple[Signal, ...]] = (GoodSignal(),)
 
-    def decide(self, history: Sequence[Round]) -> Update:
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         return Retrain() if len(history) < 3 else FineTune()
 
 
@@ -201,18 +201,18 @@ class GoodSchedule:
 class Remembers(GoodSchedule):
     asked: list[int] = field(default_factory=list, compare=False)
 
-    def decide(self, history: Sequence[Round]) -> Update:
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         self.asked.append(len(history))
         return Retrain() if len(self.asked) < 3 else FineTune()
 
 
 class LooksAtTheClock(GoodSchedule):
-    def decide(self, history: Sequence[Round]) -> Update:
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         return Retrain() if sum(fact.training_time for fact in history) < 100 else FineTune()
 
 
 class Forgets(GoodSchedule):
-    def decide(self, history: Sequence[Round]) -> Update:
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         if isinstance(history, list) and history:
             history.pop()
         return Retrain()

@@ -66,8 +66,8 @@ def random_backbone(architecture: str, tokenizer: Path, folder: Path) -> Backbon
     return Backbone(architecture, folder)
 
 
-def classifier_of(backbone: Backbone, task: Task, seed: int = 7) -> Classifier:
-    return Classifier(backbone, task.classes, seed, CPU)
+def classifier_of(backbone: Backbone, task: Task, seed: int = 7, pooling: str = "first") -> Classifier:
+    return Classifier(backbone, task.classes, seed, CPU, pooling=pooling)
 
 
 def examples_of(backbone: Backbone, split: Split, rows: Any = None) -> Examples:

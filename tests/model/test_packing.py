@@ -49,8 +49,11 @@ def gradients(classifier: Classifier, logits: torch.Tensor) -> dict[str, torch.T
     return {name: p.grad.clone() for name, p in classifier.trainable().items() if p.grad is not None}
 
 
-def test_packed_texts_give_the_logits_and_gradients_of_padded_ones(backbone: Backbone, task: Task) -> None:
-    classifier, texts = classifier_of(backbone, task), examples_of(backbone, task.train)
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_packed_texts_give_the_logits_and_gradients_of_padded_ones(
+    backbone: Backbone, task: Task, pooling: str
+) -> None:
+    classifier, texts = classifier_of(backbone, task, pooling=pooling), examples_of(backbone, task.train)
     rows = texts.rows[:16]
     assert classifier.packs
     assert len({*texts.source.lengths(rows).tolist()}) > 3
@@ -61,12 +64,13 @@ def test_packed_texts_give_the_logits_and_gradients_of_padded_ones(backbone: Bac
     assert_close(gradients(classifier, packed), expected)
 
 
+@pytest.mark.parametrize("pooling", ["first", "mean"])
 def test_with_dropout_on_that_drops_nothing_they_still_do(
-    backbone: Backbone, task: Task, monkeypatch: pytest.MonkeyPatch
+    backbone: Backbone, task: Task, pooling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (attention, dropout):
         monkeypatch.setattr(module, "draw_mask", lambda shape, _rate: torch.ones(shape))
-    classifier, texts = classifier_of(backbone, task), examples_of(backbone, task.train)
+    classifier, texts = classifier_of(backbone, task, pooling=pooling), examples_of(backbone, task.train)
     padded = classifier.logits(*classifier.batch(texts.source, texts.rows[:16]))
     expected = gradients(classifier, padded)
     with classifier.training(dropout=True):
@@ -96,8 +100,9 @@ def test_attention_drops_shares_in_every_layer_and_in_the_last_of_first_tokens_a
     assert drawn == [(whole, rate), (whole if backbone.name == "distilbert" else firsts, rate)]
 
 
-def test_features_of_packed_texts_are_those_of_padded_ones(backbone: Backbone, task: Task) -> None:
-    classifier, texts = classifier_of(backbone, task), examples_of(backbone, task.train)
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_features_of_packed_texts_are_those_of_padded_ones(backbone: Backbone, task: Task, pooling: str) -> None:
+    classifier, texts = classifier_of(backbone, task, pooling=pooling), examples_of(backbone, task.train)
     rows = texts.rows[:8]
     with torch.no_grad(), classifier.listening() as heard:
         classifier.logits(*classifier.batch(texts.source, rows))

@@ -66,6 +66,6 @@ def test_nonsense_is_refused_at_once(spec: str, said: str) -> None:
 @pytest.mark.parametrize("spec", ["hybird", "", "hybrid-accuracy"])
 def test_an_unknown_name_gets_the_list(spec: str) -> None:
     with pytest.raises(
-        UserError, match=f"no schedule named '{spec}'; there are anchor, finetune, fixed, hybrid, newonly"
+        UserError, match=f"no schedule named '{spec}'; there are anchor, auto, finetune, fixed, hybrid, newonly"
     ):
         make_schedule(spec)

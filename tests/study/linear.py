@@ -36,6 +36,15 @@ class Linear:
         self.pretrained: Weights = {"w": torch.zeros(4, 2, dtype=torch.float64)}
         self.weights: Weights = self.pretrained
 
+    def describe(self, rows: Ints) -> Floats:
+        return np.zeros((len(rows), 1))
+
+    def describe_classes(self) -> None:
+        return None
+
+    def start(self, pool: Pool, weights: Weights | None = None) -> Weights:
+        return self.pretrained if weights is None else weights
+
     def load(self, weights: Weights) -> None:
         self.weights = weights
 
@@ -103,8 +112,13 @@ class Watched(Cell):
         self.words.append(fact.word)
         self.weights[fact.word] = after.weights
         self._states.append(weakref.ref(after))
-        self.alive.append(sum(known() is not None for known in self._states))
+        self.alive.append(len({id(known()) for known in self._states if known() is not None}))
         return after, fact
+
+    def labelled(self, state: State) -> State:
+        after = super().labelled(state)
+        self._states.append(weakref.ref(after))
+        return after
 
 
 def linear_cell(rounds: int = 4, signals: Sequence[str] = ("accuracy", "loss"), **overrides: Any) -> Watched:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from hybridal.assemble import build_cell, build_model, watched
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.loop import active_learning
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.settings import Settings
@@ -44,7 +44,7 @@ class Spelt:
     def spec(self) -> str:
         return self.word
 
-    def decide(self, history: Sequence[Round]) -> Update:
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         return UPDATES.make(NAMES[self.word[min(len(history), len(self.word) - 1)]])
 
 

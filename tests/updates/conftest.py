@@ -7,7 +7,7 @@ import pytest
 
 from hybridal.pool import Pool
 from hybridal.protocol import protocol
-from hybridal.updates import Situation
+from hybridal.updates import Situation, Weights
 
 Situate = Callable[..., Situation]
 
@@ -27,6 +27,12 @@ def situate() -> Situate:
         last = None if first else LAST
         moments = None if first else MOMENTS
         rng = np.random.default_rng(seed)
-        return Situation(PRETRAINED, last, moments, pool, protocol(rules, overrides), rng)
+
+        def prepare(given: Weights | None) -> Weights:
+            return PRETRAINED if given is None else given
+
+        return Situation(
+            lambda given: PRETRAINED if given is None else given, last, moments, pool, protocol(rules, overrides), rng
+        )
 
     return situate

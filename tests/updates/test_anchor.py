@@ -36,7 +36,7 @@ def test_no_share_of_the_last_weights_is_retraining_exactly(situate: Situate) ->
 
 def test_the_first_round_has_only_one_end(situate: Situate) -> None:
     now = situate(first=True)
-    assert Anchor(0.5).plan(now).weights is now.pretrained
+    assert Anchor(0.5).plan(now).weights is now.start()
 
 
 @pytest.mark.parametrize(("dropout", "expected"), [("on", True), ("off", False), ("finetune", False)])

@@ -19,7 +19,7 @@ def test_it_continues_on_everything(situate: Situate, rules: str) -> None:
 def test_the_first_round_starts_from_the_pretrained_weights(situate: Situate) -> None:
     now = situate(first=True)
     plan = FineTune().plan(now)
-    assert plan.weights is now.pretrained
+    assert plan.weights is now.start()
     assert plan.moments is None
 
 
@@ -41,5 +41,5 @@ def test_the_published_optimiser_lives_on(situate: Situate) -> None:
 def test_the_published_optimiser_is_fresh_at_the_switch(situate: Situate) -> None:
     # RETRAIN does not keep its moments, so a round after it finds none.
     now = situate("reference")
-    plan = FineTune().plan(type(now)(now.pretrained, now.last, None, now.pool, now.rules, now.rng))
+    plan = FineTune().plan(type(now)(now.prepare, now.last, None, now.pool, now.rules, now.rng))
     assert (plan.moments, plan.keeps_moments) == (None, True)

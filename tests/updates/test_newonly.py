@@ -18,7 +18,7 @@ def test_it_continues_on_the_newest_batch(situate: Situate) -> None:
 def test_the_first_round_s_newest_are_the_initial_pool(situate: Situate) -> None:
     now = situate(first=True)
     plan = NewOnly().plan(now)
-    assert plan.weights is now.pretrained
+    assert plan.weights is now.start()
     assert plan.rows.tolist() == now.pool.order.tolist()
     assert plan.batch is None
 
@@ -26,7 +26,7 @@ def test_the_first_round_s_newest_are_the_initial_pool(situate: Situate) -> None
 def test_the_published_code_does_not_train_in_the_first_round(situate: Situate) -> None:
     now = situate("reference", first=True)
     plan = NewOnly().plan(now)
-    assert plan.weights is now.pretrained
+    assert plan.weights is now.start()
     assert plan.rows.tolist() == []
 
 

@@ -22,7 +22,7 @@ def test_all_new_labels_and_some_older_ones(situate: Situate, older: int, seed: 
     assert rows[len(drawn) :] == new
     assert len(drawn) == len(set(drawn)) == (0 if first else min(older, 2))
     assert set(drawn) <= {4, 1}
-    assert plan.weights is (now.pretrained if first else now.last)
+    assert plan.weights is (now.start() if first else now.last)
     assert (plan.batch, plan.moments, plan.keeps_moments) == (None, None, False)
 
 

@@ -12,7 +12,7 @@ from .conftest import Situate
 def test_everything_is_learnt_anew(situate: Situate, rules: str, first: bool) -> None:
     now = situate(rules, first)
     plan = Retrain().plan(now)
-    assert plan.weights is now.pretrained
+    assert plan.weights is now.start()
     assert plan.rows.tolist() == [4, 1, 0, 5, 2]
     assert (plan.batch, plan.moments, plan.keeps_moments) == (None, None, False)
 

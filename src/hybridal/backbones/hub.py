@@ -9,7 +9,17 @@ from pathlib import Path
 from hybridal.errors import UserError
 
 _WEIGHTS = ["*.safetensors", "*.safetensors.index.json"]
-_FILES = ["config.json", *_WEIGHTS, "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "spiece*"]
+_POOLING = "1_Pooling/config.json"  # of encoders that were trained to compare texts
+_FILES = [
+    "config.json",
+    *_WEIGHTS,
+    "tokenizer*",
+    "vocab*",
+    "merges.txt",
+    "special_tokens_map.json",
+    "spiece*",
+    _POOLING,
+]
 
 
 def folder(hub_id: str, notify: Callable[[str], None]) -> Path:

@@ -14,6 +14,7 @@ from hybridal.errors import RunError, UserError
 def export(
     run: Annotated[Path, typer.Argument(help="A finished run folder.")],
     target: Annotated[Path, typer.Argument(help="A new folder for the model.")],
+    onnx: Annotated[bool, typer.Option("--onnx", help="Add model.onnx, to serve it without torch.")] = False,
 ) -> None:
     """Copy a run's model folder, with its labels beside it, to a place of your own."""
     from hybridal.files import folder_made_whole
@@ -30,6 +31,10 @@ def export(
         )
     if target.exists():
         raise UserError(f"{target} exists already; name a new folder.")
+    if onnx:
+        from hybridal.model.onnx import check_onnx
+
+        check_onnx()
     with folder_made_whole(target) as scratch:
         try:
             shutil.copytree(folder.model, scratch, dirs_exist_ok=True)
@@ -37,4 +42,8 @@ def export(
             reason = error.args[0][0][2]
             raise RunError(f"{target} could not be written ({reason}); make room, then export again.") from error
         (scratch / "labels.csv").write_text(labels_csv(folder), encoding="utf-8")
+        if onnx:
+            from hybridal.saved import SavedModel
+
+            SavedModel(folder.model, "cpu").save_onnx(scratch)
     typer.echo(f"Model and labels written to {target}")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hybridal.outputs import Floats, Ints, Outputs
+from hybridal.signals import Sample
 
 if TYPE_CHECKING:
     import torch
@@ -34,6 +35,7 @@ class FakeModel:
         weights: Mapping[str, ArrayLike] | None = None,
         gradient: float = 1.0,
         labelled: tuple[Outputs, Ints] | None = None,
+        unlabelled: Sample | None = None,
     ) -> None:
         self.validation = Outputs(_floats(logits), None if hidden is None else _floats(hidden))
         self.validation_labels: Ints = np.array(labels, dtype=np.int64)
@@ -41,12 +43,14 @@ class FakeModel:
         self._parameters: dict[str, torch.Tensor] = {}
         self._gradient = gradient
         self._labelled = labelled
+        self._unlabelled = unlabelled
 
     @classmethod
     def random(cls, seed: int, texts: int = 60, classes: int = 3, width: int = 8, features: bool = True) -> FakeModel:
         """A model with random outputs and weights; without features it has no hidden states of validation."""
         rng = np.random.default_rng(seed)
         labelled = Outputs(rng.normal(size=(40, classes)), rng.normal(size=(40, width)).astype(np.float32))
+        rows_of_probe = rng.normal(size=(texts, classes))
         return cls(
             rng.normal(size=(texts, classes)),
             np.arange(texts) % classes,
@@ -60,6 +64,7 @@ class FakeModel:
             },
             float(rng.random()),
             (labelled, np.arange(40, dtype=np.int64) % classes),
+            Sample(np.arange(texts), rng.normal(size=(texts, classes)), lambda: rows_of_probe),
         )
 
     def weights(self) -> Mapping[str, torch.Tensor]:
@@ -81,11 +86,18 @@ class FakeModel:
             raise AssertionError("this signal asked for the labelled pool")
         return self._labelled
 
+    def unlabelled(self) -> Sample:
+        if self._unlabelled is None:
+            raise AssertionError("this signal asked for unlabelled texts")
+        return self._unlabelled
+
     def arrays(self) -> list[NDArray[np.generic]]:
         """Everything that a signal can see, as the very memory of the model."""
         passes = [self.validation] if self._labelled is None else [self.validation, self._labelled[0]]
         seen: list[NDArray[np.generic]] = [array for p in passes for array in (p.logits, p.hidden) if array is not None]
         seen.append(self.validation_labels)
+        if self._unlabelled is not None:
+            seen += [self._unlabelled.rows, self._unlabelled.logits, self._unlabelled.probe()]
         return seen + [parameter.detach().numpy() for parameter in self.weights().values()]
 
 

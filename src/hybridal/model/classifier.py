@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +20,38 @@ from hybridal.model.cuda.recorder import GENERATOR_IN_USE, Recorder
 from hybridal.model.device import Device
 from hybridal.model.memory import keep_freed
 from hybridal.model.packing import familiar, pack, packed_logits, teach_packing
+from hybridal.model.plain import survives_plainly
+from hybridal.model.pooled import PooledClassifier, load_pooled
+from hybridal.model.portable import pooled_classifier, portable_classifier
+from hybridal.model.probe import Probe
 from hybridal.model.source import Source
 from hybridal.model.trunk import States, Trunk
 from hybridal.outputs import Ints
 from hybridal.randomness import key
-from hybridal.tokens import Tokens
+from hybridal.tokens import Encoder, Tokens
 
 
 class Classifier:
     """The workspace in which a round trains. `pretrained` is θ₀: the backbone's weights and a random head.
 
     The head's numbers come from the seed alone, so that every RETRAIN starts from the same point on any machine.
-    `train_layers` leaves all but the top layers as they are.
+    `train_layers` leaves all but the top layers as they are; `pooling` says what the head reads: the "mean" of all
+    tokens, or the "first" as transformers' own classes do.
     """
 
     def __init__(
-        self, backbone: Backbone, classes: Sequence[str], seed: int, device: Device, train_layers: int | None = None
+        self,
+        backbone: Backbone,
+        classes: Sequence[str],
+        seed: int,
+        device: Device,
+        train_layers: int | None = None,
+        pooling: str = "first",
     ) -> None:
         self.device, on_gpu = device, device.torch.type == "cuda"
+        self.classes, self.pooling = tuple(classes), pooling
         with LOADING:
-            self.module = _load_module(backbone, classes, seed).to(device.torch)
+            self.module = _load_module(backbone, classes, seed, pooling).to(device.torch)
         if not on_gpu:
             _own_memory(self.module)
         self.module.eval()
@@ -46,7 +59,7 @@ class Classifier:
         self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
         records = device.fast and on_gpu and self._trunk is None and familiar(self.module)
         self.recorder = Recorder(device.torch) if records else None
-        self.packs = device.fast and not on_gpu and teach_packing(self.module)
+        self.packs = device.fast and not on_gpu and teach_packing(self.module, first_tokens=pooling == "first")
         if self.packs:
             keep_freed()
         self.pretrained = self.weights()
@@ -75,13 +88,75 @@ class Classifier:
             for name, parameter in self.trainable().items():
                 parameter.copy_(weights[name])
 
-    def save(self, folder: Path) -> None:
-        """Writes what `from_pretrained` reads."""
+    @contextmanager
+    def as_pretrained(self) -> Iterator[None]:
+        """Inside, it answers by θ₀."""
+        now = self.weights()
+        self.load(self.pretrained)
+        try:
+            yield
+        finally:
+            self.load(now)
+
+    def with_head(self, weights: Mapping[str, Tensor], probe: Probe) -> dict[str, Tensor]:
+        """These weights with another last layer."""
+        names = {id(parameter): name for name, parameter in self.trainable().items()}
+        head = {names[id(self._head.weight)]: probe.weight, names[id(self._head.bias)]: probe.bias}
+        placed = {name: torch.from_numpy(values).float().to(self.device.torch) for name, values in head.items()}
+        return {**weights, **placed}
+
+    def save(self, folder: Path, temperature: float = 1.0) -> None:
+        """Writes what `from_pretrained` reads; its probabilities are those at this temperature."""
         from transformers.utils import logging as transformers_logging
 
         transformers_logging.disable_progress_bar()
-        with self._trunk.put_back() if self._trunk else nullcontext():
-            self.module.save_pretrained(folder)
+        with self._whole():
+            if isinstance(self.module, PooledClassifier):
+                self._portable(portable_classifier, temperature).save_pretrained(folder)
+                return
+            with self._cooled(temperature):
+                self.module.save_pretrained(folder)
+
+    def save_onnx(self, encoder: Encoder, folder: Path, temperature: float = 1.0) -> Path:
+        """Writes `model.onnx`, for those who serve without torch."""
+        from hybridal.model.onnx import Probabilities, export_onnx
+
+        with self._whole():
+            if isinstance(self.module, PooledClassifier):
+                return export_onnx(
+                    Probabilities(self._portable(pooled_classifier, temperature)), encoder, self.classes, folder
+                )
+            with tempfile.TemporaryDirectory() as scratch, self._cooled(temperature):
+                # Taught to pack texts, the module is no longer what the exporter knows.
+                self.module.save_pretrained(scratch)
+                return export_onnx(Probabilities(_as_saved(Path(scratch))), encoder, self.classes, folder)
+
+    @property
+    def loads_plainly(self) -> bool:
+        """Whether transformers loads what `save` writes with no code beside it."""
+        return not isinstance(self.module, PooledClassifier) or survives_plainly(self.module.body)
+
+    def _portable(self, build: Callable[..., Any], temperature: float) -> Any:
+        head = self.module.classifier
+        return build(self.module.body, head.weight, head.bias, temperature, self.classes)
+
+    def _whole(self) -> AbstractContextManager[None]:
+        return self._trunk.put_back() if self._trunk else nullcontext()
+
+    @contextmanager
+    def _cooled(self, temperature: float) -> Iterator[None]:
+        """Inside, the last layer divides by the temperature."""
+        parts = [part for part in (self._head.weight, self._head.bias) if part is not None]
+        kept = [part.detach().clone() for part in parts]
+        with torch.no_grad():
+            for part in parts:
+                part.div_(temperature)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for part, before in zip(parts, kept, strict=True):
+                    part.copy_(before)
 
     def source(self, tokens: Tokens) -> Source:
         """What this classifier reads for these texts: their tokens, or what its frozen layers make of them."""
@@ -114,15 +189,17 @@ class Classifier:
     def listening(self) -> Iterator[dict[str, Tensor]]:
         """Inside, each call of `logits` leaves its `hidden` and `embedding` in the dictionary."""
         heard: dict[str, Tensor] = {}
+        pooled = isinstance(self.module, PooledClassifier)
+        body = self.module.mean if pooled else self.module.base_model
 
         def hear_body(_module: Any, _inputs: Any, output: Any) -> None:
-            heard["hidden"] = output[0][:, 0].float()
+            heard["hidden"] = output.float() if pooled else output[0][:, 0].float()
 
         def hear_head(_module: Any, inputs: Any) -> None:
             heard["embedding"] = inputs[0].float()
 
         hooks = [
-            self.module.base_model.register_forward_hook(hear_body),
+            body.register_forward_hook(hear_body),
             self._head.register_forward_pre_hook(hear_head),
         ]
         try:
@@ -149,20 +226,24 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def _load_module(backbone: Backbone, classes: Sequence[str], seed: int) -> nn.Module:
+def _load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> nn.Module:
     from transformers import AutoModelForSequenceClassification
 
+    options = {
+        "num_labels": len(classes),
+        "id2label": dict(enumerate(classes)),
+        "label2id": {name: i for i, name in enumerate(classes)},
+        "dtype": torch.float32,
+    }
     try:
         # The library draws what is missing from the global generator, before we draw it anew.
         with seeded(key(seed, "head")), _silence():
+            if pooling == "mean":
+                module, to_draw = load_pooled(Path(backbone.folder), classes, **options)
+                _draw_head(module, to_draw, seed)
+                return module
             module, loaded = AutoModelForSequenceClassification.from_pretrained(
-                Path(backbone.folder),
-                num_labels=len(classes),
-                id2label=dict(enumerate(classes)),
-                label2id={name: i for i, name in enumerate(classes)},
-                dtype=torch.float32,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,
+                Path(backbone.folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
             )
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -175,6 +256,13 @@ def _load_module(backbone: Backbone, classes: Sequence[str], seed: int) -> nn.Mo
         )
     _draw_head(module, loaded["missing_keys"], seed)
     return module
+
+
+def _as_saved(folder: Path) -> Any:
+    from transformers import AutoModelForSequenceClassification
+
+    with _silence():
+        return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
 
 
 def _own_memory(module: nn.Module) -> None:

@@ -71,6 +71,8 @@ def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = F
 
 def _repeatable() -> None:
     """The same run twice gives the same bits: kernels that add up in random order are not used."""
+    if torch.are_deterministic_algorithms_enabled():
+        return  # a switch of the whole process: another thread may be recording under it
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.backends.cuda.enable_cudnn_sdp(False)
     torch.use_deterministic_algorithms(True, warn_only=True)

@@ -22,11 +22,19 @@ LONG = 512
 
 
 def predict(
-    classifier: Classifier, source: Source, rows: Ints, features: bool = False, progress: Progress = unheard
+    classifier: Classifier,
+    source: Source,
+    rows: Ints,
+    features: bool = False,
+    progress: Progress = unheard,
+    alone: bool = False,
 ) -> Outputs:
-    """One pass over these rows, dropout off; with `features`, what the layers before the logits said too."""
+    """One pass over these rows, dropout off; with `features`, what the layers before the logits said too.
+
+    With `alone` a text's outputs do not depend on the others, to the last digit.
+    """
     if classifier.recorder is not None and isinstance(source, Tokens) and len(rows):
-        return passes.predict(classifier, classifier.recorder, source, rows, features, progress)
+        return passes.predict(classifier, classifier.recorder, source, rows, features, progress, alone)
     done = 0
     found: dict[str, Floats] = {}
 
@@ -36,7 +44,8 @@ def predict(
         found[name][batch] = values.cpu().numpy()
 
     with torch.inference_mode(), classifier.listening() as heard:
-        for batch in _batches(classifier, source, rows):
+        batches = np.arange(len(rows))[:, None] if alone else _batches(classifier, source, rows)
+        for batch in batches:
             keep("logits", batch, classifier.logits_of(source, rows[batch]))
             if features:
                 keep("hidden", batch, heard["hidden"])

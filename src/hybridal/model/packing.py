@@ -40,6 +40,13 @@ class Packed:
     def lengths(self) -> list[int]:
         return [end - start for start, end in self.spans]
 
+    def means(self, tokens: Tensor) -> Tensor:
+        """The mean of each text's rows, where `tokens` has a row a token."""
+        lengths: Any = torch.tensor(self.lengths)
+        text_of = torch.arange(len(lengths)).repeat_interleave(lengths)
+        sums = tokens.new_zeros(len(lengths), tokens.shape[1]).index_add(0, text_of, tokens)
+        return sums / lengths[:, None]
+
 
 def pack(source: Source, rows: Ints) -> Packed:
     """These texts, one after the other."""
@@ -56,8 +63,11 @@ def familiar(module: Any) -> bool:
     return config.model_type in KNOWN and config._attn_implementation == "sdpa" and not causal
 
 
-def teach_packing(module: Any) -> bool:
-    """Makes a model understand packed texts; False where its kind does not allow it."""
+def teach_packing(module: Any, first_tokens: bool = True) -> bool:
+    """Makes a model understand packed texts; False where its kind does not allow it.
+
+    `first_tokens` says that its head reads the first token of a text alone, so that the last layer need not do more.
+    """
     if not familiar(module):
         return False
     from transformers import AttentionInterface, AttentionMaskInterface
@@ -69,6 +79,8 @@ def teach_packing(module: Any) -> bool:
     if words := getattr(module.base_model.embeddings, "word_embeddings", None):  # a frozen trunk took them away
         words.forward = Lookup(words)
     lighten_dropout(module)
+    if not first_tokens:
+        return True
     layers = layer_stack(module)
     layers.register_forward_hook(_one_row_a_text, with_kwargs=True)
     attention: Any = getattr(layers.layer[-1], "attention", None)

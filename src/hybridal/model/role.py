@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hybridal.acquisition import Candidates
 from hybridal.facts import Cost
-from hybridal.outputs import Ints, Outputs
+from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.pool import Pool
 from hybridal.signals import ModelView
 from hybridal.updates import Plan, Weights
@@ -20,7 +20,7 @@ class Fit:
 
     weights: Weights
     cost: Cost
-    kept_epoch: int
+    kept_epoch: float
     validation: Outputs | None
     moments: Weights | None
     seconds: Mapping[str, float]
@@ -38,7 +38,16 @@ class Model(Protocol):
 
     @property
     def pretrained(self) -> Weights:
-        """θ₀"""
+        """The weights before anything was learnt."""
+
+    def describe(self, rows: Ints) -> Floats:
+        """What is known of texts of the pool before anything is learnt, as vectors."""
+
+    def describe_classes(self) -> Floats | None:
+        """The names of the classes as such vectors; None where they say nothing."""
+
+    def start(self, pool: Pool, weights: Weights | None = None) -> Weights:
+        """The weights that a training on this pool starts from: θ₀, or those given, with a head for these labels."""
 
     def load(self, weights: Weights) -> None:
         """Answers about these weights from now on."""

@@ -1,4 +1,4 @@
-"""Optimiser steps: AdamW at a constant rate."""
+"""Optimiser steps: AdamW, at a rate for each step."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PARTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Steps(Protocol):
-    """Trains a classifier, an epoch at a time."""
+    """Trains a classifier, some steps at a time."""
 
     def begin(self, moments: Weights | None) -> None:
         """A fresh optimiser, or one that carries these moments on."""
 
-    def epoch(self, examples: Examples, batches: Sequence[Ints], seed: int) -> None:
-        """One step a batch; dropout draws from the seed."""
+    def run(self, examples: Examples, batches: Sequence[Ints], rates: Sequence[float], seed: int) -> None:
+        """One step a batch, each at its rate; dropout draws from the seed."""
 
     def moments(self) -> dict[str, Tensor]:
         """A copy of the optimiser's state."""
@@ -50,9 +50,10 @@ class PlainSteps:
             if carried:
                 self._optimizer.state[parameter] = {part: value.clone() for part, value in carried.items()}
 
-    def epoch(self, examples: Examples, batches: Sequence[Ints], seed: int) -> None:
+    def run(self, examples: Examples, batches: Sequence[Ints], rates: Sequence[float], seed: int) -> None:
         with seeded(seed):
-            for batch in batches:
+            for batch, rate in zip(batches, rates, strict=True):
+                self._optimizer.param_groups[0]["lr"] = float(rate)
                 self._step(examples, batch)
 
     def moments(self) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
@@ -17,20 +18,26 @@ from hybridal.model import evaluation, training
 from hybridal.model.classifier import Classifier
 from hybridal.model.device import Device
 from hybridal.model.examples import Examples
+from hybridal.model.features import Features
+from hybridal.model.probe import Probe, best_probe
 from hybridal.model.role import Fit
 from hybridal.model.source import Source
 from hybridal.observer import Observer
 from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.pool import Pool
 from hybridal.protocol import Protocol
-from hybridal.randomness import key
+from hybridal.randomness import key, stream
+from hybridal.signals import Sample
 from hybridal.stopwatch import Stopwatch
 from hybridal.task.splits import draw
 from hybridal.task.task import UNKNOWN, Split, Task
-from hybridal.tokens import tokenise
+from hybridal.tokens import Tokens, tokenise
 from hybridal.updates import Plan, Weights
 
 Result = TypeVar("Result")
+
+# Unlabelled texts that label-free signals look at: a share of 2% is known to within half a point.
+SAMPLE = 512
 
 
 class TransformerModel:
@@ -50,15 +57,55 @@ class TransformerModel:
         self.encoder = backbone.encoder(rules.max_length)
         self.observer = observer or Observer()
         tokens = tokenise(texts, self.encoder, cache_dir() / "tokens", partial(self.observer.texts_done, "tokenising"))
-        self.classifier = Classifier(backbone, task.classes, seed, device, rules.train_layers)
+        pooling = backbone.pooling if rules.pooling == "auto" else rules.pooling
+        self.classifier = Classifier(backbone, task.classes, seed, device, rules.train_layers, pooling)
         ends = np.cumsum([0, *(len(split) for _, split in task.splits())]).tolist()
         train, validation, test = (self.classifier.source(tokens.slice(*span)) for span in pairwise(ends))
         self.train_source = train
         self.train_ids: Sequence[str] = task.train.ids
-        self.validation = _subset(_labelled(validation, task.validation), rules.validation_size, seed)
+        known = _labelled(validation, task.validation if rules.validation == "fixed" else Split.empty())
+        self.validation = _subset(known, rules.validation_size, seed)
         self.test_examples = _labelled(test, task.test)
-        self.rules, self.seed = rules, seed
+        self.rules, self.seed, self.classes = rules, seed, task.classes
         self.keeps_features = keeps_features
+        self.features = Features(self.classifier, self.train_source)
+        self._probe: tuple[bytes, Probe] | None = None
+        size = min(SAMPLE, len(task.train))
+        self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
+
+    def describe(self, rows: Ints) -> Floats:
+        with self.classifier.as_pretrained():
+            return self._features(self.train_source, rows)
+
+    def describe_classes(self) -> Floats | None:
+        names = [_spoken(name) for name in self.classes]
+        if not all(any(map(str.isalpha, name)) for name in names):
+            return None  # numbers say nothing, and would draw texts that are near to numbers
+        tokens = Tokens.of(self.encoder.encode(names), self.encoder.pad)
+        with self.classifier.as_pretrained():
+            return self._features(self.classifier.source(tokens), np.arange(len(names)))
+
+    def _features(self, source: Source, rows: Ints) -> Floats:
+        return _present(evaluation.predict(self.classifier, source, rows, features=True).embedding)
+
+    def start(self, pool: Pool, weights: Weights | None = None) -> Weights:
+        if self.rules.head == "random" or not len(pool):
+            return self.pretrained if weights is None else weights
+        if weights is None:
+            return self.classifier.with_head(self.pretrained, self.probe(pool))
+        self.load(weights)
+        features, labels = self._features(self.train_source, pool.order), pool.labels[pool.order]
+        rng = stream(self.seed, "refit", len(pool))
+        return self.classifier.with_head(weights, best_probe(features, labels, len(self.classes), rng))
+
+    def probe(self, pool: Pool) -> Probe:
+        """A logistic regression on what the pretrained encoder says of the labelled texts."""
+        rows, labels = pool.order, pool.labels[pool.order]
+        known = rows.tobytes() + labels.tobytes()
+        if self._probe is None or self._probe[0] != known:  # a round asks for it more than once
+            rng = stream(self.seed, "probe", len(pool))
+            self._probe = known, best_probe(self.features.of(rows), labels, len(self.classes), rng)
+        return self._probe[1]
 
     @property
     def pretrained(self) -> Weights:
@@ -77,11 +124,16 @@ class TransformerModel:
         return {name: tensor.to(self.classifier.device.torch) for name, tensor in weights.items()}
 
     def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:
+        if self.rules.validation == "share":
+            self.validation = Examples(self.train_source, pool.held, pool.labels[pool.held])
         examples = Examples(self.train_source, plan.rows, pool.labels[plan.rows])
         validate = self._validate if len(self.validation.rows) else None
         labels = self.validation.labels
+        whole = len(plan.rows) == len(pool)
+        least = self.rules.min_steps if whole else 0
+        told = self.observer.epoch_done
         return training.fit(
-            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, self.observer.epoch_done
+            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told, least
         )
 
     def look(self, validation: Outputs | None, pool: Pool) -> Look:
@@ -136,6 +188,22 @@ class Look:
         rows = self._pool.order
         outputs = evaluation.predict(self._model.classifier, self._model.train_source, rows, features=True)
         return outputs, self._pool.labels[rows]
+
+    def unlabelled(self) -> Sample:
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
+        model, pool = self._model, self._pool
+        rows = model.sample[pool.labels[model.sample] == UNKNOWN]
+        if not len(rows):
+            raise UserError("This signal looks at unlabelled texts, and none of its sample is left; use accuracy.")
+        logits = evaluation.predict(model.classifier, model.train_source, rows).logits
+
+        def probe() -> Floats:
+            return model.probe(pool).logits(model.features.of(rows))
+
+        return Sample(rows, logits, probe)
 
 
 class ScoredCandidates:
@@ -207,6 +275,15 @@ def _subset(examples: Examples, size: int | None, seed: int) -> Examples:
         return examples
     kept = draw(examples.labels, [size], seed, "validation-size")[0]
     return Examples(examples.source, examples.rows[kept], examples.labels[kept])
+
+
+def _spoken(name: str) -> str:
+    """A class's name as a text: `card_arrival` and `CardArrival` are two words.
+
+    >>> _spoken("card_arrival"), _spoken("CardArrival"), _spoken("Sci/Tech")
+    ('card arrival', 'Card Arrival', 'Sci Tech')
+    """
+    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", name).split()) or name
 
 
 def _present(values: Floats | None) -> Floats:

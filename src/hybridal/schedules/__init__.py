@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.registry import Registry
 from hybridal.signals import Signal
 from hybridal.updates import UPDATES, Update
@@ -23,8 +23,11 @@ class Schedule(Protocol):
     @property
     def watches(self) -> tuple[Signal, ...]: ...
 
-    def decide(self, history: Sequence[Round]) -> Update:
-        """The update of round `len(history) + 1`; the same history always gives the same answer."""
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+        """The update of round `len(history) + 1`; the same history and news always give the same answer.
+
+        `news` are the labels that came since the last round, None while they are awaited.
+        """
 
 
 SCHEDULES: Registry[Schedule] = Registry("schedules")

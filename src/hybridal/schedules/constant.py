@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.signals import Signal
 from hybridal.updates import UPDATES, Update
 
@@ -31,6 +31,6 @@ class Constant:
     def spec(self) -> str:
         return self.decide(()).spec
 
-    def decide(self, history: Sequence[Round]) -> Update:  # noqa: ARG002
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
         assert not isinstance(self.update, str)
         return self.update

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.signals import Signal
 from hybridal.updates import Update
 from hybridal.updates.finetune import FineTune
@@ -33,5 +33,5 @@ class FixedSwitch:
     def spec(self) -> str:
         return f"fixed:{self.first}"
 
-    def decide(self, history: Sequence[Round]) -> Update:
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
         return FineTune() if len(history) + 1 >= self.first else Retrain()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.signals import SIGNALS, Signal
 from hybridal.stabilisation import Stabilisation
 from hybridal.updates import Update
@@ -60,5 +60,5 @@ class HybridAL:
         """The stabilisation round, or None while there is none."""
         return self.detector.t_star(self.changes(history))
 
-    def decide(self, history: Sequence[Round]) -> Update:
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
         return Retrain() if self.t_star(history) is None else FineTune()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
 
-from hybridal.outputs import Ints, Outputs
+from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.registry import Registry
 from hybridal.signals._checked import measured_change
 
@@ -39,6 +40,20 @@ class ModelView(Protocol):
     def labelled(self) -> tuple[Outputs, Ints]:
         """A pass with features over the labelled pool, and its labels."""
 
+    def unlabelled(self) -> Sample:
+        """What is said of a fixed sample of texts, those of them that have no label yet."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of the pool, the model's logits for each, and those of the probe: a logistic regression on the frozen
+    encoder, which knows the same labels and cannot forget.
+    """
+
+    rows: Ints
+    logits: Floats
+    probe: Callable[[], Floats]
+
 
 class Signal(Protocol):
     """Says what to remember of a round's model, and how far two such memories are apart.
@@ -59,4 +74,4 @@ class Signal(Protocol):
 
 SIGNALS: Registry[Signal] = Registry("signals")
 
-__all__ = ["SIGNALS", "ModelView", "Signal", "Snapshot", "measured_change"]
+__all__ = ["SIGNALS", "ModelView", "Sample", "Signal", "Snapshot", "measured_change"]

@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from hybridal.backbones.backbone import ABOUT
 from hybridal.errors import RunError, UserError
-from hybridal.export import ABOUT
 from hybridal.outputs import Floats
 from hybridal.saved import SavedModel
 from hybridal.scratch import scratch

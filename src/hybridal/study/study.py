@@ -48,7 +48,8 @@ class Study:
     """Many runs that answer one question together.
 
     A task is a name, or a mapping with `task` and its columns. `vary` lists protocol overrides, one variant of every
-    cell each; `overrides` hold for all. `signals` are recorded beside those that the schedules watch.
+    cell each; `overrides` hold for all. `signals` are recorded beside those that the schedules watch. With
+    `test_every_round` the test texts are asked about in each round and not only at the end.
 
     >>> study = Study("tiny", tasks=("trec",), schedules=("retrain", "finetune"), seeds=(1, 2))
     >>> len(study.cells()), study.runs
@@ -66,6 +67,7 @@ class Study:
     vary: tuple[Choice, ...] = ({},)
     signals: tuple[str, ...] = ()
     device: str = "auto"
+    test_every_round: bool = False
 
     def __post_init__(self) -> None:
         for name in ("schedules", *FACTORS):
@@ -107,6 +109,7 @@ class Study:
                         "signals": list(self.signals),
                         "seed": seed,
                         "device": self.device,
+                        "test_every_round": self.test_every_round,
                     }
                 ),
                 variant,

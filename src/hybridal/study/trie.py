@@ -8,11 +8,11 @@ from pathlib import Path
 
 from hybridal import checkpoint
 from hybridal.errors import RunError
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.loop import Cell, State
 from hybridal.run import same_facts
 from hybridal.schedules import Schedule
-from hybridal.updates import Update
+from hybridal.updates import UPDATES, Update
 
 
 @dataclass
@@ -47,6 +47,7 @@ class Trie:
     ) -> None:
         self.cell, self.folder, self._record, self._begin = cell, folder, record, begin
         self.facts = dict(known)
+        self._known_news = news_by_word(known)
 
     def walk(self, schedules: Sequence[Schedule]) -> None:
         """Computes every round that one of these schedules goes through."""
@@ -72,10 +73,18 @@ class Trie:
     def _forks(self, node: Node, schedules: Sequence[Schedule]) -> list[tuple[Update, list[Schedule]]]:
         """Who goes where; retraining last, because its path is the trunk that the others leave."""
         groups: dict[str, tuple[Update, list[Schedule]]] = {}
+        news = self._news(node)
         for schedule in schedules:
-            update = schedule.decide(node.history)
+            update = schedule.decide(node.history, news)
             groups.setdefault(update.spec, (update, []))[1].append(schedule)
         return sorted(groups.values(), key=lambda group: group[0].name == "retrain")
+
+    def _news(self, node: Node) -> News | None:
+        """What there is to learn at a node: every round that went on from it says so; else its labels do."""
+        if node.word not in self._known_news:
+            node.state = self.cell.labelled(self._state(node))
+            self._known_news[node.word] = node.state.pool.news()
+        return self._known_news[node.word]
 
     def _child(self, node: Node, update: Update) -> Node:
         fact = self.facts.get(node.word + update.letter)
@@ -125,12 +134,19 @@ class Trie:
 def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds: int) -> dict[str, tuple[Round, ...]]:
     """The rounds of each schedule, by its spec, as far as they are known."""
     found: dict[str, tuple[Round, ...]] = {}
+    news = news_by_word(facts)
     for schedule in schedules:
         history: tuple[Round, ...] = ()
         while len(history) < rounds:
-            word = (history[-1].word if history else "") + schedule.decide(history).letter
+            before = history[-1].word if history else ""
+            word = before + schedule.decide(history, news.get(before)).letter
             if word not in facts:
                 break
             history = (*history, facts[word])
         found[schedule.spec] = history
     return found
+
+
+def news_by_word(facts: Mapping[str, Round]) -> dict[str, News | None]:
+    """What there was to learn after each word: the same for all rounds that went on from it."""
+    return {fact.word.removesuffix(UPDATES.make(fact.update).letter): fact.news for fact in facts.values()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -19,14 +19,25 @@ Weights = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Situation:
-    """What an update may look at: θ₀, θ_{t−1} and its optimiser's moments (None in the first round), and the pool."""
+    """What an update may look at: θ_{t−1} and its optimiser's moments (None in the first round), and the pool.
 
-    pretrained: Weights
+    `prepare` gives weights to start from, whose head may take a look at the labels: θ₀, or other weights given to it.
+    """
+
+    prepare: Callable[[Weights | None], Weights]
     last: Weights | None
     moments: Weights | None
     pool: Pool
     rules: Rules
     rng: np.random.Generator
+
+    def start(self) -> Weights:
+        """θ₀"""
+        return self.prepare(None)
+
+    def resume(self) -> Weights:
+        """The last weights, or in the first round θ₀."""
+        return self.prepare(self.last)
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,10 @@ class Update(Protocol):
     @property
     def spec(self) -> str:
         """The text from which the registry makes this update again."""
+
+    @property
+    def reason(self) -> str:
+        """Why a schedule chose it, in a few words; "" where there was nothing to choose."""
 
     def plan(self, now: Situation) -> Plan: ...
 

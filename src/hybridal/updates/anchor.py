@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hybridal.updates import Plan, Situation
@@ -18,6 +18,7 @@ class Anchor:
 
     share: float = 0.6
     name: ClassVar[str] = "anchor"
+    reason: str = field(default="", kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
@@ -34,7 +35,7 @@ class Anchor:
         return f"A({self.share!r})"
 
     def plan(self, now: Situation) -> Plan:
-        start = now.pretrained
+        start = now.start()
         if now.last is not None:
-            start = {name: first + self.share * (now.last[name] - first) for name, first in now.pretrained.items()}
+            start = {name: first + self.share * (now.last[name] - first) for name, first in start.items()}
         return Plan(start, now.pool.order, dropout=now.rules.dropout == "on")

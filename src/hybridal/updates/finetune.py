@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hybridal.updates import Plan, Situation
@@ -19,11 +19,12 @@ class FineTune:
     name: ClassVar[str] = "finetune"
     letter: ClassVar[str] = "F"
     spec: ClassVar[str] = name
+    reason: str = field(default="", kw_only=True, compare=False)
 
     def plan(self, now: Situation) -> Plan:
         carry = now.rules.moments == "carry"
         return Plan(
-            now.last or now.pretrained,
+            now.resume(),
             now.pool.order,
             dropout=now.rules.dropout != "off",
             moments=now.moments if carry else None,

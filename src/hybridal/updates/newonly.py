@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hybridal.updates import Plan, Situation
@@ -22,12 +22,13 @@ class NewOnly:
     name: ClassVar[str] = "newonly"
     letter: ClassVar[str] = "N"
     spec: ClassVar[str] = name
+    reason: str = field(default="", kw_only=True, compare=False)
 
     def plan(self, now: Situation) -> Plan:
         rows = now.pool.newest_rows()
         dropout = now.rules.dropout == "on"
         if now.rules.newonly_round_1 == "train":
-            return Plan(now.last or now.pretrained, rows, dropout)
+            return Plan(now.resume(), rows, dropout)
         if now.last is None:
-            return Plan(now.pretrained, rows[:0], dropout)
+            return Plan(now.start(), rows[:0], dropout)
         return Plan(now.last, rows, dropout, batch=len(rows))

@@ -2,39 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from hybridal.outputs import Ints
 from hybridal.updates import Plan, Situation
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Continues from the last weights on the newest labels and `older` random others.
+    """Continues from the last weights on the newest labels and `older` others: a number, or as many ("equal").
 
-    >>> Replay(96).spec, Replay(96).letter
-    ('replay:96', 'P(96)')
+    The others are drawn at random, or "balanced": from the classes that the round would see least of.
+
+    >>> Replay(96).spec, Replay(96).letter, Replay("equal", "balanced").spec
+    ('replay:96', 'P(96)', 'replay:equal:balanced')
     """
 
-    older: int = 96
+    older: int | str = 96
+    draw: str = "random"
     name: ClassVar[str] = "replay"
+    reason: str = field(default="", kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.older, int) or self.older < 0:
-            raise ValueError(f"the number of older labels must be a whole number from 0 on, not {self.older}")
+        if self.older != "equal" and (not isinstance(self.older, int) or self.older < 0):
+            raise ValueError(f"the number of older labels must be a whole number from 0 on, or equal, not {self.older}")
+        if self.draw not in ("random", "balanced"):
+            raise ValueError(f"older labels are drawn random or balanced, not {self.draw}")
 
     @property
     def spec(self) -> str:
-        return f"replay:{self.older}"
+        return ":".join(["replay", *self._arguments])
 
     @property
     def letter(self) -> str:
-        return f"P({self.older})"
+        return f"P({','.join(self._arguments)})"
+
+    @property
+    def _arguments(self) -> list[str]:
+        return [str(self.older), *(["balanced"] if self.draw == "balanced" else [])]
 
     def plan(self, now: Situation) -> Plan:
-        older = now.pool.older_rows()
-        drawn = now.rng.choice(older, size=min(self.older, len(older)), replace=False)
-        rows = np.concatenate([drawn, now.pool.newest_rows()])
-        return Plan(now.last or now.pretrained, rows, dropout=now.rules.dropout == "on")
+        older, newest = now.pool.older_rows(), now.pool.newest_rows()
+        wanted = min(len(newest) if self.older == "equal" else int(self.older), len(older))
+        if self.draw == "balanced":
+            drawn = balanced(older, now.pool.labels, newest, wanted, now.rng)
+        else:
+            drawn = now.rng.choice(older, size=wanted, replace=False)
+        return Plan(now.resume(), np.concatenate([drawn, newest]), dropout=now.rules.dropout == "on")
+
+
+def balanced(older: Ints, labels: Ints, newest: Ints, wanted: int, rng: np.random.Generator) -> Ints:
+    """So many of the older rows that all classes come up about as often, those of the newest rows counted in."""
+    there = np.bincount(labels[newest], minlength=int(labels.max()) + 1)
+    turn = np.empty(len(older), dtype=np.int64)
+    order = rng.permutation(len(older))
+    for row in order:
+        # The k-th of its class is taken when all classes that have so many have come up k times.
+        label = labels[older[row]]
+        turn[row] = there[label]
+        there[label] += 1
+    return older[order[np.argsort(turn[order], kind="stable")[:wanted]]]

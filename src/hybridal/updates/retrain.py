@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hybridal.updates import Plan, Situation
@@ -19,6 +19,7 @@ class Retrain:
     name: ClassVar[str] = "retrain"
     letter: ClassVar[str] = "R"
     spec: ClassVar[str] = name
+    reason: str = field(default="", kw_only=True, compare=False)
 
     def plan(self, now: Situation) -> Plan:
-        return Plan(now.pretrained, now.pool.order, dropout=now.rules.dropout == "on")
+        return Plan(now.start(), now.pool.order, dropout=now.rules.dropout == "on")

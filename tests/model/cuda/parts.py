@@ -17,9 +17,10 @@ PLAIN = Device("cuda", "fp32", fast=False)
 GRAPHS = Device("cuda", "fp32")
 
 
-def pair(backbone: Backbone, task: Task) -> tuple[Classifier, Classifier]:
+def pair(backbone: Backbone, task: Task, pooling: str = "first") -> tuple[Classifier, Classifier]:
     """The same classifier twice: the plain path, and the fast one. In fp32, where little is rounded."""
-    return Classifier(backbone, task.classes, 7, PLAIN), Classifier(backbone, task.classes, 7, GRAPHS)
+    plain, graphs = (Classifier(backbone, task.classes, 7, device, pooling=pooling) for device in (PLAIN, GRAPHS))
+    return plain, graphs
 
 
 class Repeater(Recorder):

@@ -15,9 +15,12 @@ from .parts import pair
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("pooling", ["first", "mean"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_graphs_say_what_the_plain_path_says(architecture: str, tiny: Backbone, task: Task, tmp_path: Path) -> None:
-    plain, fast = pair(random_backbone(architecture, tiny.folder, tmp_path), task)
+def test_graphs_say_what_the_plain_path_says(
+    architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    plain, fast = pair(random_backbone(architecture, tiny.folder, tmp_path), task, pooling)
     texts = examples_of(tiny, task.train)
     for _ in range(2):  # once recorded, once replayed
         expected, found = (predict(c, texts.source, texts.rows, features=True) for c in (plain, fast))
@@ -41,6 +44,27 @@ def test_a_pass_sees_weights_that_were_loaded_after_it_was_recorded(tiny: Backbo
     after = predict(fast, texts.source, texts.rows).logits
     np.testing.assert_allclose(after, predict(plain, texts.source, texts.rows).logits, rtol=1e-3, atol=1e-3)
     assert np.abs(after - before).max() > 0.01
+
+
+@pytest.mark.gpu
+def test_alone_a_text_does_not_notice_its_neighbours(tiny: Backbone, task: Task) -> None:
+    _, fast = pair(tiny, task, "mean")
+    texts = examples_of(tiny, task.train)
+    together = predict(fast, texts.source, texts.rows, features=True, alone=True)
+    for row in (0, 3, 50):
+        by_itself = predict(fast, texts.source, texts.rows[[row]], features=True, alone=True)
+        assert together.embedding is not None
+        assert by_itself.embedding is not None
+        assert (by_itself.embedding[0] == together.embedding[row]).all()
+
+
+@pytest.mark.parametrize("longest", [3, 40, 700])
+def test_alone_each_text_is_padded_to_its_own_step(longest: int) -> None:
+    sizes = np.random.default_rng(0).integers(1, longest + 1, 600)
+    batches = list(_batches(sizes, 700, alone=True))
+    assert sorted(row for batch, _ in batches for row in batch.tolist()) == list(range(600))
+    for batch, length in batches:
+        assert (np.minimum(-(-sizes[batch] // STEP) * STEP, 700) == length).all()
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 512, 513, 3000])

@@ -12,7 +12,9 @@ from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
 from hybridal.model.cuda.steps import GraphSteps
 from hybridal.model.examples import Examples
+from hybridal.model.rates import rates
 from hybridal.model.steps import PlainSteps
+from hybridal.outputs import Ints
 from hybridal.protocol import protocol
 from hybridal.task import Task
 
@@ -27,6 +29,10 @@ def steps_of(classifier: Classifier) -> Any:
     return PlainSteps(classifier, RULES) if recorder is None else GraphSteps(classifier, recorder, RULES)
 
 
+def run(steps: Any, examples: Examples, batches: list[Ints], seed: int) -> None:
+    steps.run(examples, batches, [RULES.learning_rate] * len(batches), seed)
+
+
 def train(classifier: Classifier, steps: Any, examples: Examples, dropout: bool, seed: int = 5) -> dict[str, Any]:
     """Two epochs of whole batches and a smaller last one, from the beginning."""
     classifier.load(classifier.pretrained)
@@ -34,7 +40,7 @@ def train(classifier: Classifier, steps: Any, examples: Examples, dropout: bool,
     rng = np.random.default_rng(0)
     with classifier.training(dropout):
         for epoch in range(2):
-            steps.epoch(examples, examples.batches(16, rng), seed + epoch)
+            run(steps, examples, examples.batches(16, rng), seed + epoch)
     return classifier.weights()
 
 
@@ -49,12 +55,29 @@ def assert_same_way(start: Mapping[str, Any], expected: Mapping[str, Any], found
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("pooling", ["first", "mean"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_graphs_train_as_the_plain_path_does(architecture: str, tiny: Backbone, task: Task, tmp_path: Path) -> None:
-    plain, fast = pair(random_backbone(architecture, tiny.folder, tmp_path), task)
+def test_graphs_train_as_the_plain_path_does(
+    architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    plain, fast = pair(random_backbone(architecture, tiny.folder, tmp_path), task, pooling)
     texts = examples_of(tiny, task.train)
     expected, found = (train(c, steps_of(c), texts, dropout=False) for c in (plain, fast))
     assert_same_way(plain.pretrained, expected, found)
+
+
+@pytest.mark.gpu
+def test_graphs_read_each_step_s_own_rate(tiny: Backbone, task: Task) -> None:
+    plain, fast = pair(tiny, task)
+    rules = protocol("paper", {"learning_rate": 1e-3, "warmup": 0.5, "decay": True})
+    texts, found = examples_of(tiny, task.train), []
+    batches = texts.batches(16, np.random.default_rng(0))
+    assert fast.recorder is not None
+    for classifier, steps in ((plain, PlainSteps(plain, rules)), (fast, GraphSteps(fast, fast.recorder, rules))):
+        steps.begin(None)
+        steps.run(texts, batches, rates(len(batches), rules).tolist(), 1)
+        found.append(classifier.weights())
+    assert_same_way(plain.pretrained, *found)
 
 
 @pytest.mark.gpu
@@ -80,13 +103,13 @@ def test_moments_are_carried_on(tiny: Backbone, task: Task) -> None:
     rng = np.random.default_rng(0)
     batches = [texts.batches(16, rng) for _ in range(2)]
     steps.begin(None)
-    steps.epoch(texts, batches[0], 1)
+    run(steps, texts, batches[0], 1)
     halfway, moments = fast.weights(), steps.moments()
-    steps.epoch(texts, batches[1], 2)
+    run(steps, texts, batches[1], 2)
     expected = fast.weights()
     fast.load(halfway)
     steps.begin(moments)
-    steps.epoch(texts, batches[1], 2)
+    run(steps, texts, batches[1], 2)
     assert same_weights(fast.weights(), expected)
 
 

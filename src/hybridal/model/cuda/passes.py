@@ -33,9 +33,15 @@ class Pass:
 
 
 def predict(
-    classifier: Classifier, recorder: Recorder, tokens: Tokens, rows: Ints, features: bool, progress: Progress
+    classifier: Classifier,
+    recorder: Recorder,
+    tokens: Tokens,
+    rows: Ints,
+    features: bool,
+    progress: Progress,
+    alone: bool = False,
 ) -> Outputs:
-    """As `evaluation.predict`."""
+    """As `evaluation.predict`. A row of a recorded pass does not see the others, but for the length of the batch."""
     done = 0
     found: dict[str, Floats] = {}
     waiting: list[tuple[Ints, dict[str, Tensor]]] = []
@@ -51,7 +57,7 @@ def predict(
         waiting.clear()
         progress(done, len(rows))
 
-    for batch, length in _batches(tokens.lengths(rows), classifier.positions):
+    for batch, length in _batches(tokens.lengths(rows), classifier.positions, alone):
         one = recorder.once(("pass", length, features), lambda: _record(classifier, recorder, length, features))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.
         packed = torch.from_numpy(pack(tokens, rows[batch], None, len(one.inputs), length)).pin_memory()
@@ -64,12 +70,14 @@ def predict(
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
 
 
-def _batches(lengths: Ints, most: int) -> Iterator[tuple[Ints, int]]:
-    """The rows of each batch, longest first, and the length that they are padded to."""
+def _batches(lengths: Ints, most: int, alone: bool = False) -> Iterator[tuple[Ints, int]]:
+    """The rows of each batch, longest first, and the length that they are padded to: with `alone`, each to its own."""
     order = np.argsort(-lengths, kind="stable")
     while len(order):
         length = bucket(int(lengths[order[0]]), STEP, most)
         size = _texts(length)
+        if alone:
+            size = min(size, int(np.count_nonzero(lengths[order] > (length - 1) // STEP * STEP)))
         yield order[:size], length
         order = order[size:]
 

@@ -58,11 +58,23 @@ class Recorder:
                     work()
             side.synchronize()
             # Other threads may launch work of their own meanwhile.
-            with torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"):
+            with (
+                self._pool_of_its_own(),
+                torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"),
+            ):
                 work()
         torch.cuda.current_stream(self.device).wait_stream(side)
         replay: Callable[[], None] = graph.replay
         return replay
+
+    @contextmanager
+    def _pool_of_its_own(self) -> Iterator[None]:
+        """A recording that failed leaves its memory as if it still went on: the next one gets other memory."""
+        try:
+            yield
+        except BaseException:
+            self._pool = torch.cuda.graph_pool_handle()
+            raise
 
     @contextmanager
     def _borrowed_generator(self) -> Iterator[None]:

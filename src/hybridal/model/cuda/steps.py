@@ -13,6 +13,7 @@ from hybridal.model.classifier import Classifier
 from hybridal.model.cuda.recorder import Recorder
 from hybridal.model.cuda.rows import bucket, pack, unpack
 from hybridal.model.examples import Examples
+from hybridal.model.rates import varies
 from hybridal.model.steps import PARTS
 from hybridal.outputs import Ints
 from hybridal.protocol import Protocol
@@ -29,8 +30,11 @@ class GraphSteps:
     def __init__(self, classifier: Classifier, recorder: Recorder, rules: Protocol) -> None:
         self._classifier, self._recorder = classifier, recorder
         self._named = classifier.trainable()
+        # A graph reads a rate that varies from where it lies; one that is constant is part of it.
+        self._rate = torch.tensor(rules.learning_rate, device=recorder.device) if varies(rules) else None
+        rate = rules.learning_rate if self._rate is None else self._rate
         self._optimizer = torch.optim.AdamW(
-            self._named.values(), lr=rules.learning_rate, weight_decay=rules.weight_decay, fused=True, capturable=True
+            self._named.values(), lr=rate, weight_decay=rules.weight_decay, fused=True, capturable=True
         )
         for parameter in self._named.values():
             step = torch.zeros((), device=parameter.device)
@@ -47,8 +51,8 @@ class GraphSteps:
                 else:
                     tensor.zero_()
 
-    def epoch(self, examples: Examples, batches: Sequence[Ints], seed: int) -> None:
-        """One step a batch. All batches are sent first, then launched; nothing waits in between."""
+    def run(self, examples: Examples, batches: Sequence[Ints], rates: Sequence[float], seed: int) -> None:
+        """One step a batch, each at its rate. All batches are sent first, then launched; nothing waits in between."""
         if not batches:
             return
         tokens = examples.source
@@ -60,8 +64,10 @@ class GraphSteps:
         sent = torch.from_numpy(np.stack(packed)).to(self._recorder.device)
         steps = {length: self._step(size, length) for length in sorted(set(lengths))}
         self._recorder.generator.manual_seed(seed)
-        for number, length in enumerate(lengths):
+        for number, (length, rate) in enumerate(zip(lengths, rates, strict=True)):
             inputs, replay = steps[length]
+            if self._rate is not None:
+                self._rate.fill_(float(rate))
             inputs.copy_(sent[number, :, : 2 + length])
             replay()
 

@@ -1,0 +1,75 @@
+"""Auto: replay as long as nothing speaks against it, retrain when something does, and say why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hybridal.facts import News, Round
+from hybridal.signals import Signal
+from hybridal.signals.drift import Drift
+from hybridal.updates import Update
+from hybridal.updates.replay import Replay
+from hybridal.updates.retrain import Retrain
+
+# Between two retrainings the labels grow by this share at least. So all retrainings together train on at most
+# (1 + 1 / GROWTH) times the examples of one at the end, however often something speaks for one.
+GROWTH = 0.25
+# Page's test on the drift: what is noise in one round, and how much beyond it must add up.
+ALLOWED, ALARM = 1.0, 4.0
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Trains on the newest labels and as many older ones, from the last weights; retrains when that is worth it.
+
+    It is worth it when the encoder has not been trained yet, when the labels have doubled, when a class appears, when
+    more labels were corrected or withdrawn than chance moves their counts (√n), and when the model drifts away from
+    what a frozen encoder makes of the same labels. No threshold has a unit, so they hold for any encoder.
+
+    >>> Auto().decide([]).reason
+    'nothing has been learnt yet'
+    """
+
+    name: ClassVar[str] = "auto"
+    spec: ClassVar[str] = "auto"
+    watches: ClassVar[tuple[Signal, ...]] = (Drift(),)
+
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+        if not any(fact.cost.steps for fact in history):
+            return Retrain(reason="nothing has been learnt yet")
+        why = self._reason(history, news or News(known=history[-1].labels))
+        return Retrain(reason=why) if why else Replay("equal", "balanced")
+
+    def _reason(self, history: Sequence[Round], news: News) -> str:
+        """Why to retrain now; "" where nothing speaks for it, or the last retraining is too near."""
+        last = max(t for t, fact in enumerate(history) if fact.update == "retrain" and fact.cost.steps)
+        labels = news.known + news.added + news.corrected
+        if labels < (1 + GROWTH) * history[last].labels:
+            return ""
+        # What happened while it was too early counts later.
+        since = [*(fact.news for fact in history[last + 1 :] if fact.news), news]
+        changed = sum(n.corrected + n.withdrawn for n in since)
+        if labels >= 2 * history[last].labels and news.added >= news.known:
+            return f"{news.added} new labels, no fewer than the {news.known} before"
+        if appeared := sum(n.classes for n in since):
+            return f"{appeared} new {'class' if appeared == 1 else 'classes'}"
+        if changed > math.sqrt(labels):
+            return f"{changed} labels corrected or withdrawn"
+        if (alarm := drifted([fact.changes.get(Drift.name) for fact in history[last + 1 :]])) > ALARM:
+            return f"drifted from the frozen encoder's answers ({alarm:.1f} times its noise)"
+        return ""
+
+
+def drifted(changes: Sequence[float | None]) -> float:
+    """Page's cumulative sum: what of the changes was beyond the allowed and has not been made up for.
+
+    >>> drifted([None, 2.5, 0.0, 4.0])
+    3.5
+    """
+    total = 0.0
+    for change in changes:
+        total = max(0.0, total + (change or 0.0) - ALLOWED)
+    return total

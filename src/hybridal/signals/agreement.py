@@ -1,0 +1,35 @@
+"""How often the model changed its mind about texts that nobody has labelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hybridal.signals import ModelView, Snapshot
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The share of a fixed sample of unlabelled texts whose likeliest class is another than a round ago.
+
+    It needs no labels, and bounds how much accuracy can have changed on such texts.
+
+    >>> before = {"rows": np.array([4, 6, 9]), "classes": np.array([0, 1, 1])}
+    >>> Agreement().change(before, {"rows": np.array([4, 9]), "classes": np.array([0, 0])})
+    0.5
+    """
+
+    name: ClassVar[str] = "agreement"
+    epsilon: ClassVar[float] = 0.02
+    patience: ClassVar[int] = 2
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        sample = model.unlabelled()
+        return {"rows": sample.rows.copy(), "classes": sample.logits.argmax(axis=1)}
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        _, old, new = np.intersect1d(before["rows"], now["rows"], assume_unique=True, return_indices=True)
+        return float(np.mean(before["classes"][old] != now["classes"][new])) if len(old) else 0.0

@@ -1,0 +1,56 @@
+"""How far the model's probabilities moved on texts that nobody has labelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.calibration import softmax
+from hybridal.outputs import Floats
+from hybridal.signals import ModelView, Snapshot
+
+
+def jensen_shannon(one: Floats, other: Floats) -> NDArray[np.float64]:
+    """The Jensen-Shannon divergence of each pair of rows, in nats: from 0 to log 2.
+
+    >>> jensen_shannon(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]])).round(4).tolist()
+    [0.6931, 0.0]
+    """
+    middle = (one + other) / 2
+
+    def against(p: Floats) -> NDArray[np.float64]:
+        # What has no probability adds nothing.
+        ratio = np.divide(p, middle, out=np.ones(p.shape), where=p > 0)
+        found: NDArray[np.float64] = (p * np.log(ratio)).sum(axis=1)
+        return found
+
+    return np.maximum(0.0, (against(one) + against(other)) / 2)
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The mean Jensen-Shannon divergence between a round's probabilities and the last one's, on a fixed sample.
+
+    >>> before = {"rows": np.array([4, 6]), "probabilities": np.array([[1.0, 0.0], [0.5, 0.5]])}
+    >>> now = {"rows": np.array([4, 6]), "probabilities": np.array([[0.0, 1.0], [0.5, 0.5]])}
+    >>> round(Divergence().change(before, now), 4)
+    0.3466
+    """
+
+    name: ClassVar[str] = "divergence"
+    epsilon: ClassVar[float] = 0.01
+    patience: ClassVar[int] = 2
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        sample = model.unlabelled()
+        return {"rows": sample.rows.copy(), "probabilities": softmax(sample.logits).astype(np.float32)}
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        _, old, new = np.intersect1d(before["rows"], now["rows"], assume_unique=True, return_indices=True)
+        if not len(old):
+            return 0.0
+        return float(jensen_shannon(before["probabilities"][old], now["probabilities"][new]).mean())

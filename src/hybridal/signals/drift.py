@@ -1,0 +1,44 @@
+"""Whether the model leaves the path of a check that cannot forget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hybridal.signals import ModelView, Snapshot
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How much more the model contradicts the probe than a round ago, in units of its own noise; 0 where it is less.
+
+    The probe is a logistic regression on the frozen encoder with the same labels. Both learn, so that they come to
+    agree more; a model that forgets contradicts it more often. Of the unlabelled texts on which only one of two rounds
+    contradicts it, chance would have half on each side: the change is McNemar's z.
+
+    >>> quiet = {"rows": np.arange(20), "contradicts": np.zeros(20, dtype=bool)}
+    >>> loud = {"rows": np.arange(20), "contradicts": np.arange(20) < 9}
+    >>> Drift().change(quiet, loud), Drift().change(loud, quiet)
+    (3.0, 0.0)
+    """
+
+    name: ClassVar[str] = "drift"
+    epsilon: ClassVar[float] = 1.0
+    patience: ClassVar[int] = 2
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        sample = model.unlabelled()
+        return {
+            "rows": sample.rows.copy(),
+            "contradicts": sample.logits.argmax(axis=1) != sample.probe().argmax(axis=1),
+        }
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        _, old, new = np.intersect1d(before["rows"], now["rows"], assume_unique=True, return_indices=True)
+        was, became = before["contradicts"][old], now["contradicts"][new]
+        more, fewer = int((became & ~was).sum()), int((was & ~became).sum())
+        return max(0.0, (more - fewer) / math.sqrt(more + fewer)) if more + fewer else 0.0

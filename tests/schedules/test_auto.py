@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridal.facts import Cost, News, Round
+from hybridal.schedules import make_schedule
+from hybridal.schedules.auto import ALARM, GROWTH, Auto, drifted
+
+
+def fact(update: str, labels: int, drift: float | None = 0.0, news: News | None = None, steps: int = 9) -> Round:
+    cost = Cost(steps=steps, examples=steps * 16)
+    return Round(1, update, "", labels, cost, 1, None, None, None, {"drift": drift}, (), (), news=news)
+
+
+def played(events: list[tuple[News, float]], initial: int = 50) -> list[Round]:
+    """A history in which Auto decides each round: what came before it, and how far the model drifted in it."""
+    history: list[Round] = []
+    labels = 0
+    for news, drift in [(News(added=initial), 0.0), *events]:
+        # As a pool says it: what is corrected is new again, and what is withdrawn is gone.
+        withdrawn = min(news.withdrawn, labels)
+        corrected = min(news.corrected, labels - withdrawn)
+        news = News(labels - withdrawn - corrected, news.added, corrected, withdrawn, news.classes)
+        update = Auto().decide(history, news)
+        labels = news.known + news.added + corrected
+        history.append(fact(update.spec, labels, drift, news))
+    return history
+
+
+def test_it_is_made_by_its_name() -> None:
+    assert make_schedule("auto") == Auto()
+    assert make_schedule("auto").spec == "auto"
+
+
+def test_it_begins_with_a_retraining_and_goes_on_with_replays() -> None:
+    quiet = [(News(added=16), 0.5)] * 12
+    assert [f.update for f in played(quiet)] == ["retrain", *["replay:equal:balanced"] * 12]
+
+
+def test_a_model_that_was_only_a_probe_is_trained_from_the_beginning() -> None:
+    probe = fact("retrain", 20, steps=0)
+    assert Auto().decide([probe], News(known=20, added=16)).spec == "retrain"
+
+
+def one_event(news: News, drift: float = 0.0) -> str:
+    """What is said after five quiet rounds and then this."""
+    history = played([(News(added=16), 0.0)] * 5)
+    known = history[-1].labels
+    if drift:
+        history.append(fact("replay:equal:balanced", known + 16, drift, News(known, 16)))
+    update = Auto().decide(history, News(known, 16, news.corrected, news.withdrawn, news.classes))
+    assert (update.spec == "retrain") is bool(update.reason)
+    return update.reason
+
+
+def test_every_reason_is_said() -> None:
+    assert one_event(News()) == ""
+    assert one_event(News(classes=1)) == "1 new class"
+    assert one_event(News(classes=3)) == "3 new classes"
+    assert one_event(News(corrected=9, withdrawn=9)) == "18 labels corrected or withdrawn"
+    assert one_event(News(corrected=3)) == ""
+    assert one_event(News(), drift=9.0).startswith("drifted from the frozen encoder's answers")
+    assert one_event(News(), drift=2.0) == ""
+
+
+def test_many_labels_at_once_are_learnt_by_retraining() -> None:
+    history = played([(News(added=16), 0.0)] * 2)
+    update = Auto().decide(history, News(known=history[-1].labels, added=200))
+    assert (update.spec, update.reason) == ("retrain", "200 new labels, no fewer than the 82 before")
+
+
+def test_a_class_that_appears_too_early_is_not_forgotten() -> None:
+    events = [(News(added=8, classes=1), 0.0), *[(News(added=8), 0.0)] * 3]
+    history = played(events, initial=100)
+    assert [f.update for f in history].index("retrain", 1) == 4  # 132 labels are a quarter more than 100
+    assert [f.update for f in history[1:4]] == ["replay:equal:balanced"] * 3
+
+
+EVENT = st.tuples(
+    st.builds(News, st.just(0), st.integers(0, 40), st.integers(0, 30), st.integers(0, 5), st.integers(0, 3)),
+    st.floats(0, 50),
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(EVENT, max_size=60), st.integers(1, 200))
+def test_retrainings_are_bounded_whatever_happens(events: list[tuple[News, float]], initial: int) -> None:
+    history = played(events, initial)
+    sizes = [f.labels for f in history if f.update == "retrain"]
+    assert all(later >= (1 + GROWTH) * earlier for earlier, later in pairwise(sizes))
+    assert sum(sizes) <= (1 + 1 / GROWTH) * sizes[-1]
+
+
+def test_a_single_loud_round_or_several_louder_than_usual_raise_the_alarm() -> None:
+    assert drifted([None, 6.0]) > ALARM
+    assert drifted([2.5] * 4) > ALARM
+    assert drifted([0.9] * 100) == 0.0
+    assert drifted([3.0, 0.0, 3.0, 0.0]) < ALARM
+
+
+def test_it_decides_by_what_is_told_alone() -> None:
+    history: Any = tuple(played([(News(added=16, classes=1), 3.0)] * 9))
+    assert Auto().decide(history).spec == Auto().decide(list(history)).spec

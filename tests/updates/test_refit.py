@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from hybridal.updates.refit import Refit
+
+from .conftest import Situate
+
+
+def test_it_goes_on_from_the_last_weights_and_trains_on_nothing(situate: Situate) -> None:
+    now = situate()
+    plan = Refit().plan(now)
+    assert plan.weights is now.last
+    assert len(plan.rows) == 0
+
+
+def test_in_the_first_round_it_starts_from_the_pretrained_ones(situate: Situate) -> None:
+    now = situate(first=True)
+    assert Refit().plan(now).weights is now.start()
