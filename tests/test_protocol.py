@@ -20,7 +20,7 @@ INVALID: list[tuple[str, Any]] = [
     *((name, value) for name in WHOLE for value in (0, -1, 2.5, 3.0, "three", None, True, NAN, [3])),
     *(
         (name, value)
-        for name in ("candidates", "stop_after", "validation_size")
+        for name in ("candidates", "stop_after", "validation_size", "part_epochs", "late_class")
         for value in (0, -1, 2.5, "many", True)
     ),
     *(("train_layers", value) for value in (-1, 2.5, "top", True)),
@@ -103,7 +103,7 @@ def test_overrides_change_nothing_else() -> None:
 
 def test_the_paper_s_numbers() -> None:
     """Section "Setup" of the paper, and the budget in the table of facts: 200 + 24 · 32 = 968 labels at the end."""
-    rules = protocol()
+    rules = protocol("paper")
     assert rules.initial + (rules.rounds - 1) * rules.batch == 968
     assert (rules.learning_rate, rules.weight_decay, rules.train_batch) == (2e-5, 1e-3, 16)
     assert (rules.max_epochs, rules.stop_after, rules.min_delta, rules.max_length) == (10, 2, 1e-4, 128)

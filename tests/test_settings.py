@@ -16,7 +16,7 @@ FULL = Settings(
     classes=("ham", "spam"), max_words=9, backbone="tiny", protocol="quick",
     overrides={"rounds": 2, "stop_after": None}, schedule="fixed:2",
     acquisition="badge", signals=("alpha", "cka"), seed=7, device="cpu", labels="l.csv",
-    test_every_round=True,
+    test_every_round=True, stop="auto",
 )  # fmt: skip
 
 
@@ -32,6 +32,18 @@ def test_every_setting_is_tried_above() -> None:
 
 def test_rules_are_the_preset_with_its_overrides() -> None:
     assert FULL.rules == protocol("quick", {"rounds": 2, "stop_after": None})
+
+
+def test_validation_texts_that_were_asked_for_are_used() -> None:
+    assert Settings("mail.csv").rules.validation == "share"
+    assert Settings("mail.csv", validation="v.csv").rules.validation == "fixed"
+    assert Settings("mail.csv", validation_size=0.1).rules.validation == "fixed"
+    assert Settings("mail.csv", validation_size=0.1, overrides={"validation": "none"}).rules.validation == "none"
+
+
+def test_a_run_stops_by_itself_or_never() -> None:
+    with pytest.raises(UserError, match="'stop' must be auto or never, not 'soon'"):
+        Settings("imdb", stop="soon")
 
 
 def test_changes_are_laid_over_and_overrides_merged() -> None:
@@ -135,4 +147,4 @@ def test_a_folder_instead_of_a_file(tmp_path: Path) -> None:
 
 def test_the_demo_can_run_anywhere() -> None:
     assert DEMO.task == "newsgroups"
-    assert DEMO.rules.name == "quick"
+    assert (DEMO.rules.name, DEMO.schedule) == ("best", "auto")

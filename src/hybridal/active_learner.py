@@ -30,9 +30,10 @@ from hybridal.tokens import Tokens
 class ActiveLearner(Learner):
     """A transformer that learns from the labels it is taught, and knows what to ask next.
 
-    `task` is a `Task` (`load_task` reads one from a file), or the name of one. A task whose validation texts have no
-    labels is asked for them first: they are a random sample, and without them nothing can be measured. Keywords
-    beyond the named ones replace fields of the protocol, as in `ActiveLearner(task, learning_rate=5e-5)`.
+    `task` is a `Task` (`load_task` reads one from a file), or the name of one. Labelled validation texts of a task are
+    measured on. Without any, a share of the labels is: texts drawn at random come first in a query. With
+    `validation="fixed"`, validation texts without labels are asked for before all others. Keywords beyond the named
+    ones replace fields of the protocol, as in `ActiveLearner(task, learning_rate=5e-5)`.
 
     >>> from hybridal.testing import toy_task
     >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
@@ -46,8 +47,8 @@ class ActiveLearner(Learner):
         self,
         task: Task | str,
         backbone: str = "minilm",
-        schedule: Schedule | str = "hybrid:accuracy",
-        protocol: str = "paper",
+        schedule: Schedule | str = "auto",
+        protocol: str = "best",
         acquisition: str = "entropy",
         signals: Sequence[str] = (),
         seed: int = 42,
@@ -55,6 +56,8 @@ class ActiveLearner(Learner):
         **overrides: Any,
     ) -> None:
         task = load_task(task) if isinstance(task, str) else task
+        if (task.validation.labels != UNKNOWN).any():
+            overrides = {"validation": "fixed", **overrides}  # they are there, and cost nothing
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
         self.settings = Settings(
             task=task.name,
@@ -67,6 +70,7 @@ class ActiveLearner(Learner):
             device=device,
             overrides=overrides,
         )
+        task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = watched(self.settings, schedule)
         self._model = build_model(self.settings, task, watching)
         super().__init__(build_cell(self.settings, task, self._model, watching), schedule)

@@ -32,9 +32,9 @@ def silent(_message: str) -> None:
 
 
 def find_task(settings: Settings, notify: Notify = silent) -> Task:
-    """The task that was asked for."""
+    """The task that was asked for; where a share of the labels is measured on, all its texts are to choose from."""
     split_seed = settings.rules.split_seed
-    return load_task(
+    task = load_task(
         settings.task,
         text=settings.text,
         label=settings.label,
@@ -48,6 +48,7 @@ def find_task(settings: Settings, notify: Notify = silent) -> Task:
         split_seed=settings.seed if split_seed is None else split_seed,
         notify=notify,
     )
+    return task if settings.rules.validation == "fixed" else task.merged()
 
 
 def _size(asked: float | None) -> int | float | None:
@@ -86,7 +87,7 @@ def build_cell(
     """Puts the parts together; the annotator is asked for what the task does not know."""
     acquisition = ACQUISITIONS.make(settings.acquisition)
     oracle = Oracle(task, annotator)
-    every = settings.test_every_round
+    every = settings.test_every_round or settings.stop == "auto"  # any round may be the last
     return Cell(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)
 
 

@@ -13,6 +13,7 @@ from hybridal.facts import Round
 from hybridal.loop import Cell, State
 from hybridal.pool import Pool
 from hybridal.schedules import Schedule
+from hybridal.stopping import Advice, advise
 from hybridal.task import UNKNOWN, Task
 
 
@@ -75,6 +76,10 @@ class Learner:
             fact = self.teach(answers)
             done += [fact] if fact else []
         return done
+
+    def advice(self) -> Advice:
+        """What the next labels are expected to bring, and whether it is time to stop."""
+        return advise(self.history, len(self.cell.task.classes))
 
     def withdraw(self, ids: Iterable[str]) -> None:
         """Takes labels back; the next update learns without them."""

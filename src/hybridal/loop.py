@@ -71,7 +71,7 @@ class Cell:
 
     def choose_first(self, pool: Pool, order: Ints, n: int) -> Pool:
         """The first n of these rows; those to measure on are drawn by chance in place of the last."""
-        candidates = pool.candidates()
+        candidates = self._appeared(pool.candidates(), 1)
         held = self._hold(pool, candidates, n, -len(candidates))
         free = order[np.isin(order, candidates) & ~np.isin(order, held)]
         return pool.choose(free[: n - len(held)], held)
@@ -123,7 +123,7 @@ class Cell:
 
         Where a share of the labels is measured on, so many of the n are drawn at random instead.
         """
-        rows = state.pool.candidates()
+        rows = self._appeared(state.pool.candidates(), state.round + 1)
         held = self._hold(state.pool, rows, n, state.round)
         rows = np.setdiff1d(rows, held)
         if self.rules.candidates is not None and len(rows) > self.rules.candidates:
@@ -145,6 +145,12 @@ class Cell:
             replace(state, pool=state.pool.choose(chosen, held)),
             replace(fact, acquired=batch.ids, scores=batch.scores, seconds=seconds),
         )
+
+    def _appeared(self, rows: Ints, t: int) -> Ints:
+        """What can be labelled for round t: all, but for a class that a simulation lets appear later."""
+        if self.rules.late_class is None or t >= self.rules.late_class:
+            return rows
+        return rows[self.task.train.labels[rows] != len(self.task.classes) - 1]
 
     def _hold(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
         """Texts to measure on, among the next n."""

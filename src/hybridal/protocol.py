@@ -49,14 +49,15 @@ class Protocol:
     temperature-scaled probabilities. `split_seed` None draws the splits by the run's seed, as published.
     `validation_size` keeps only so many of the validation texts, stratified, drawn by the run's seed. `validation` is
     "fixed": the task's own texts; a "share" of all labels, `validation_share`, drawn at random as they come; or "none".
-    `path` "plain"
+    `late_class` is the round from which texts of the last class can be chosen, in a simulation. `path` "plain"
     does without fast arithmetic: the same up to rounding and to which dropout masks are drawn. `train_layers` trains
     only so many of the backbone's layers, the top ones (None: all, and its embeddings).
 
     `pooling` is what the head reads: the "mean" of all tokens, the "first" one, or as the encoder was trained ("auto").
     `head` starts at "random", or as a "probe": a logistic regression on the pretrained encoder's features. With fewer
     labels than `probe_until` the probe is the model. `warmup` is the share of a training's steps in which the rate
-    rises, `decay` lets it fall to 0 afterwards. A training on all labels has `min_steps` steps at least.
+    rises, `decay` lets it fall to 0 afterwards. A training on all labels has `min_steps` steps at least, one on some of
+    them `part_epochs` epochs (None: as many as one on all).
     `looks` at validation are taken an epoch, and `keep_start` lets the weights that training started from win.
     `average` gives the mean of the weights over the second half of a training that nothing stops. `temperature`
     is "fitted" to validation alone, or "shrunk" towards what was known before.
@@ -82,6 +83,7 @@ class Protocol:
     train_batch: int = 16
     max_epochs: int = 10
     min_steps: int = 0
+    part_epochs: int | None = None
     stop_after: int | None = 2
     min_delta: float = 1e-4
     looks: int = 1
@@ -100,6 +102,7 @@ class Protocol:
     validation: Literal["fixed", "share", "none"] = "fixed"
     validation_share: float = 0.1
     validation_size: int | None = None
+    late_class: int | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -110,6 +113,8 @@ class Protocol:
             _require(getattr(self, name) >= 1, name, "must be at least 1")
         _require(self.candidates is None or self.candidates >= self.batch, "candidates", "must be at least `batch`")
         _require(self.stop_after is None or self.stop_after >= 1, "stop_after", "must be at least 1, or null for never")
+        _require(self.late_class is None or self.late_class >= 1, "late_class", "must be at least 1, or null")
+        _require(self.part_epochs is None or self.part_epochs >= 1, "part_epochs", "must be at least 1, or null")
         _require(self.train_layers is None or self.train_layers >= 0, "train_layers", "must not be negative")
         _require(self.validation_size is None or self.validation_size >= 1, "validation_size", "must be at least 1")
         _require(self.learning_rate > 0, "learning_rate", "must be positive")
@@ -128,6 +133,18 @@ class Protocol:
         """
         wanted = int(self.validation_share * labels) if self.validation == "share" else 0
         return wanted if self.validation_size is None else min(wanted, self.validation_size)
+
+    def epochs(self, examples: int, batch: int | None = None, whole: bool = True) -> int:
+        """How often a training goes over its examples if nothing stops it; `whole` says that they are all there are.
+
+        >>> protocol("paper", {"max_epochs": 4, "min_steps": 77}).epochs(40)  # three steps an epoch
+        26
+        """
+        if not examples:
+            return 0
+        if not whole:
+            return self.part_epochs or self.max_epochs
+        return max(self.max_epochs, math.ceil(self.min_steps / math.ceil(examples / (batch or self.train_batch))))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -169,8 +186,9 @@ PRESETS: Mapping[str, Protocol] = {
         probe_until=30,
         learning_rate=5e-5,
         warmup=0.1,
-        max_epochs=5,
+        max_epochs=10,
         min_steps=160,
+        part_epochs=3,
         stop_after=None,
         average=True,
         validation="share",
@@ -191,7 +209,7 @@ PRESETS: Mapping[str, Protocol] = {
 }
 
 
-def protocol(name: str = "paper", overrides: Mapping[str, Any] | None = None) -> Protocol:
+def protocol(name: str = "best", overrides: Mapping[str, Any] | None = None) -> Protocol:
     """A preset with some of its fields replaced."""
     if name not in PRESETS:
         raise UserError(f"There is no protocol named '{name}'; there are {', '.join(PRESETS)}.")

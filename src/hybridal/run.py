@@ -22,6 +22,7 @@ from hybridal.observer import Observer
 from hybridal.record import RunFolder
 from hybridal.schedules import make_schedule
 from hybridal.settings import Settings
+from hybridal.stopping import advise
 from hybridal.task.task import UNKNOWN, Task
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def check(settings: Settings, task: Task) -> None:
             f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; give --labels FILE to "
             "label them as they are chosen, or leave them out of the file to simulate with the others."
         )
-    measured = len(task.validation) if settings.labels else int((task.validation.labels != UNKNOWN).sum())
+    known = int((task.validation.labels != UNKNOWN).sum())
+    measured = settings.rules.validation == "share" or (len(task.validation) if settings.labels else known)
     for signal in signals:
         if not measured and signal.name in ON_VALIDATION:
             raise UserError(
@@ -90,7 +92,7 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
         settings, task = folder.settings(), folder.task()
         schedule = make_schedule(settings.schedule)
         state, history = restore(folder, recompute)
-        if not recompute and folder.model.is_dir() and finished(settings, state, history):
+        if not recompute and folder.model.is_dir() and finished(settings, task, state, history):
             return history
         annotator = None
         if settings.labels is not None:
@@ -103,8 +105,10 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
             state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
             model.load(state.weights or model.pretrained)
         known, before = history[: state.round] if state else [], state
-        observer.round_started(len(known) + 1, cell.rules.rounds, schedule.decide(known).spec)
-        for state, fact in active_learning(cell, schedule, before, known):
+        if not stopped(settings, task, known):
+            observer.round_started(len(known) + 1, cell.rules.rounds, schedule.decide(known).spec)
+        rounds = () if stopped(settings, task, known) else active_learning(cell, schedule, before, known)
+        for state, fact in rounds:
             if fact.round <= len(history):
                 same_facts(history[fact.round - 1], fact)
             checkpoint.save(folder.checkpoint, state, fact)
@@ -113,14 +117,22 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
                 history.append(fact)
             done = history[: fact.round]
             observer.round_done(done)
+            if stopped(settings, task, done):
+                break
             observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
         export(folder, model, task, settings, history[-1])
     return history
 
 
-def finished(settings: Settings, state: State | None, history: list[Round]) -> bool:
+def finished(settings: Settings, task: Task, state: State | None, history: list[Round]) -> bool:
     """All rounds are recorded, and the checkpoint, unless somebody deleted it, is that of the last."""
-    return len(history) == settings.rules.rounds and (state is None or state.round == len(history))
+    complete = len(history) == settings.rules.rounds or stopped(settings, task, history)
+    return complete and (state is None or state.round == len(history))
+
+
+def stopped(settings: Settings, task: Task, history: list[Round]) -> bool:
+    """Whether the run may end here because more labels would hardly help."""
+    return settings.stop == "auto" and advise(history, len(task.classes)).stop
 
 
 def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Settings, last: Round) -> None:

@@ -18,9 +18,10 @@ class Settings:
 
     `task` is a name or a file with its columns `text`, `label` and `id`; `overrides` replace fields of the
     protocol; `signals` are watched and recorded beside the schedule's own; `labels` is a file to label in, by hand.
+    With `stop` "auto" a run ends when more labels are not expected to make the model better.
 
-    >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.protocol
-    (3, 'quick')
+    >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.schedule
+    (3, 'auto')
     """
 
     task: str
@@ -34,19 +35,26 @@ class Settings:
     classes: tuple[str, ...] | None = None
     max_words: int | None = None
     backbone: str = "minilm"
-    protocol: str = "paper"
+    protocol: str = "best"
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    schedule: str = "hybrid:accuracy"
+    schedule: str = "auto"
     acquisition: str = "entropy"
     signals: tuple[str, ...] = ()
     seed: int = 42
     device: str = "auto"
     labels: str | None = None
     test_every_round: bool = False
+    stop: str = "never"
+
+    def __post_init__(self) -> None:
+        if self.stop not in ("auto", "never"):
+            raise UserError(f"The setting 'stop' must be auto or never, not {self.stop!r}.")
 
     @property
     def rules(self) -> Protocol:
-        return protocol(self.protocol, self.overrides)
+        """The protocol with its overrides. Validation texts that were asked for are used, whatever it says of them."""
+        asked = self.validation is not None or self.validation_size is not None
+        return protocol(self.protocol, {**({"validation": "fixed"} if asked else {}), **self.overrides})
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -74,7 +82,7 @@ class Settings:
 
 
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("task", "backbone", "protocol", "schedule", "acquisition", "device"), ((str,), "a text")),
+    **dict.fromkeys(("task", "backbone", "protocol", "schedule", "acquisition", "device", "stop"), ((str,), "a text")),
     "seed": ((int,), "a whole number"),
     "max_words": ((int, NoneType), "a whole number"),
     "validation_size": ((int, float, NoneType), "a number"),
@@ -96,10 +104,8 @@ def _check_kind(name: str, value: Any) -> None:
 DEMO = Settings(
     task="newsgroups",
     classes=("comp.graphics", "rec.sport.hockey", "sci.space", "talk.politics.guns"),
-    validation_size=120,
     test_size=400,
-    protocol="quick",
-    schedule="hybrid:accuracy:0.035:2",  # four of 120 texts: less cannot be told from chance
+    overrides={"initial": 24, "rounds": 8, "batch": 16, "candidates": 192, "max_length": 40, "probe_until": 40},
 )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hybridal.errors import UserError
+from hybridal.facts import Round
 from hybridal.forecast import Forecast, Interval, Observation, forecast
+from hybridal.signals.agreement import Agreement
 
 LEAST_LABELS, LEAST_PER_CLASS = 200, 5
 
@@ -37,7 +39,9 @@ def advice(
         raise UserError(
             "Advice needs labels to look ahead to, a tolerance above 0 and a patience of at least one round."
         )
-    told = [forecast(seen[: i + 1], seen[i].labels + ahead, classes) for i in range(len(seen))[-patience:]]
+    told: list[Forecast | None] = []
+    if classes > 1:
+        told = [forecast(seen[: i + 1], seen[i].labels + ahead, classes) for i in range(len(seen))[-patience:]]
     if not told or (last := told[-1]) is None:
         return Advice(
             False, None, "There is neither validation nor a second model to compare with yet; go on labelling."
@@ -49,6 +53,25 @@ def advice(
     return Advice(
         calm and enough, last, f"The next {ahead} labels are expected to add {in_points(last.f1_gain)}; {end}."
     )
+
+
+def advise(history: Sequence[Round], classes: int) -> Advice:
+    """What the rounds of a run say of the labels to come; they tell most with the signal `agreement` watched."""
+    return advice(observations(history), classes)
+
+
+def observations(history: Sequence[Round]) -> list[Observation]:
+    """What rounds showed, in order; of rounds between which no label came, the last."""
+    seen: list[Observation] = []
+    for fact in history:
+        measured, moved = fact.validation, fact.changes.get(Agreement.name)
+        now = Observation(fact.labels, disagreement=moved)
+        if measured is not None:
+            now = replace(now, right=measured.right, n=measured.n, f1=measured.f1)
+        while seen and seen[-1].labels >= now.labels:
+            seen.pop()
+        seen.append(now)
+    return seen
 
 
 def in_points(gain: Interval) -> str:

@@ -17,17 +17,17 @@ DEFAULTS: Mapping[str, Any] = {
     "key": "",  # drawn when the project is made: tells the cookies of two projects on one machine apart
     "budget": 800,
     "batch": 16,
-    "validation_first": 50,
+    "validation_first": 10,
     "validation_share": 0.1,
     "overlap": 0.0,
     "lease_seconds": 600,
     "show_guesses": False,
     "open_classes": True,
     "backbone": "minilm",
-    # Of few validation labels, accuracy often stays the same by luck; their loss hardly ever does.
-    "schedule": "hybrid:loss:0.02:3",
-    "protocol": "quick",
-    "overrides": {"candidates": 1000, "max_length": 128},
+    "schedule": "auto",
+    "protocol": "best",
+    # The app sets texts aside itself, and the first model, a probe, is there after ten labels.
+    "overrides": {"validation": "fixed", "initial": 10},
     "acquisition": "entropy",
     "device": "auto",
     "seed": 42,

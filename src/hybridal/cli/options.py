@@ -63,7 +63,7 @@ ScheduleSpec = Annotated[
     str | None,
     typer.Option(
         "--schedule",
-        help="retrain, finetune, newonly, anchor:0.6, replay:96, fixed:K or hybrid:SIGNAL.",
+        help="auto (default), retrain, finetune, refit, newonly, anchor:0.6, replay:96, fixed:K or hybrid:SIGNAL.",
         rich_help_panel=_METHOD,
     ),
 ]
@@ -86,6 +86,12 @@ Seed = Annotated[int | None, typer.Option(help="Seed of all random choices.", ri
 DeviceName = Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda or cuda:N.", rich_help_panel=_METHOD)]
 TestEveryRound = Annotated[
     bool, typer.Option("--test-every-round", help="Measure on test in each round.", rich_help_panel=_METHOD)
+]
+Stop = Annotated[
+    str | None,
+    typer.Option(
+        help="auto ends the run when more labels would hardly help; never (default).", rich_help_panel=_METHOD
+    ),
 ]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run (default: runs/…).", rich_help_panel=_OUTPUT)]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel=_OUTPUT)]

@@ -12,6 +12,7 @@ from hybridal.files import strict_json
 from hybridal.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.schedules.hybrid import HybridAL
+from hybridal.stopping import advise
 
 
 def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
@@ -25,6 +26,8 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
         typer.echo(strict_json(result(folder, schedule, history)))
     elif not quiet:
         typer.echo(decision(schedule, history))
+        if any(fact.changes.get("agreement") is not None for fact in history):
+            typer.echo(advise(history, len(folder.task().classes)).sentence)
         if test := history[-1].test:
             typer.echo(
                 f"Test: accuracy {test.accuracy:.3f}, macro-F1 {test.f1:.3f}, NLL {test.nll:.3f} (scaled "
@@ -35,6 +38,9 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
 
 def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     """What the schedule has come to, in one sentence."""
+    why = [f"{fact.round} ({fact.reason})" for fact in history if fact.reason]
+    if why:
+        return f"Schedule {schedule.spec}: retrained in round {', '.join(why)}; the other rounds replayed."
     if not isinstance(schedule, HybridAL):
         return f"Schedule {schedule.spec}: every round as planned, {history[-1].word}."
     t_star = schedule.t_star(history)

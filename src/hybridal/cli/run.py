@@ -41,6 +41,7 @@ def run(
     seed: o.Seed = None,
     device: o.DeviceName = None,
     test_every_round: o.TestEveryRound = False,
+    stop: o.Stop = None,
     out: o.Out = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -70,6 +71,7 @@ def run(
         seed=seed,
         device=device,
         test_every_round=test_every_round,
+        stop=stop,
     )
     asked["overrides"] = o.overrides(
         set, rounds=rounds, initial=initial, batch=batch, train_layers=train_layers, calibrate=calibrate

@@ -24,10 +24,11 @@ FACTR, MOST = 1e9, 500
 
 @dataclass(frozen=True)
 class Probe:
-    """A linear layer: logits are `features @ weight.T + bias`."""
+    """A linear layer: logits are `features @ weight.T + bias`. `penalty` is what its squared weights cost."""
 
     weight: NDArray[np.float64]
     bias: NDArray[np.float64]
+    penalty: float = PENALTY
 
     def logits(self, features: Floats) -> NDArray[np.float64]:
         found: NDArray[np.float64] = features @ self.weight.T + self.bias
@@ -85,7 +86,7 @@ def fit_probe(features: Floats, labels: Ints, classes: int, penalty: float = PEN
     start = np.zeros(classes * (1 + len(sizes)))
     found = fmin_l_bfgs_b(loss, start, factr=FACTR, pgtol=1e-5, maxiter=MOST)[0]
     weight = (found[classes:].reshape(classes, -1) * scale) @ axes
-    return Probe(weight, found[:classes] - weight @ centre)
+    return Probe(weight, found[:classes] - weight @ centre, penalty)
 
 
 def cross_fitted(

@@ -36,19 +36,19 @@ def fit(
     seed: int,
     round: int,
     epoch_done: EpochDone = lambda _epoch, _of: None,
-    least: int = 0,
+    whole: bool = True,
 ) -> Fit:
     """Trains the classifier as planned. `validate` is one pass over validation, or None where there is none.
 
-    Without validation, or with `stop_after` None, all epochs run, at least as many as `least` steps take, and the last
-    weights are kept, or with `average` the mean of the second half.
+    Without validation, or with `stop_after` None, all epochs run, and the last weights are kept, or with `average` the
+    mean of the second half. `whole` says whether the examples are all that there are.
     """
     watch = Stopwatch(classifier.device.synchronise)
     classifier.load(plan.weights)
     steps = _steps(classifier, rules)
     steps.begin(plan.moments)
     size = plan.batch or rules.train_batch
-    epochs = planned_epochs(len(examples.rows), size, least, rules)
+    epochs = rules.epochs(len(examples.rows), size, whole)
     steps_an_epoch = math.ceil(len(examples.rows) / size)
     looks_an_epoch = max(1, min(rules.looks, steps_an_epoch))
     total = epochs * steps_an_epoch
@@ -90,16 +90,6 @@ def fit(
     cost = Cost(steps=taken, examples=trained, tokens=tokens, epochs=math.ceil(looks / looks_an_epoch), planned=total)
     kept = (best.look or 0) / looks_an_epoch
     return Fit(best.weights, cost, int(kept) if kept.is_integer() else kept, best.outputs, moments, watch.seconds)
-
-
-def planned_epochs(examples: int, batch: int, least: int, rules: Protocol) -> int:
-    """How often a training goes over its examples if nothing stops it.
-
-    >>> from hybridal.protocol import protocol
-    >>> planned_epochs(40, 16, least=77, rules=protocol("paper", {"max_epochs": 4}))  # three steps an epoch
-    26
-    """
-    return max(rules.max_epochs, math.ceil(least / math.ceil(examples / batch))) if examples else 0
 
 
 def _stretches(

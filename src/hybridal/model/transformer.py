@@ -19,7 +19,7 @@ from hybridal.model.classifier import Classifier
 from hybridal.model.device import Device
 from hybridal.model.examples import Examples
 from hybridal.model.features import Features
-from hybridal.model.probe import Probe, best_probe
+from hybridal.model.probe import Probe, best_probe, fit_probe
 from hybridal.model.role import Fit
 from hybridal.model.source import Source
 from hybridal.observer import Observer
@@ -94,9 +94,12 @@ class TransformerModel:
         if weights is None:
             return self.classifier.with_head(self.pretrained, self.probe(pool))
         self.load(weights)
-        features, labels = self._features(self.train_source, pool.order), pool.labels[pool.order]
-        rng = stream(self.seed, "refit", len(pool))
-        return self.classifier.with_head(weights, best_probe(features, labels, len(self.classes), rng))
+        features = self._features(self.train_source, pool.order)
+        # An encoder that was trained tells these texts apart by heart: how noisy they are, only the frozen one says.
+        penalty = self.probe(pool).penalty
+        return self.classifier.with_head(
+            weights, fit_probe(features, pool.labels[pool.order], len(self.classes), penalty)
+        )
 
     def probe(self, pool: Pool) -> Probe:
         """A logistic regression on what the pretrained encoder says of the labelled texts."""
@@ -129,11 +132,9 @@ class TransformerModel:
         examples = Examples(self.train_source, plan.rows, pool.labels[plan.rows])
         validate = self._validate if len(self.validation.rows) else None
         labels = self.validation.labels
-        whole = len(plan.rows) == len(pool)
-        least = self.rules.min_steps if whole else 0
-        told = self.observer.epoch_done
+        told, whole = self.observer.epoch_done, len(plan.rows) == len(pool)
         return training.fit(
-            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told, least
+            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told, whole
         )
 
     def look(self, validation: Outputs | None, pool: Pool) -> Look:

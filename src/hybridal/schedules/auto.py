@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from hybridal.facts import News, Round
 from hybridal.signals import Signal
+from hybridal.signals.agreement import Agreement
 from hybridal.signals.drift import Drift
 from hybridal.updates import Update
 from hybridal.updates.replay import Replay
@@ -35,7 +36,8 @@ class Auto:
 
     name: ClassVar[str] = "auto"
     spec: ClassVar[str] = "auto"
-    watches: ClassVar[tuple[Signal, ...]] = (Drift(),)
+    # Agreement is for the forecast: it looks at the same sample.
+    watches: ClassVar[tuple[Signal, ...]] = (Agreement(), Drift())
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         if not any(fact.cost.steps for fact in history):

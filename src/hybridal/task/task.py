@@ -92,6 +92,21 @@ class Task:
             digest.update(np.ascontiguousarray(split.labels, dtype="<i8").tobytes())
         return digest.hexdigest()
 
+    def merged(self) -> Task:
+        """The task without validation texts of its own: they are to choose from like the others.
+
+        >>> rows = Split(["a"], ["good"], np.array([0]))
+        >>> task = Task("tiny", ("no", "yes"), rows, Split(["b"], ["bad"], np.array([1])), Split.empty()).merged()
+        >>> task.train.ids, task.train.labels.tolist(), len(task.validation)
+        (['a', 'b'], [0, 1], 0)
+        """
+        joined = Split(
+            [*self.train.ids, *self.validation.ids],
+            [*self.train.texts, *self.validation.texts],
+            np.concatenate([self.train.labels, self.validation.labels]),
+        )
+        return replace(self, train=joined, validation=Split.empty())
+
     def only(self, classes: Sequence[str]) -> Task:
         """The task with these classes alone, in this order; texts whose label is unknown stay.
 

@@ -15,6 +15,8 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.runs import Told, folders, told
 from hybridal.evidence.summary import changes, detector_of, t_star
 from hybridal.facts import Round
+from hybridal.protocol import Protocol
+from hybridal.stopping import advise
 
 
 def progress(project: Project) -> dict[str, Any]:
@@ -35,8 +37,11 @@ def progress(project: Project) -> dict[str, Any]:
         "switch": newest.before + switch if newest and switch else None,
         "signal": {"name": found[0], "epsilon": found[1].epsilon} if found else None,
         "calibration": bins,
-        "saved": saving([fact for chapter in chapters for fact in chapter.history]),
+        "saved": saving(
+            [fact for chapter in chapters for fact in chapter.history], newest.rules if newest else Protocol()
+        ),
         "balance": classes,
+        "advice": advise(newest.history, len(classes)).sentence if newest and newest.history else None,
     }
 
 
@@ -49,6 +54,7 @@ def rows(chapter: Told) -> list[dict[str, Any]]:
         {
             "round": chapter.before + fact.round,
             "update": fact.update,
+            "reason": fact.reason,
             "labels": fact.labels,
             **_measures(fact),
             "seconds": sum(fact.seconds.values()),

@@ -1,33 +1,39 @@
-"""What fine-tuning saved against retraining every time."""
+"""What going on from the last weights saved against retraining every time."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from hybridal.evidence.formats import counted, duration
 from hybridal.facts import Round
+from hybridal.protocol import Protocol
 
 
-def saving(history: Sequence[Round]) -> dict[str, Any]:
+def saving(history: Sequence[Round], rules: Protocol) -> dict[str, Any]:
     """Saved seconds, their `share` of what retraining always would have taken, counted in steps, and a sentence.
 
-    A retrain of a round that was fine-tuned is taken to need as many passes over its labels as the retrains did on
-    average, at their pace. Seconds depend on the machine and what else it did; steps do not, so they come first.
+    A retrain of a round that went on from the last weights would have taken the steps that the rules say; where they
+    let validation stop it, as many passes over its labels as the retrains took on average. Its seconds go by their
+    pace. Seconds depend on the machine and what else it did; steps do not, so they come first.
     """
-    retrains = [fact for fact in history if fact.update == "retrain"]
-    tuned = [fact for fact in history if fact.update == "finetune"]
+    retrains = [fact for fact in history if fact.update == "retrain" and fact.cost.steps]
+    tuned = [fact for fact in history if fact.update != "retrain" and fact.cost.steps]
     if not tuned:
         sentence = "Every update so far trained the model anew, so nothing is saved yet." if history else ""
         return {"seconds": 0.0, "share": 0.0, "sentence": sentence}
     if not sum(fact.cost.examples for fact in retrains):
         return {"seconds": 0.0, "share": 0.0, "sentence": "There was no retraining to compare the updates with."}
+    examples, taken = (sum(getattr(fact.cost, name) for fact in retrains) for name in ("examples", "steps"))
     passes = sum(fact.cost.examples / fact.labels for fact in retrains if fact.labels) / len(retrains)
-    examples = sum(fact.cost.examples for fact in retrains)
-    pace = sum(fact.training_time for fact in retrains) / examples
-    steps = [round(passes * fact.labels * sum(f.cost.steps for f in retrains) / examples) for fact in tuned]
+    if rules.stop_after is None:
+        steps = [rules.epochs(fact.labels) * math.ceil(fact.labels / rules.train_batch) for fact in tuned]
+    else:
+        steps = [round(passes * fact.labels * taken / examples) for fact in tuned]
     spent = sum(fact.cost.steps for fact in tuned)
-    seconds = sum(passes * fact.labels * pace - fact.training_time for fact in tuned)
+    pace = sum(fact.training_time for fact in retrains) / taken
+    seconds = sum(step * pace - fact.training_time for step, fact in zip(steps, tuned, strict=True))
     whole = sum(steps) + sum(fact.cost.steps for fact in retrains)
     share = (sum(steps) - spent) / whole if whole else 0.0
     return {"seconds": seconds, "share": share, "sentence": _sentence(history, tuned, spent, sum(steps), seconds)}

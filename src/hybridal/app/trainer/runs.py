@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hybridal.errors import UserError
 from hybridal.facts import Round
+from hybridal.protocol import Protocol
 from hybridal.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 
@@ -23,6 +24,7 @@ class Told:
     history: Sequence[Round]
     schedule: Schedule
     before: int
+    rules: Protocol
 
 
 def folders(runs: Path) -> list[Path]:
@@ -36,8 +38,9 @@ def told(chapters: Sequence[Path]) -> list[Told]:
     for path in chapters:
         try:
             folder = RunFolder.open(path)
-            schedule = make_schedule(folder.settings().schedule)
-            found.append(Told(folder.history(), schedule, rounds(found)))
+            settings = folder.settings()
+            schedule = make_schedule(settings.schedule)
+            found.append(Told(folder.history(), schedule, rounds(found), settings.rules))
         except UserError as error:
             log.warning("Chapter %s is passed over: %s", path.name, error)
     return found

@@ -33,14 +33,22 @@ function titleOf(element) {
   return element.closest("figure").querySelector("h2").textContent;
 }
 
-function story({ rounds, switch: switched, balance: classes }) {
+function story({ rounds, switch: switched, balance: classes, advice, signal }) {
   if (!rounds.length) return "The model has not learnt yet: its first figures appear here after the first training.";
-  const moves = switched
-    ? `The model settled in round ${switched}: from then on each update goes on from the last weights, which takes less time.`
-    : `After ${count(rounds.length, "round")} the model still moves, so every update trains it anew.`;
-  return namesOneClass(rounds, classes.length)
-    ? `So far the model gives nearly every text the same class: it needs more labels. ${moves}`
-    : moves;
+  const said = [moves(rounds, switched, signal)];
+  if (namesOneClass(rounds, classes.length))
+    said.unshift("So far the model gives nearly every text the same class: it needs more labels.");
+  else if (advice) said.push(advice);
+  return said.join(" ");
+}
+
+/** How the model has been updated so far. */
+function moves(rounds, switched, signal) {
+  if (switched)
+    return `The model settled in round ${switched}: from then on each update goes on from the last weights, which takes less time.`;
+  if (signal) return `After ${count(rounds.length, "round")} the model still moves, so every update trains it anew.`;
+  const anew = rounds.filter((r) => r.update === "retrain").length;
+  return `${count(rounds.length, "update")} so far: ${whole(anew)} trained the model anew, the others went on from the last weights.`;
 }
 
 /** Whether the last model's macro-F1 is no more than that of naming one class always, at the same accuracy. */
