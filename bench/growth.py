@@ -27,7 +27,7 @@ from hybridal.tokens import tokenise
 from hybridal.updates import UPDATES
 
 RULES = {"candidates": None, "max_epochs": 3, "stop_after": None}
-SETTINGS = Settings("growth", backbone="tiny", overrides=RULES, device="cpu")
+SETTINGS = Settings("growth", backbone="tiny", protocol="paper", overrides=RULES, device="cpu")
 
 
 def grow(texts: Sequence[str], pool: int, labels: Sequence[int], repeats: int) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def costs(job: Job) -> dict[str, Any]:
     """Seconds of a first round's training, and of a snapshot by each signal after it."""
     task = as_task(job)
     rules = {"initial": job.rules.labelled, "initial_draw": "proportional", "max_epochs": job.rules.epochs}
-    settings = Settings(task.name, backbone=job.backbone, overrides=rules, device="cpu")
+    settings = Settings(task.name, protocol="paper", backbone=job.backbone, overrides=rules, device="cpu")
     timed: Sequence[Any] = [Timed(SIGNALS.make(name)) for name in SIGNALS.names()]
     cell = build_cell(settings, task, build_model(settings, task, tuple(timed)), tuple(timed))
     state = cell.start()

@@ -36,7 +36,8 @@ RULES: dict[str, Any] = {
 
 
 def learner_of(task: Task | str = TASK, schedule: Any = "fixed:3", **options: Any) -> ActiveLearner:
-    return ActiveLearner(task, backbone="tiny", schedule=schedule, device="cpu", **{**RULES, **options})
+    asked: dict[str, Any] = {"protocol": "paper", **RULES, **options}
+    return ActiveLearner(task, backbone="tiny", schedule=schedule, device="cpu", **asked)
 
 
 def hidden(task: Task, train: Any = UNKNOWN, validation: Any = None) -> Task:
@@ -398,3 +399,66 @@ def test_a_callback_labels_round_after_round() -> None:
     assert set(asked[:40]) == set(known.validation.ids)
     assert len(asked) == len(set(asked)) == 40 + 40
     assert learner.run(Callback(lambda _texts: {}), rounds=1) == []
+
+
+# --- with the defaults ---------------------------------------------------------------------------------------------
+
+
+def by_default(task: Task) -> ActiveLearner:
+    small: dict[str, Any] = {
+        "batch": 10,
+        "candidates": 30,
+        "max_length": 16,
+        "min_steps": 4,
+        "max_epochs": 2,
+        "probe_until": 15,
+    }
+    return ActiveLearner(task, backbone="tiny", device="cpu", **small)
+
+
+def blank() -> Task:
+    """Nothing is labelled, as where people start."""
+    return replace(TASK, train=replace(TASK.train, labels=np.full(60, UNKNOWN)), validation=Split.empty())
+
+
+def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures_on_a_share(tmp_path: Path) -> None:
+    learner = by_default(blank())
+    measured: list[int] = []
+    for _ in range(4):
+        fact = learner.teach(TASK.answers(learner.query()))
+        assert fact is not None
+        measured.append(fact.validation.n if fact.validation else 0)
+        assert fact.labels + measured[-1] == 10 * fact.round
+        learner.save(tmp_path / "run")
+    assert measured == [1, 2, 3, 4]
+    assert [fact.cost.steps > 0 for fact in learner.history] == [False, True, True, True]
+    again = ActiveLearner.load(tmp_path / "run")
+    assert again.query() == learner.query()
+    ours, theirs = (one.teach(TASK.answers(one.query())) for one in (learner, again))
+    assert ours is not None
+    assert theirs is not None
+    assert replace(ours, seconds={}) == replace(theirs, seconds={})
+    assert again.predict_proba(["goal"]).tolist() == learner.predict_proba(["goal"]).tolist()
+
+
+def test_validation_labels_that_are_there_are_used_and_cost_nothing() -> None:
+    learner = by_default(replace(TASK, train=blank().train))
+    fact = learner.teach(TASK.answers(learner.query()))
+    assert fact is not None
+    assert fact.validation is not None
+    assert (fact.labels, fact.validation.n) == (10, 20)
+
+
+def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None:
+    learner = by_default(blank())
+    first = learner.query(10)
+    assert first == by_default(blank()).query(10)
+    assert len({*TASK.answers(first).values()}) == 2
+
+
+def test_advice_is_given_in_a_sentence() -> None:
+    learner = by_default(blank())
+    assert learner.advice().stop is False
+    for _ in range(3):
+        learner.teach(TASK.answers(learner.query()))
+    assert "The next 100 labels are expected to add" in learner.advice().sentence

@@ -26,7 +26,7 @@ from hybridal.task import UNKNOWN
 from hybridal.testing import toy_task
 
 TASK = toy_task(train=30, validation=10, test=10)
-SETTINGS = Settings("toy", backbone="tiny", device="cpu", overrides={"max_length": 16})
+SETTINGS = Settings("toy", backbone="tiny", protocol="paper", device="cpu", overrides={"max_length": 16})
 
 
 # --- the task ------------------------------------------------------------------------------------------------------

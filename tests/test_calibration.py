@@ -149,3 +149,52 @@ def test_what_is_no_number_is_refused() -> None:
         calibration.temperature(np.array([[0.0, np.nan]]), np.array([0]))
     with pytest.raises(UserError, match="positive number, not 0"):
         calibration.softmax(np.zeros((1, 2)), 0.0)
+
+
+# --- with few labels -----------------------------------------------------------------------------------------------
+
+
+def sure_and_wrong(n: int, seed: int = 0) -> tuple[Floats, Ints]:
+    """A model that is three times too sure of itself."""
+    rng = np.random.default_rng(seed)
+    honest = rng.normal(size=(n, 3))
+    chances = calibration.softmax(honest)
+    labels = np.array([rng.choice(3, p=p) for p in chances], dtype=np.int64)
+    return 3 * honest, labels
+
+
+def test_many_labels_decide_the_shrunk_temperature_and_none_leave_it_where_it_was() -> None:
+    logits, labels = sure_and_wrong(4000)
+    fitted = calibration.temperature(logits, labels)
+    assert calibration.shrunk_temperature(logits, labels) == pytest.approx(fitted, rel=0.01)
+    assert calibration.shrunk_temperature(logits[:0], labels[:0]) == pytest.approx(
+        math.exp(calibration.USUAL), rel=1e-4
+    )
+    assert calibration.shrunk_temperature(logits[:0], labels[:0], trained=False) == pytest.approx(1.0, abs=1e-4)
+
+
+@given(st.integers(1, 60), st.integers(0, 9))
+def test_it_lies_between_what_the_labels_say_and_what_was_known_before(n: int, seed: int) -> None:
+    logits, labels = sure_and_wrong(n, seed)
+    fitted = math.log(calibration.temperature(logits, labels))
+    shrunk = math.log(calibration.shrunk_temperature(logits, labels))
+    low, high = sorted((fitted, calibration.USUAL))
+    # Where 1 is as good as any, `temperature` says 1; this one may go beyond it.
+    assert min(low, 0.0) - 1e-3 <= shrunk <= max(high, 0.0) + 1e-3 or fitted == 0.0
+
+
+def test_the_last_round_s_temperature_pulls() -> None:
+    logits, labels = sure_and_wrong(20)
+    cold, none, hot = (calibration.shrunk_temperature(logits, labels, last) for last in (0.5, None, 6.0))
+    assert cold < none < hot
+
+
+def test_with_few_labels_it_is_better_on_others_than_the_likeliest_one() -> None:
+    truth = sure_and_wrong(5000, seed=99)
+    losses = np.array(
+        [
+            [calibration.nll(*truth, fit(*sure_and_wrong(12, seed))) for seed in range(40)]
+            for fit in (calibration.temperature, calibration.shrunk_temperature)
+        ]
+    )
+    assert losses[1].mean() < losses[0].mean()

@@ -52,6 +52,7 @@ def settings_of(schedule: str = "retrain", seed: int = 42, signals: Sequence[str
     return Settings(
         "toy",
         backbone="tiny",
+        protocol="paper",
         schedule=schedule,
         seed=seed,
         signals=tuple(signals),

@@ -13,6 +13,7 @@ import pytest
 
 from hybridal import checkpoint, run
 from hybridal.annotators.labels_file import LabelsFile
+from hybridal.assemble import find_task
 from hybridal.conformance import FakeModel
 from hybridal.errors import RunError, UserError
 from hybridal.facts import Round
@@ -314,3 +315,98 @@ def test_seconds_may_differ_and_nothing_else(settings: Settings, tmp_path: Path)
     run.same_facts(fact, replace(fact, seconds={"train": 1e9}))
     with pytest.raises(RunError, match=r"^Round 1 comes out differently from what is recorded: "):
         run.same_facts(fact, replace(fact, kept_epoch=fact.kept_epoch + 1))
+
+
+class TestBest:
+    """What people get who ask for nothing, made small."""
+
+    @pytest.fixture
+    def best(self, settings: Settings) -> Settings:
+        rules = {"rounds": 6, "initial": 12, "batch": 8, "candidates": 40, "max_epochs": 2, "min_steps": 6}
+        overrides = {**rules, "part_epochs": 2, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
+        asked = Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
+        return asked
+
+    def test_it_begins_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
+        history = run.carry_on(run.begin(best, tmp_path / "run"))
+        assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
+        assert [fact.cost.steps > 0 for fact in history] == [False, *[True] * 5]
+        assert "replay:equal:balanced" in [fact.update for fact in history]
+        assert history[0].reason == "nothing has been learnt yet"
+        assert all((fact.update == "retrain") is bool(fact.reason) for fact in history)
+        assert {*history[-1].changes} == {"agreement", "drift"}
+
+    def test_a_share_of_all_labels_is_measured_on_and_counted(self, best: Settings, tmp_path: Path) -> None:
+        folder = run.begin(best, tmp_path / "run")
+        history = run.carry_on(folder)
+        assert len(folder.task().validation) == 0
+        for fact in history:
+            assert fact.validation is not None
+            total = 12 + 8 * (fact.round - 1)
+            assert fact.labels + fact.validation.n == total
+            assert fact.validation.n == total // 4
+        asked = [id for fact in history for id in (*fact.held, *fact.acquired)]
+        assert len(set(asked)) == len(asked)
+
+    def test_killed_anywhere_it_goes_on_to_the_same_facts(self, best: Settings, tmp_path: Path) -> None:
+        class Killed(Observer):
+            def __init__(self, after: int) -> None:
+                self.after = after
+
+            def round_done(self, history: Sequence[Round]) -> None:
+                if len(history) == self.after:
+                    raise KeyboardInterrupt
+
+        whole = run.carry_on(run.begin(best, tmp_path / "whole"))
+        folder = run.begin(best, tmp_path / "run")
+        for after in (1, 2, 4):
+            with pytest.raises(KeyboardInterrupt):
+                run.carry_on(RunFolder.open(folder.path), Killed(after))
+        assert no_seconds(run.carry_on(RunFolder.open(folder.path))) == no_seconds(whole)
+
+    def test_computed_again_it_comes_out_as_recorded(self, best: Settings, tmp_path: Path) -> None:
+        folder = run.begin(best, tmp_path / "run")
+        history = run.carry_on(folder)
+        assert no_seconds(run.carry_on(folder, recompute=True)) == no_seconds(history)
+
+    def test_without_validation_nothing_is_measured(self, best: Settings, tmp_path: Path) -> None:
+        none = best.with_changes({"overrides": {"validation": "none", "rounds": 3}})
+        history = run.carry_on(run.begin(none, tmp_path / "run"))
+        assert [fact.validation for fact in history] == [None] * 3
+        assert [fact.labels for fact in history] == [12, 20, 28]
+        # By experience alone: about 1 for a probe, and more for what was trained.
+        first, *others = [fact.temperature or 0.0 for fact in history]
+        assert first == pytest.approx(1.0, abs=1e-3)
+        assert all(1.1 < other < 1.5 for other in others)
+
+    def test_a_class_that_appears_late_is_seen_from_its_round_on(self, best: Settings, tmp_path: Path) -> None:
+        late = best.with_changes({"overrides": {"late_class": 4, "probe_until": 0, "validation": "none"}})
+        folder = run.begin(late, tmp_path / "run")
+        history = run.carry_on(folder)
+        state = checkpoint.load(folder.checkpoint)
+        assert state is not None
+        labels = state[0].pool.labels[state[0].pool.order]
+        assert (labels[: 12 + 2 * 8] == 0).all()
+        assert (labels[12 + 2 * 8 :] == 1).any()
+        told = [fact for fact in history if fact.news and fact.news.classes and fact.round > 1]
+        assert [fact.round for fact in told][0] == 4
+        assert any(fact.reason == "1 new class" for fact in history)
+
+    def test_a_class_of_a_dozen_texts_is_no_obstacle(self, tmp_path: Path) -> None:
+        rows = [[f"{c}-{i}", f"word{c} and text {i}", f"class {c}"] for c in range(30) for i in range(12)]
+        asked = Settings(written(tmp_path / "many.csv", rows), label="label", id="id", backbone="tiny", device="cpu")
+        run.check(asked, find_task(asked))
+
+
+def test_a_run_may_end_when_more_labels_would_hardly_help(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "advise", lambda history, classes: SimpleNamespace(stop=len(history) == 2))
+    folder = run.begin(replace(settings, stop="auto"), tmp_path / "run")
+    history = run.carry_on(folder)
+    assert [fact.round for fact in history] == [1, 2]
+    assert history[-1].test is not None
+    assert folder.model.is_dir()
+    assert run.carry_on(folder) == history  # it is finished, and left as it is
+    going_on = run.carry_on(run.begin(settings, tmp_path / "other"))
+    assert len(going_on) == 3

@@ -21,7 +21,9 @@ class Ours:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.task = as_task(job)
-        settings = Settings(job.texts.name, backbone=job.backbone, overrides=overrides(job), device="cpu")
+        settings = Settings(
+            job.texts.name, protocol="paper", backbone=job.backbone, overrides=overrides(job), device="cpu"
+        )
         signals = (SIGNALS.make("accuracy"),)
         self.cell = build_cell(settings, self.task, build_model(settings, self.task, signals), signals)
 

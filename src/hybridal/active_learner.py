@@ -201,4 +201,4 @@ class ActiveLearner(Learner):
 
 def _bare(fact: Round) -> Round:
     """A round's facts without what a later query and the clock add to them."""
-    return replace(fact, acquired=(), scores=(), seconds={})
+    return replace(fact, acquired=(), scores=(), held=(), seconds={})

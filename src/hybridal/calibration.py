@@ -15,7 +15,7 @@ from hybridal.outputs import Floats, Ints
 COLDEST, HOTTEST = 0.05, 20.0
 # Where the logarithm of a temperature lies by experience, how far from there, and how far from the round before. A
 # model that was trained on few labels is too sure of itself: of 117 on nine tasks, most lay between 0.1 and 1.3.
-USUAL, AROUND_USUAL, AROUND_LAST = 0.3, 0.5, 0.5
+USUAL, AROUND_USUAL, AROUND_LAST = 0.4, 0.5, 0.5
 BINS = 15
 
 
@@ -78,20 +78,21 @@ def temperature(logits: Floats, labels: Ints) -> float:
     return fitted if nll(logits, labels, fitted) < nll(logits, labels) else 1.0
 
 
-def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None) -> float:
+def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None, trained: bool = True) -> float:
     """The likeliest temperature by these labels and by what was known before: few labels move it little.
 
-    Beforehand it lies around 1.35, and around the last round's where there was one.
+    Beforehand it lies around 1.5, or around 1 for a probe, whose penalty was chosen for its probabilities; and around
+    the last round's where there was one.
 
     >>> logits, labels = np.array([[0.0, 4.0]] * 4), np.array([1, 1, 1, 0])
     >>> round(shrunk_temperature(logits, labels), 3), round(shrunk_temperature(logits[:0], labels[:0], last=1.5), 3)
-    (1.852, 1.423)
+    (1.963, 1.496)
     """
     if len(labels):
         _fittable(logits, labels)
 
     def cost(log_t: float) -> float:
-        beforehand = ((log_t - USUAL) / AROUND_USUAL) ** 2 / 2
+        beforehand = ((log_t - (USUAL if trained else 0.0)) / AROUND_USUAL) ** 2 / 2
         if last is not None:
             beforehand += ((log_t - math.log(last)) / AROUND_LAST) ** 2 / 2
         return beforehand + (len(labels) * nll(logits, labels, math.exp(log_t)) if len(labels) else 0.0)

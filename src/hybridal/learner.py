@@ -15,6 +15,7 @@ from hybridal.pool import Pool
 from hybridal.schedules import Schedule
 from hybridal.stopping import Advice, advise
 from hybridal.task import UNKNOWN, Task
+from hybridal.updates import Update
 
 
 class Learner:
@@ -47,7 +48,7 @@ class Learner:
             pool = self.cell.choose_first(waiting.pool, self.cell.first_order, n)
             self._state = replace(waiting, pool=pool)
             return [self.cell.task.train.ids[row] for row in pool.pending]
-        fresh = replace(self.history[-1], acquired=(), scores=())
+        fresh = replace(self.history[-1], acquired=(), scores=(), held=())
         self._state, fact = self.cell.acquire(waiting, fresh, n)
         self.history[-1] = fact
         return [*fact.held, *fact.acquired]
@@ -77,6 +78,11 @@ class Learner:
             done += [fact] if fact else []
         return done
 
+    @property
+    def next_update(self) -> Update:
+        """What `update` would do now."""
+        return self.schedule.decide(self.history, self._state.pool.news())
+
     def advice(self) -> Advice:
         """What the next labels are expected to bring, and whether it is time to stop."""
         return advise(self.history, len(self.cell.task.classes))
@@ -90,8 +96,7 @@ class Learner:
         """One round's training, as the schedule decides from the history."""
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
-        update = self.schedule.decide(self.history, self._state.pool.news())
-        self._state, fact = self.cell.learn(self._state, update)
+        self._state, fact = self.cell.learn(self._state, self.next_update)
         self.history.append(fact)
         return fact
 

@@ -16,7 +16,7 @@ from hybridal.errors import UserError
 from hybridal.facts import Metrics, Round
 from hybridal.initial import draw_initial, partly_labelled, spread
 from hybridal.metrics import measure
-from hybridal.model.role import Model
+from hybridal.model.role import Fit, Model
 from hybridal.outputs import Ints, Outputs
 from hybridal.pool import Pool
 from hybridal.protocol import Protocol
@@ -60,7 +60,8 @@ class Cell:
         if self.rules.initial_draw == "spread" and not partly_labelled(self.task):
             return State(0, "", self.choose_first(pool, self.first_order, self.rules.initial))
         drawn = draw_initial(self.task, self.rules, self.seed)
-        return State(0, "", self.choose_first(pool, drawn, len(drawn)))
+        held = self._hold(pool, drawn, len(drawn), 0)
+        return State(0, "", pool.choose(drawn[~np.isin(drawn, held)], held))
 
     @cached_property
     def first_order(self) -> Ints:
@@ -93,7 +94,7 @@ class Cell:
         """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
         t = state.round + 1
         fit = self.model.fit(self._plan(update, state, t), state.pool, t)
-        temperature = self._temperature(fit.validation, state.temperature)
+        temperature = self._temperature(fit, state.temperature)
         watch = Stopwatch()
         with watch("signal"):
             snapshots, changes = self._signals(fit.validation, state)
@@ -150,7 +151,8 @@ class Cell:
         """What can be labelled for round t: all, but for a class that a simulation lets appear later."""
         if self.rules.late_class is None or t >= self.rules.late_class:
             return rows
-        return rows[self.task.train.labels[rows] != len(self.task.classes) - 1]
+        others: Ints = rows[self.task.train.labels[rows] != len(self.task.classes) - 1]
+        return others
 
     def _hold(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
         """Texts to measure on, among the next n."""
@@ -187,12 +189,12 @@ class Cell:
                 changes[signal.name] = measured_change(signal, before.snapshots[signal.name], now[signal.name])
         return now, changes
 
-    def _temperature(self, validation: Outputs | None, last: float | None) -> float | None:
-        labels = self.model.validation_labels
+    def _temperature(self, fit: Fit, last: float | None) -> float | None:
+        found, labels = fit.validation, self.model.validation_labels
         if self.rules.temperature == "shrunk":
-            none = np.empty((0, len(self.task.classes)))
-            return calibration.shrunk_temperature(none if validation is None else validation.logits, labels, last)
-        return None if validation is None else calibration.temperature(validation.logits, labels)
+            logits = np.empty((0, len(self.task.classes))) if found is None else found.logits
+            return calibration.shrunk_temperature(logits, labels, last, trained=fit.cost.steps > 0)
+        return None if found is None else calibration.temperature(found.logits, labels)
 
     def _validation(self, outputs: Outputs | None, temperature: float | None) -> Metrics | None:
         if outputs is None or temperature is None:

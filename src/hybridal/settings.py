@@ -105,7 +105,7 @@ DEMO = Settings(
     task="newsgroups",
     classes=("comp.graphics", "rec.sport.hockey", "sci.space", "talk.politics.guns"),
     test_size=400,
-    overrides={"initial": 24, "rounds": 8, "batch": 16, "candidates": 192, "max_length": 40, "probe_until": 40},
+    overrides={"initial": 24, "rounds": 8, "batch": 16, "candidates": 192, "max_length": 40, "min_steps": 60},
 )
 
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from hybridal.evidence.looks import LOOKS, distinct_markers, distinct_names, letter, look, schedule_name
 from hybridal.evidence.style import INKS
-from hybridal.schedules import make_schedule
+from hybridal.schedules import SCHEDULES, make_schedule
 from hybridal.signals import SIGNALS
 from hybridal.updates import UPDATES
 
@@ -49,7 +49,9 @@ def test_every_colour_is_seen_on_both_pages(token: str) -> None:
 
 
 def test_every_installed_signal_and_update_has_a_look_of_its_own() -> None:
-    tokens = [look(f"hybrid:{name}").token for name in SIGNALS.names()] + [look(name).token for name in UPDATES.names()]
+    tokens = [look(f"hybrid:{name}").token for name in SIGNALS.names()]
+    tokens += [look(name).token for name in UPDATES.names()]
+    tokens += [look(name).token for name in SCHEDULES.names() if name not in ("constant", "hybrid")]
     assert len(set(tokens)) == len(tokens)
     assert not {"other", "hybrid"} & set(tokens)
 
@@ -62,12 +64,21 @@ def test_no_two_kinds_share_a_colour() -> None:
 
 @pytest.mark.parametrize("eyes", EYES)
 @pytest.mark.parametrize("side", ["light", "dark"])
-def test_the_papers_schedules_stay_apart_for_all_eyes(eyes: str, side: str) -> None:
-    shown = [LOOKS[name] for name in ("retrain", "finetune", "fixed", "hybrid-accuracy", "hybrid-alpha")]
+def test_what_is_compared_most_often_stays_apart_for_all_eyes(eyes: str, side: str) -> None:
+    shown = [LOOKS[name] for name in ("auto", "retrain", "finetune", "fixed", "hybrid-accuracy", "hybrid-alpha")]
     for one, other in itertools.combinations(shown, 2):
         apart = np.linalg.norm(lab(getattr(one, side), eyes) - lab(getattr(other, side), eyes))
         assert apart > 20, (one.token, other.token)
         assert one.marker != other.marker
+
+
+def test_a_replay_is_called_by_what_it_takes() -> None:
+    assert [schedule_name(spec) for spec in ("auto", "refit", "replay:equal", "replay:equal:balanced")] == [
+        "Auto",
+        "Refit",
+        "Replay equal",
+        "Replay equal balanced",
+    ]
 
 
 def test_names_do_not_depend_on_how_a_spec_is_written() -> None:
@@ -89,3 +100,6 @@ def test_names_and_markers_of_one_figure_are_all_different() -> None:
 def test_letters_are_those_of_the_words() -> None:
     for name in UPDATES.names():
         assert UPDATES.make(name).letter.startswith(letter(name))
+    for spec in ("replay:equal", "replay:equal:balanced"):
+        assert UPDATES.make(spec).letter.startswith(letter(spec))
+    assert len({letter(name) for name in UPDATES.names()}) == len(UPDATES.names())

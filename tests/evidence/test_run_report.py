@@ -16,6 +16,7 @@ from hybridal.evidence.run_report import write_comparison, write_report
 from hybridal.facts import Round
 from hybridal.record import RunFolder
 from hybridal.schedules import make_schedule
+from hybridal.stopping import Advice, advise
 
 from .made_up import ABOUT, SPECS, bare, histories_of, history_of
 from .page_reader import PageReader, Read, read_page
@@ -129,6 +130,61 @@ def test_the_comparison_holds_the_exact_facts(comparison_html: str) -> None:
 def test_the_same_facts_give_the_same_bytes(run_html: str, comparison_html: str, tmp_path: Path) -> None:
     assert write_report(run_folder(tmp_path, history_of("hybrid:accuracy"))).read_text(encoding="utf-8") == run_html
     assert compared(tmp_path, *SPECS) == comparison_html
+
+
+def auto_history(disagreement: float | None = 0.1) -> tuple[Round, ...]:
+    """A run of `auto` that retrained in rounds 1 and 6, and had too few labels to train on in round 1."""
+    reasons = {1: "nothing has been learnt yet", 2: "nothing has been learnt yet", 6: "1 new class"}
+    return tuple(
+        replace(
+            fact,
+            update="retrain" if fact.round in reasons else "replay:equal:balanced",
+            reason=reasons.get(fact.round, ""),
+            kept_epoch=1.5,
+            changes={"agreement": disagreement, "drift": 0.5 * (fact.round % 3)} if fact.round > 1 else {},
+        )
+        for fact in history_of("retrain")
+    )
+
+
+def auto_about(rounds: int, stop: str) -> dict[str, Any]:
+    return {
+        **ABOUT,
+        "settings": {**ABOUT["settings"], "schedule": "auto", "stop": stop},
+        "protocol": {**ABOUT["protocol"], "rounds": rounds, "probe_until": 60},
+    }
+
+
+def test_an_automatic_runs_report_says_why_it_retrained_and_what_more_labels_bring(tmp_path: Path) -> None:
+    history = auto_history()
+    html = write_report(run_folder(tmp_path, history, auto_about(10, "never"))).read_text(encoding="utf-8")
+    page = read_page(html)
+    check_self_contained(page, html)
+    story = page.texts["story"]
+    assert "<title>Auto on newsgroups</title>" in html
+    assert "In round 1 there were too few labels to train on" in story
+    assert "In round 2 (nothing has been learnt yet) and round 6 (1 new class) the model was retrained" in story
+    assert "In the other rounds the model went on from the weights of the round before" in story
+    assert story.endswith(advise(history, 2).sentence)
+    updates = [cell.text for cell in columns(page.tables["table-1"])["Update"]]
+    assert updates[:3] == ["Retrain", "Retrain", "Replay equal balanced"]
+    assert columns(page.tables["table-1"])["Epochs"][0].text == "5 (1.5)"
+    words = " ".join(page.words)
+    assert "What the schedule watched: drift" in words
+    assert "It was only watched" not in words
+
+
+def test_an_automatic_run_without_agreement_gets_no_advice() -> None:
+    page = run_page(auto_history(None)[:1], make_schedule("auto"), auto_about(10, "never"))
+    assert "The next" not in " ".join(page.story)
+
+
+def test_a_run_that_stopped_by_itself_is_not_called_unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybridal.stopping.advise", lambda *_: Advice(True, None, "You can stop."))
+    for stop, first in (("auto", "The run ended by itself after 10 of 25 rounds"), ("never", "The run is not at its")):
+        page = run_page(auto_history(), make_schedule("auto"), auto_about(25, stop))
+        assert page.story[0].startswith(first)
+        assert page.story[-1] == "You can stop."
 
 
 def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
-from hybridal.evidence.story import cost_story, settles, story
+from hybridal.evidence.story import cost_story, outlook, settles, story
 from hybridal.facts import Round
 from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
 from hybridal.stabilisation import Stabilisation
+from hybridal.stopping import Advice, advise
 
 from .made_up import bare, history_of
 
@@ -49,11 +50,110 @@ def test_a_run_that_settles_in_its_last_round_has_not_been_fine_tuned() -> None:
         ("newonly", "on the newest labels alone"),
         ("anchor:0.6", "share 0.6 of the way"),
         ("replay:96", "the newest labels and 96 older ones"),
+        ("replay:equal", "the newest labels and as many older ones."),
+        ("replay:equal:balanced", "the newest labels and as many older ones, drawn to balance the classes."),
+        ("refit", "only its head was fitted anew, to all labels"),
         ("fixed:4", "In rounds 4–10 the model was fine-tuned"),
     ],
 )
 def test_every_schedule_has_its_words(spec: str, phrase: str) -> None:
     assert phrase in told(spec, history_of(spec))
+
+
+def with_reasons(reasons: Mapping[int, str], disagreement: float | None = 0.1) -> list[Round]:
+    """A run of `auto`: it retrained in these rounds, and replayed in the others."""
+    return [
+        replace(
+            fact,
+            update="retrain" if fact.round in reasons else "replay:equal:balanced",
+            reason=reasons.get(fact.round, ""),
+            changes={"agreement": disagreement if fact.round > 1 else None, "drift": None},
+        )
+        for fact in history_of("retrain")
+    ]
+
+
+def test_an_automatic_run_is_told_with_its_reasons() -> None:
+    reasons = {1: "nothing has been learnt yet", 5: "1 new class", 8: "9 labels corrected or withdrawn"}
+    sentences = story(with_reasons(reasons), make_schedule("auto"), 10)
+    assert sentences[1:3] == [
+        "In round 1 (nothing has been learnt yet), round 5 (1 new class) and round 8 (9 labels corrected or withdrawn) "
+        "the model was retrained: from the pretrained weights, on all labels.",
+        "In the other rounds the model went on from the weights of the round before, on the newest labels and as many "
+        "older ones, drawn to balance the classes.",
+    ]
+    assert len(sentences) == 4
+
+
+def test_reasons_that_the_schedule_itself_gave_are_told() -> None:
+    history: list[Round] = []
+    for fact in history_of("retrain"):
+        update = make_schedule("auto").decide(history)
+        history.append(replace(fact, update=update.spec, reason=update.reason, changes={"drift": 6.0}))
+    again = next(fact for fact in history[1:] if fact.reason)
+    assert again.reason.startswith("drifted")
+    assert f"In round 1 (nothing has been learnt yet), round {again.round} ({again.reason})" in told("auto", history)
+
+
+def test_a_single_other_round_is_named() -> None:
+    text = told("auto", with_reasons({1: "nothing has been learnt yet"})[:2], 2)
+    assert "In round 2 the model went on from the weights of the round before, on the newest labels" in text
+    assert "other rounds" not in text
+
+
+def test_several_kinds_of_other_rounds_are_told_apart() -> None:
+    history = [
+        replace(fact, update="refit") if fact.round in (3, 4) else fact
+        for fact in with_reasons({1: "nothing has been learnt yet"})[:6]
+    ]
+    text = told("auto", history, 6)
+    assert "In rounds 2, 5 and 6 the model went on" in text
+    assert "In rounds 3 and 4 the model kept the weights of the round before, and only its head" in text
+
+
+def test_rounds_with_too_few_labels_to_train_on_are_not_called_trained() -> None:
+    history = with_reasons(dict.fromkeys((1, 2, 3), "nothing has been learnt yet"))
+    assert [fact.labels for fact in history[:3]] == [48, 64, 80]
+    text = " ".join(story(history, make_schedule("auto"), 10, probe_until=70))
+    assert "In rounds 1–2 there were too few labels to train on: the model was a logistic regression" in text
+    assert "In round 3 (nothing has been learnt yet) the model was retrained" in text
+    assert "round 1 (" not in text
+    every = " ".join(story(history_of("retrain"), make_schedule("retrain"), 10, probe_until=49))
+    assert "In round 1 there were too few labels" in every
+    assert "In rounds 2–10 the model was retrained" in every
+    none = story(history_of("retrain", 2), make_schedule("retrain"), 2, probe_until=1000)
+    assert [sentence for sentence in none if "was retrained" in sentence] == []
+
+
+def test_a_signal_that_settled_before_anything_was_trained() -> None:
+    history = [replace(fact, changes={"accuracy": 0.0 if fact.round > 1 else None}) for fact in history_of("fixed:4")]
+    text = " ".join(story(history, make_schedule("hybrid:accuracy"), 10, probe_until=history[3].labels))
+    assert "In rounds 4–10 the model was fine-tuned" in text
+    assert "(rounds 2 and 3) before there was anything to train on." in text
+
+
+def test_advice_is_the_last_word_where_agreement_was_watched() -> None:
+    history = with_reasons({1: "nothing has been learnt yet"})
+    advice = outlook(history, 2)
+    assert advice == advise(history, 2)
+    assert story(history, make_schedule("auto"), 10, advice=advice)[-1] == advise(history, 2).sentence
+    assert "The next 100 labels are expected to add" in advise(history, 2).sentence
+    unwatched = with_reasons({1: "nothing has been learnt yet"}, None)
+    assert outlook(unwatched, 2) is None
+    assert outlook(unwatched, 2, stops=True) == advise(unwatched, 2)
+    assert outlook((), 2, stops=True) is None
+
+
+@pytest.mark.parametrize(("stops", "stop"), [(True, True), (True, False), (False, True)])
+def test_a_run_that_ended_by_itself_is_at_its_end(stops: bool, stop: bool) -> None:
+    history = with_reasons({1: "nothing has been learnt yet"})
+    advice = Advice(stop, None, "So it is.")
+    first = story(history, make_schedule("auto"), 25, advice=advice, stops=stops)[0]
+    if stops and stop:
+        assert first == "The run ended by itself after 10 of 25 rounds, with 192 labels."
+    else:
+        assert first == "The run is not at its end: 10 of 25 rounds are done, with 192 labels so far."
+    assert story(history, make_schedule("auto"), 10, advice=advice, stops=stops)[0] == "10 rounds, 192 labels."
 
 
 def test_a_schedule_that_changes_its_mind_often_is_told_in_short() -> None:
@@ -84,3 +184,28 @@ def test_the_cost_is_the_sum_of_the_facts() -> None:
 @pytest.mark.parametrize("signal", SIGNALS.names())
 def test_every_installed_signal_has_a_plain_name(signal: str) -> None:
     assert f"'{signal}'" not in settles(signal, Stabilisation(0.01, 2))
+
+
+@pytest.mark.parametrize(
+    ("signal", "was", "has_been"),
+    [
+        (
+            "agreement",
+            "the share of unlabelled texts whose predicted class changed was below 2% twice in a row",
+            "the share of unlabelled texts whose predicted class changed has been below 2% twice in a row",
+        ),
+        (
+            "divergence",
+            "the probabilities of the unlabelled texts changed by less than 0.02 twice in a row",
+            "the probabilities of the unlabelled texts have changed by less than 0.02 twice in a row",
+        ),
+        (
+            "drift",
+            "the drift away from a frozen encoder's answers was below 0.02 times its noise twice in a row",
+            "the drift away from a frozen encoder's answers has been below 0.02 times its noise twice in a row",
+        ),
+    ],
+)
+def test_signals_on_unlabelled_texts_are_told_as_what_they_measure(signal: str, was: str, has_been: str) -> None:
+    assert settles(signal, Stabilisation(0.02, 2)) == was
+    assert settles(signal, Stabilisation(0.02, 2), "has ") == has_been

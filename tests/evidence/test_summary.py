@@ -16,6 +16,14 @@ def test_stretches_cover_all_rounds_and_agree_with_the_word() -> None:
     assert summary.stretches(()) == []
 
 
+def test_a_word_of_long_letters_is_counted_for_people() -> None:
+    assert summary.plain_word(history_of("fixed:4")) == "RRRFFFFFFF"
+    history = history_of("replay:equal:balanced", 3)
+    assert history[-1].word == "P(equal,balanced)" * 3
+    assert summary.plain_word(history) == "P×3"
+    assert summary.plain_word(()) == ""
+
+
 def test_totals_are_the_sums_of_the_facts() -> None:
     history = history_of("hybrid:accuracy")
     cost = summary.total_cost(history)

@@ -299,7 +299,7 @@ def test_the_fast_path_asks_for_the_same_texts_as_the_plain_one(task: Task, tiny
             "batch": 8,
             "learning_rate": 1e-3,
         }
-        asked = Settings(task.name, backbone=str(tiny.folder), overrides=overrides, device="cpu")
+        asked = Settings(task.name, backbone=str(tiny.folder), protocol="paper", overrides=overrides, device="cpu")
         signals = watched(asked, make_schedule("finetune"))
         cell = build_cell(asked, task, build_model(asked, task, signals), signals)
         state, ids = cell.start(), []

@@ -24,7 +24,7 @@ def compare(
     task: o.TaskName = None,
     schedules: Annotated[
         str, typer.Option(help="Schedules to compare, separated by commas.")
-    ] = "retrain,finetune,hybrid:accuracy",
+    ] = "auto,retrain,finetune",
     resume: Annotated[Path | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
     config: o.Config = None,
     text: o.Text = None,
@@ -120,6 +120,7 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
 
     from hybridal.cli.screen import wide_console
     from hybridal.evidence.run_report import write_comparison
+    from hybridal.evidence.summary import plain_word
     from hybridal.files import strict_json
 
     found = compared.histories()
@@ -132,8 +133,8 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
         return
     table = Table(*SHOWN, box=None, pad_edge=False, header_style="bold")
     table.columns[0].overflow = "fold"
-    for row in rows:
-        table.add_row(*(_shown(row[name]) for name in SHOWN))
+    for row, history in zip(rows, found.values(), strict=True):
+        table.add_row(*(_shown((row | {"word": plain_word(history)})[name]) for name in SHOWN))
     console = wide_console()
     console.print(table)
     alone = sum(len(history) for history in found.values())

@@ -21,7 +21,7 @@ def listing(
     """List runs with their results, or the names that options take."""
     from hybridal.files import strict_json
 
-    rows = _runs(folder) if what == "runs" else [{"name": name} for name in _names(what)]
+    rows = _runs(folder, exact=json) if what == "runs" else [{"name": name} for name in _names(what)]
     if json:
         typer.echo(strict_json(rows))
         return
@@ -60,7 +60,8 @@ def _names(what: str) -> list[str]:
     return kinds[what]()
 
 
-def _runs(folder: Path) -> list[dict[str, str]]:
+def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
+    from hybridal.evidence.summary import plain_word
     from hybridal.record import RunFolder
     from hybridal.schedules import make_schedule
     from hybridal.study.trie import histories
@@ -78,7 +79,7 @@ def _runs(folder: Path) -> list[dict[str, str]]:
             rounds, last = min(len(found) for found in known.values()), None
         measured = last.validation if last else None
         row["rounds"] = f"{rounds}/{settings.rules.rounds}"
-        row["word"] = last.word if last else ""
+        row["word"] = "" if last is None else last.word if exact else plain_word(history)
         row["F1"] = f"{measured.f1:.3f}" if measured else ""
         rows.append(row)
     return rows

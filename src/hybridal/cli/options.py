@@ -44,7 +44,7 @@ BackboneName = Annotated[
     ),
 ]
 ProtocolName = Annotated[
-    str | None, typer.Option("--protocol", help="paper, reference or quick.", rich_help_panel=_METHOD)
+    str | None, typer.Option("--protocol", help="best (default), paper, reference or quick.", rich_help_panel=_METHOD)
 ]
 Rounds = Annotated[int | None, typer.Option(help="Rounds to run.", rich_help_panel=_METHOD)]
 Initial = Annotated[int | None, typer.Option(help="Labels to start from.", rich_help_panel=_METHOD)]

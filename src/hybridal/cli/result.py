@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import typer
 
+from hybridal.evidence.formats import joined, rounds_between
+from hybridal.evidence.story import outlook
+from hybridal.evidence.summary import plain_word
 from hybridal.facts import Round
 from hybridal.files import strict_json
 from hybridal.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.schedules.hybrid import HybridAL
-from hybridal.stopping import advise
 
 
 def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
@@ -26,8 +29,8 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
         typer.echo(strict_json(result(folder, schedule, history)))
     elif not quiet:
         typer.echo(decision(schedule, history))
-        if any(fact.changes.get("agreement") is not None for fact in history):
-            typer.echo(advise(history, len(folder.task().classes)).sentence)
+        if advice := outlook(history, len(folder.task().classes), folder.settings().stop == "auto"):
+            typer.echo(advice.sentence)
         if test := history[-1].test:
             typer.echo(
                 f"Test: accuracy {test.accuracy:.3f}, macro-F1 {test.f1:.3f}, NLL {test.nll:.3f} (scaled "
@@ -38,11 +41,10 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
 
 def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     """What the schedule has come to, in one sentence."""
-    why = [f"{fact.round} ({fact.reason})" for fact in history if fact.reason]
-    if why:
-        return f"Schedule {schedule.spec}: retrained in round {', '.join(why)}; the other rounds replayed."
+    if any(fact.reason for fact in history):
+        return _why(schedule, history)
     if not isinstance(schedule, HybridAL):
-        return f"Schedule {schedule.spec}: every round as planned, {history[-1].word}."
+        return f"Schedule {schedule.spec}: every round as planned, {plain_word(history)}."
     t_star = schedule.t_star(history)
     length = "1 round" if schedule.patience == 1 else f"{schedule.patience} rounds in a row"
     rule = f"{schedule.signal.name} changed by less than {schedule.epsilon:g} in {length}"
@@ -51,6 +53,19 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     if t_star == len(history):
         return f"No switch yet: {rule}, complete in round {t_star}, the last; each round retrained."
     return f"Switch: {rule}, first complete in round {t_star}; fine-tuning from round {t_star + 1} on."
+
+
+def _why(schedule: Schedule, history: Sequence[Round]) -> str:
+    """For schedules that give reasons; rounds before there was anything to train on have the same one, said once."""
+    told: dict[str, list[str]] = {}
+    for (update, reason), group in groupby(history, key=lambda fact: (fact.update, fact.reason)):
+        first, *_, last = [fact.round for fact in group] * 2
+        if reason:
+            told.setdefault(update, []).append(f"{rounds_between(first, last)} ({reason})")
+    parts = [f"{update} in {joined(rounds)}" for update, rounds in told.items()]
+    others = list(dict.fromkeys(fact.update for fact in history if not fact.reason))
+    parts += [f"{joined(others)} in the others"] if others else []
+    return f"Schedule {schedule.spec}: {'; '.join(parts)}."
 
 
 def result(folder: RunFolder, schedule: Schedule, history: Sequence[Round]) -> dict[str, Any]:

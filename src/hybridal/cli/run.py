@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -99,9 +100,15 @@ def resolve(config: Path | None, asked: dict[str, Any], epsilon: float | None, p
     if "task" in asked or "task" in written:
         base = Settings.from_json({"task": asked.get("task"), **written})
     else:
-        base = Settings.from_json({**DEMO.to_json(), **written})
+        base = _demo(written, asked)
     settings = base.with_changes(asked)
     return settings.with_changes({"schedule": make_schedule(settings.schedule, epsilon, patience).spec})
+
+
+def _demo(written: Mapping[str, Any], asked: Mapping[str, Any]) -> Settings:
+    """The demo with what the file says; its numbers are those of its protocol, and go with it."""
+    ours = {} if "protocol" in written or "protocol" in asked else DEMO.overrides
+    return Settings.from_json({**DEMO.to_json(), **written, "overrides": {**ours, **written.get("overrides", {})}})
 
 
 def default_folder(settings: Settings) -> Path:
@@ -126,7 +133,7 @@ def print_plan(settings: Settings, json: bool, quiet: bool = False) -> None:
         "texts": {name: len(split) for name, split in task.splits()},
         "schedule": settings.schedule,
         "rounds": rules.rounds,
-        "labels": rules.initial + (rules.rounds - 1) * rules.batch,
+        "labels": min(rules.initial + (rules.rounds - 1) * rules.batch, len(task.train)),
         "protocol": rules.to_json(),
     }
     if json or not quiet:

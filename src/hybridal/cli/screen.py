@@ -18,7 +18,7 @@ from hybridal.schedules.hybrid import HybridAL
 from hybridal.settings import Settings
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
-WIDTHS = (5, 10, 6, 6, 8, 5, 5, 7, 6, 7)
+WIDTHS = (5, 21, 6, 6, 8, 5, 5, 7, 6, 7)
 
 
 class Screen(Observer):

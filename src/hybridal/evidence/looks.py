@@ -20,15 +20,17 @@ class Look:
     marker: str
 
 
-# Contrast is 3:1 or more on white paper and on dark pages. Retrain, FineTune, FixedSwitch and the paper's two hybrids,
-# which stand side by side most often, stay apart for red- and green-blind readers too; among all, shapes repeat what
-# colours say, for prints without any colour as well.
+# Contrast is 3:1 or more on white paper and on dark pages. Auto, Retrain, FineTune, FixedSwitch and the paper's two
+# hybrids, which stand side by side most often, stay apart for red- and green-blind readers too; among all, shapes
+# repeat what colours say, for prints without any colour as well.
 _LOOKS = (
+    Look("auto", "Auto", "#1b1035", "#f4eb25", "*"),
     Look("retrain", "Retrain", "#1577c8", "#7cc4ff", "o"),
     Look("finetune", "FineTune", "#c84e00", "#ff9254", "s"),
     Look("newonly", "NewOnly", "#8a5a44", "#cfa48f", "v"),
     Look("anchor", "Anchor", "#a87900", "#e8b93a", "p"),
     Look("replay", "Replay", "#c2458a", "#f28fc2", "h"),
+    Look("refit", "Refit", "#b02fd1", "#e79bff", "d"),
     Look("fixed", "FixedSwitch", "#8b9099", "#c4cad3", "D"),
     Look("hybrid-accuracy", "HybridAL ΔAcc", "#5218a0", "#9a66ff", "^"),
     Look("hybrid-alpha", "HybridAL Δα", "#006652", "#1fa187", "P"),
@@ -40,6 +42,9 @@ _LOOKS = (
     Look("hybrid-nc-labelled", "HybridAL ΔNC labelled", "#3d6b7a", "#8fb9c7", "h"),
     Look("hybrid-gradient-norm", "HybridAL ‖∇L‖", "#b5483b", "#f09084", "8"),
     Look("hybrid-weight-distance", "HybridAL ‖Δθ‖", "#4b5fbf", "#98a8f5", "*"),
+    Look("hybrid-agreement", "HybridAL ΔAgreement", "#1f3fe0", "#6f88ff", "<"),
+    Look("hybrid-divergence", "HybridAL JS divergence", "#8f0f2f", "#ff5c6c", ">"),
+    Look("hybrid-drift", "HybridAL drift", "#6b2a00", "#ffd3a6", "v"),
     Look("hybrid", "HybridAL", "#4a5a6a", "#c3d0dd", "^"),
     Look("other", "", "#4a4a4a", "#cfcfcf", "o"),
 )
@@ -48,7 +53,7 @@ LOOKS = {look.token: look for look in _LOOKS}
 # What matplotlib draws with in turn when a schedule's family appears more than once in a figure.
 MARKERS = "osD^vPXph*<>"
 
-_LETTERS = {"retrain": "R", "finetune": "F", "newonly": "N", "anchor": "A", "replay": "P"}
+_LETTERS = {"retrain": "R", "finetune": "F", "newonly": "N", "anchor": "A", "replay": "P", "refit": "H"}
 
 
 def look(spec: str) -> Look:
@@ -109,8 +114,8 @@ def distinct_markers(specs: Iterable[str]) -> dict[str, str]:
 def letter(update: str) -> str:
     """The letter that stands for an update in a word.
 
-    >>> [letter(u) for u in ("retrain", "finetune", "anchor:0.6", "theirs")]
-    ['R', 'F', 'A', 'T']
+    >>> [letter(u) for u in ("retrain", "finetune", "refit", "replay:equal:balanced", "theirs")]
+    ['R', 'F', 'H', 'P', 'T']
     """
     name = update.split(":")[0]
     return _LETTERS.get(name, name[:1].upper() or "?")

@@ -12,7 +12,7 @@ from hybridal.evidence.looks import look, schedule_name
 from hybridal.evidence.page import Page, Section
 from hybridal.evidence.panels import panels
 from hybridal.evidence.round_table import round_table
-from hybridal.evidence.story import cost_story, story
+from hybridal.evidence.story import cost_story, outlook, story
 from hybridal.evidence.summary import final, total_cost
 from hybridal.evidence.table import ROUNDS_NOTE, Cell
 from hybridal.facts import Round
@@ -24,10 +24,12 @@ def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, A
     histories, schedules = {schedule.spec: history}, {schedule.spec: schedule}
     detectors = detectors_of(histories, schedules)
     rounds = Section("All rounds", ROUNDS_NOTE, round_table(history, detectors))
+    rules, stops = about.get("protocol", {}), about.get("settings", {}).get("stop") == "auto"
+    advice = outlook(history, len(about.get("task", {}).get("classes", ())), stops)
     return Page(
         title=f"{schedule_name(schedule.spec)} on {task_name(about)}",
         kicker="Report of an active-learning run",
-        story=story(history, schedule, about.get("protocol", {}).get("rounds")),
+        story=story(history, schedule, rules.get("rounds"), rules.get("probe_until", 0), advice, stops),
         cost=cost_story(history),
         tiles=_tiles(history),
         token=look(schedule.spec).token,

@@ -34,13 +34,18 @@ def deciding_panels(histories: Histories, schedules: Mapping[str, Schedule]) -> 
 
 
 def watched_panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Panel]:
-    """One figure for each signal that nobody decided by; of one run alone, because they would all look alike."""
+    """One figure for each signal that no ε decided by; of one run alone, because they would all look alike."""
     found = []
+    read = {signal.name for schedule in schedules.values() for signal in schedule.watches}
     for signal, deciding in own_detectors(histories, schedules).items():
         if deciding or len(histories) > 1 or not _moved(histories, signal):
             continue
-        usual = usual_detector(signal)
         reading = f"How much ‘{signal}’ changed since the round before, on a logarithmic scale."
+        if signal in read:
+            reading += " No ε decides here: the schedule, or the forecast of more labels, reads it by its own rule."
+            found.append(_panel(f"What the schedule watched: {_called(signal)}", reading, histories, signal, {}))
+            continue
+        usual = usual_detector(signal)
         reading += " It was only watched: ε and t* are those with which it would have decided." if usual else ""
         detectors = dict.fromkeys(histories, usual) if usual else {}
         found.append(_panel(f"Also watched: {_called(signal)}", reading, histories, signal, detectors))

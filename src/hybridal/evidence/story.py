@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from hybridal.evidence.formats import big, count, counted, duration, joined, rounds_between, score, threshold, times
 from hybridal.evidence.summary import Stretch, changes, detector_of, final, stretches, total_cost, total_seconds
 from hybridal.facts import Round
 from hybridal.schedules import Schedule
 from hybridal.stabilisation import Stabilisation
+
+if TYPE_CHECKING:
+    from hybridal.stopping import Advice
 
 # What a signal's name means, as the subject of "changed by less than".
 _SUBJECTS = {
@@ -22,19 +27,48 @@ _SUBJECTS = {
     "nc": "the spread of features within a class",
     "nc-labelled": "the spread of the labelled texts' features within a class",
     "weight-distance": "the weights",
+    "divergence": "the probabilities of the unlabelled texts",
+}
+# Those of which there are several.
+_PLURAL = ("cka", "divergence", "weight-distance")
+# Signals whose size says it all, with no round before.
+_SIZES = {
+    "gradient-norm": "the gradient of the validation loss {was} shorter than {size}",
+    "agreement": "the share of unlabelled texts whose predicted class changed {was} below {percent}%",
+    "drift": "the drift away from a frozen encoder's answers {was} below {size} times its noise",
 }
 _POINTS = ("accuracy", "f1")
 
 
-def story(history: Sequence[Round], schedule: Schedule, planned: int | None = None) -> list[str]:
-    """The first paragraph of a report, as sentences."""
+def story(
+    history: Sequence[Round],
+    schedule: Schedule,
+    planned: int | None = None,
+    probe_until: int = 0,
+    advice: Advice | None = None,
+    stops: bool = False,
+) -> list[str]:
+    """The first paragraph of a report, as sentences.
+
+    With fewer labels than `probe_until` the protocol trains nothing. `advice` is what the rounds say of more labels;
+    a run that `stops` by itself does so when that is its advice.
+    """
     if not history:
         return ["No round is complete yet: there is nothing to report so far."]
     return [
-        _how_far(history, planned),
-        *_strategy(history, schedule),
+        _how_far(history, planned, stops and advice is not None and advice.stop),
+        *_strategy(history, schedule, _probes(history, probe_until)),
         *_quality(history),
+        *([advice.sentence] if advice is not None else []),
     ]
+
+
+def outlook(history: Sequence[Round], classes: int, stops: bool = False) -> Advice | None:
+    """What to expect of more labels; None where nobody asked: agreement tells most of it, and was not watched."""
+    from hybridal.stopping import advise
+
+    watched = any(fact.changes.get("agreement") is not None for fact in history)
+    return advise(history, classes) if watched or (stops and history) else None
 
 
 def cost_story(history: Sequence[Round]) -> list[str]:
@@ -61,42 +95,77 @@ def settles(signal: str, detector: Stabilisation, has: str = "") -> str:
     "the signal 'mine' has changed by less than 0.1 once"
     """
     row = times(detector.patience) + (" in a row" if detector.patience > 1 else "")
-    if signal == "gradient-norm":
-        was = "has been" if has else "was"
-        return f"the gradient of the validation loss {was} shorter than {threshold(detector.epsilon)} {row}"
+    if signal in _SIZES:
+        was, size, percent = ("has been" if has else "was"), threshold(detector.epsilon), 100 * detector.epsilon
+        return f"{_SIZES[signal].format(was=was, size=size, percent=threshold(percent))} {row}"
     subject = _SUBJECTS.get(signal, f"the signal '{signal}'")
     size = f"{threshold(100 * detector.epsilon)} points" if signal in _POINTS else threshold(detector.epsilon)
-    # The weights and the features are several.
-    has = has.replace("has", "have") if signal in ("weight-distance", "cka") else has
+    has = has.replace("has", "have") if signal in _PLURAL else has
     return f"{subject} {has}changed by less than {size} {row}"
 
 
-def _how_far(history: Sequence[Round], planned: int | None) -> str:
+def _how_far(history: Sequence[Round], planned: int | None, stopped: bool) -> str:
     done, labels = len(history), counted(history[-1].labels, "label")
+    if planned is not None and done < planned and stopped:
+        return f"The run ended by itself after {done} of {counted(planned, 'round')}, with {labels}."
     if planned is not None and done < planned:
         return f"The run is not at its end: {done} of {counted(planned, 'round')} are done, with {labels} so far."
     return f"{counted(done, 'round')}, {labels}."
 
 
-def _strategy(history: Sequence[Round], schedule: Schedule) -> list[str]:
+def _probes(history: Sequence[Round], probe_until: int) -> int:
+    """How many rounds passed before there were labels enough to train on."""
+    return sum(1 for _ in takewhile(lambda fact: fact.labels < probe_until, history))
+
+
+def _strategy(history: Sequence[Round], schedule: Schedule, probes: int) -> list[str]:
+    """What was done in which rounds, and why; in the first `probes` rounds nothing was trained, whoever decided."""
+    if not probes:
+        return _updates(history, schedule, history)
+    told = (
+        f"In {rounds_between(history[0].round, history[probes - 1].round)} there were too few labels to train on: the "
+        "model was a logistic regression on the features of the pretrained encoder."
+    )
+    return [told, *(_updates(history[probes:], schedule, history) if probes < len(history) else [])]
+
+
+def _updates(history: Sequence[Round], schedule: Schedule, whole: Sequence[Round]) -> list[str]:
+    if any(fact.reason for fact in history):
+        return _reasons(history)
     parts = stretches(history)
     found = detector_of(schedule)
     if found is None and len(parts) > 4:
         return [_mixed(history)]
     if found is None:
-        return [_upper(f"{_where(part, parts)} {_did(part.update, part.first)}.") for part in parts]
+        return [_upper(f"{_where(part, whole)} {_did(part.update, part.first)}.") for part in parts]
     signal, detector = found
-    t_star = detector.t_star(changes(history, signal))
-    first = _upper(f"{_where(parts[0], parts)} {_did(parts[0].update, parts[0].first)}.")
+    t_star = detector.t_star(changes(whole, signal))
+    first = _upper(f"{_where(parts[0], whole)} {_did(parts[0].update, parts[0].first)}.")
     if t_star is None:
         waits = f"The schedule still waits to switch to fine-tuning: it does once {settles(signal, detector, 'has ')}."
         return [first, waits]
     rounds = [str(number) for number in range(t_star - detector.patience + 1, t_star + 1)]
     when = f"({'round' if len(rounds) == 1 else 'rounds'} {joined(rounds)})"
-    if len(parts) == 1:
+    if t_star == whole[-1].round:
         return [first, _upper(f"{settles(signal, detector)} {when}, so the next round would be fine-tuned.")]
+    if len(parts) == 1:
+        return [first, _upper(f"{settles(signal, detector)} {when} before there was anything to train on.")]
     then = f"so from round {parts[1].first} on {_did(parts[1].update)}"
     return [first, _upper(f"{settles(signal, detector)} {when}, {then}.")]
+
+
+def _reasons(history: Sequence[Round]) -> list[str]:
+    """For schedules that say why: each update with its rounds, those with a reason first."""
+    told, others = [], [fact for fact in history if not fact.reason]
+    for update in dict.fromkeys(fact.update for fact in history if fact.reason):
+        rounds = [f"round {fact.round} ({fact.reason})" for fact in history if fact.update == update and fact.reason]
+        told.append(f"In {joined(rounds)} {_did(update)}.")
+    kinds = list(dict.fromkeys(fact.update for fact in others))
+    for update in kinds:
+        rounds = [str(fact.round) for fact in others if fact.update == update]
+        where = f"rounds {joined(rounds)}" if len(rounds) > 1 else f"round {rounds[0]}"
+        told.append(f"In {'the other rounds' if len(others) > 1 and len(kinds) == 1 else where} {_did(update)}.")
+    return told
 
 
 def _mixed(history: Sequence[Round]) -> str:
@@ -108,9 +177,9 @@ def _mixed(history: Sequence[Round]) -> str:
     )
 
 
-def _where(part: Stretch, parts: Sequence[Stretch]) -> str:
-    if len(parts) == 1:
-        return "in every round" if part.rounds > 1 else f"in round {part.first}"
+def _where(part: Stretch, history: Sequence[Round]) -> str:
+    if 1 < part.rounds == len(history):
+        return "in every round"
     return f"in {rounds_between(part.first, part.last)}"
 
 
@@ -125,9 +194,22 @@ def _did(update: str, first: int = 0) -> str:
         "anchor": f"the model started between the pretrained weights and the last ones (share {argument or '?'} of the "
         "way), on all labels",
         "replay": f"the model went on from the weights of the round before{start}, on the newest labels and "
-        f"{argument or '?'} older ones",
+        f"{_older(argument)}",
+        "refit": f"the model kept the weights of the round before{start}, and only its head was fitted anew, to all "
+        "labels",
     }
     return clauses.get(name, f"the model was updated by '{update}'")
+
+
+def _older(argument: str) -> str:
+    """Which older labels a replay takes.
+
+    >>> _older("96"), _older("equal:balanced")
+    ('96 older ones', 'as many older ones, drawn to balance the classes')
+    """
+    older, _, draw = argument.partition(":")
+    drawn = ", drawn to balance the classes" if draw == "balanced" else ""
+    return f"{'as many' if older == 'equal' else older or '?'} older ones{drawn}"
 
 
 def _quality(history: Sequence[Round]) -> list[str]:

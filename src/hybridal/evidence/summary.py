@@ -38,6 +38,12 @@ def short_word(history: Sequence[Round]) -> str:
     return " ".join(f"{letter(part.update)}×{part.rounds}" for part in stretches(history))
 
 
+def plain_word(history: Sequence[Round]) -> str:
+    """The word where people read it in a line: as it is, or counted where its letters are long, as in P(96)."""
+    word = history[-1].word if history else ""
+    return short_word(history) if "(" in word else word
+
+
 def total_cost(history: Sequence[Round]) -> Cost:
     """All rounds' counted cost together."""
     costs = [fact.cost for fact in history]

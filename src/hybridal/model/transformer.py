@@ -73,6 +73,11 @@ class TransformerModel:
         size = min(SAMPLE, len(task.train))
         self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
 
+    @cached_property
+    def sample_features(self) -> Floats:
+        """What the pretrained encoder says of the sample: always of all of it, so that it is the same each time."""
+        return self.describe(self.sample)
+
     def describe(self, rows: Ints) -> Floats:
         with self.classifier.as_pretrained():
             return self._features(self.train_source, rows)
@@ -196,13 +201,15 @@ class Look:
     @cached_property
     def _sample(self) -> Sample:
         model, pool = self._model, self._pool
-        rows = model.sample[pool.labels[model.sample] == UNKNOWN]
-        if not len(rows):
-            raise UserError("This signal looks at unlabelled texts, and none of its sample is left; use accuracy.")
+        free = pool.labels[model.sample] == UNKNOWN
+        rows = model.sample[free]
+        if not len(rows):  # all are labelled: nothing to look at, and nothing that could have changed
+            none = np.empty((0, len(model.classes)), dtype=np.float32)
+            return Sample(rows, none, lambda: none)
         logits = evaluation.predict(model.classifier, model.train_source, rows).logits
 
         def probe() -> Floats:
-            return model.probe(pool).logits(model.features.of(rows))
+            return model.probe(pool).logits(model.sample_features[free])
 
         return Sample(rows, logits, probe)
 

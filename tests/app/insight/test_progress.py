@@ -106,7 +106,7 @@ from hybridal.app.insight import doubts, progress
 from hybridal.app.project import Project
 from hybridal.app.trainer import supervisor
 print(json.dumps(progress.progress(Project.open({str(project.folder)!r}))))
-print([name for name in ("torch", "transformers") if name in sys.modules])
+print([name for name in ("torch", "transformers", "sklearn") if name in sys.modules])
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     told, loaded = said.splitlines()

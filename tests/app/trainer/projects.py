@@ -17,7 +17,16 @@ from hybridal.testing import toy_task
 
 TASK = toy_task(train=90)
 TRUTH = TASK.answers(TASK.train.ids)
-RULES: dict[str, Any] = {"candidates": 24, "max_length": 16, "max_epochs": 2, "train_batch": 8, "learning_rate": 2e-3}
+# The first model, of one batch, is a probe; that of the second is trained, in few steps; the third goes on from it.
+RULES: dict[str, Any] = {
+    "candidates": 24,
+    "max_length": 16,
+    "probe_until": 10,
+    "max_epochs": 2,
+    "min_steps": 0,
+    "train_batch": 8,
+    "learning_rate": 2e-3,
+}
 SETTINGS: dict[str, Any] = {"backbone": "tiny", "device": "cpu", "batch": 6, "validation_first": 12, "overrides": RULES}
 _keys = count()
 

@@ -17,6 +17,7 @@ from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.answer import undo
 from hybridal.app.labelling.merge import merge
 from hybridal.app.project import Project
+from hybridal.app.settings import DEFAULTS
 from hybridal.app.settings import write as decide
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.runs import folders
@@ -95,7 +96,28 @@ def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
     history = RunFolder(folder).history()
     assert [fact.labels for fact in history] == [6, 12, 18]
     assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8]
+    assert [fact.update for fact in history] == ["retrain", "retrain", "replay:equal:balanced"]
+    # A probe; two epochs of two batches; three, as the protocol says, over the six newest and as many older ones.
+    assert [fact.cost.steps for fact in history] == [0, 4, 6]
     assert len(history[-1].acquired) == 24
+
+
+def test_as_it_comes_the_first_model_is_there_after_ten_labels_and_takes_no_step(tmp_path: Path) -> None:
+    project = made(tmp_path / "toys.hybridal", batch=16, overrides=DEFAULTS["overrides"])
+    cycle = started(project)
+    label_some(project, 9, 6)
+    assert not cycle.turn()
+    label_some(project, 1)
+    assert cycle.turn()
+    assert cycle.chapter is not None
+    (fact,) = cycle.chapter.learner.history
+    assert (fact.labels, fact.cost.steps, fact.reason) == (10, 0, "nothing has been learnt yet")
+    assert fact.validation is not None
+    assert fact.validation.n == 6
+    told = progress(project)
+    assert told["rounds"][0]["reason"] == fact.reason
+    assert "The next 100 labels are expected to add" in told["advice"]
+    project.close()
 
 
 def test_fewer_labels_than_a_batch_are_learnt_when_somebody_asks(project: Project) -> None:
@@ -320,7 +342,7 @@ def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.
     said: list[dict[str, Any]] = []
     cycle = started(project)
     monkeypatch.setattr(cycle.status, "_write", lambda **values: said.append(values))
-    label_some(project, 6, 6)
+    label_some(project, 12, 6)
     cycle.turn()
     assert [values["phase"] for values in said if "phase" in values] == ["loading", "training", "scoring"]
     told = [(values["done"], values["total"]) for values in said if "phase" not in values]
@@ -338,6 +360,7 @@ def test_no_transaction_is_open_while_it_computes(project: Project, monkeypatch:
         return loss(*arguments, **options)
 
     monkeypatch.setattr(functional, "cross_entropy", watched)
+    label_some(project, 6)
     trained(project)
     assert len(held) >= 2
     assert set(held) == {0}

@@ -7,9 +7,11 @@ import pytest
 
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
+from hybridal.app.settings import DEFAULTS
 from hybridal.app.settings import write as decide
 from hybridal.app.trainer.frame import Frame, first_batch, options
 from hybridal.app.trainer.snapshot import snapshot
+from hybridal.protocol import protocol
 
 from .projects import label_some, made
 
@@ -55,7 +57,8 @@ def test_classes_and_the_making_of_the_model_change_it(project: Project) -> None
 
 def test_the_protocol_suits_somebody_who_labels(project: Project) -> None:
     found = options(project)
-    assert (found["backbone"], found["protocol"], found["seed"], found["max_epochs"]) == ("tiny", "quick", 42, 2)
+    assert (found["backbone"], found["protocol"], found["seed"], found["max_epochs"]) == ("tiny", "best", 42, 2)
+    assert found["schedule"] == "auto"
     assert (found["batch"], found["initial"], found["rounds"], found["candidates"]) == (6, 6, 134, 24)
     assert found["calibrate"] is True
 
@@ -67,6 +70,23 @@ def test_there_are_always_enough_candidates_for_the_queue(
     with project.sessions.begin() as session:
         decide(session, {"overrides": asked})
     assert options(project)["candidates"] == candidates
+
+
+@pytest.mark.parametrize("asked", [{}, {"max_epochs": 3}, DEFAULTS["overrides"]])
+def test_what_the_app_sets_aside_is_measured_on_whatever_is_overridden(
+    project: Project, asked: dict[str, object]
+) -> None:
+    # The protocol would hold back a share of the labels, and learn those that the app set aside.
+    assert protocol("best").validation == "share"
+    with project.sessions.begin() as session:
+        decide(session, {"overrides": asked})
+    assert options(project)["validation"] == "fixed"
+
+
+def test_the_first_model_waits_for_ten_labels_whatever_the_batch(tmp_path: Path) -> None:
+    project = made(tmp_path / "own.hybridal", batch=16, overrides=DEFAULTS["overrides"])
+    assert (first_batch(project), options(project)["initial"]) == (10, 10)
+    project.close()
 
 
 def test_a_project_may_ask_for_more_labels_before_its_first_model(project: Project) -> None:

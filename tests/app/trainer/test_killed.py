@@ -84,6 +84,7 @@ def standing(folder: Path) -> dict[str, Any]:
 def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: dict[str, Any]) -> None:
     assert [fact["word"] for fact in unbroken["facts"]] == ["R", "RR"]
     assert [fact["labels"] for fact in unbroken["facts"]] == [6, 12]
+    assert [fact["cost"]["steps"] > 0 for fact in unbroken["facts"]] == [False, True], "nothing to be killed in"
     assert (unbroken["answers"], len(unbroken["verdicts"])) == (19, 19)
     assert (len(unbroken["queue"]), unbroken["said"], unbroken["left"]) == (24, ("waiting", 2, ""), [])
 

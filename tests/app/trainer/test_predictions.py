@@ -14,7 +14,7 @@ from hybridal.app.trainer import predictions as module
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.saved import SavedModel
 
-from .projects import TASK, ask, label, label_some, made, row, unlabelled
+from .projects import RULES, TASK, ask, label, label_some, made, row, unlabelled
 
 
 @pytest.fixture
@@ -57,12 +57,17 @@ def test_every_text_is_predicted_as_the_exported_model_predicts_it(
     assert table["probability"] == found.max(axis=1).tolist()
 
 
-def test_the_model_speaks_in_the_names_that_the_classes_have_now(project: Project) -> None:
+@pytest.mark.parametrize("pooling", ["mean", "first"])  # one is written as it is, the other is built to be written
+def test_the_model_speaks_in_the_names_that_the_classes_have_now(tmp_path: Path, pooling: str) -> None:
+    project = made(tmp_path / "toys.hybridal", overrides={**RULES, "pooling": pooling})
     cycle = predicted(project)
     config = json.loads((project.exports / "model" / "config.json").read_text())
     assert config["id2label"] == {"0": "id", "1": "food"}
+    assert config["label2id"] == {"id": 0, "food": 1}
+    assert json.loads((project.exports / "model" / "hybridal.json").read_text())["pooling"] == pooling
     assert cycle.chapter is not None
     assert cycle.chapter.learner.cell.task.classes == ("sport", "food")
+    project.close()
 
 
 def test_a_second_time_replaces_the_first_and_what_was_left_half_done(project: Project) -> None:

@@ -89,6 +89,15 @@ def test_rounding_shuts_nobody_out() -> None:
     assert not 0.7 >= 0.8 - 0.1
 
 
+def test_who_misses_the_bound_misses_it_by_something() -> None:
+    every = [Outcome(1, 0.1, 0.65), Outcome(1, 0.1, 0.85)]
+    for delta in (0.2, math.nextafter(0.2, 0), 0.2 - 1e-15):
+        found = regret(every, 1, optimum(every, 0.0, delta))
+        assert found.feasible == (found.shortfall == 0)
+        assert found.shortfall >= 0
+    assert regret(every, 1, optimum(every, 0.0, 0.2 - 1e-15)).shortfall > 0
+
+
 def test_an_unreachable_bound_is_said_to_be_one() -> None:
     best = optimum(OUTCOMES, least_f1=0.9)
     assert (best.switch, best.objective, best.ties, best.feasible) == (None, None, (), ())

@@ -76,7 +76,7 @@ class Chapter:
     @property
     def update(self) -> str:
         """What the schedule would do next."""
-        return self.learner.schedule.decide(self.learner.history).spec
+        return self.learner.next_update.spec
 
     def learnt(self) -> dict[str, int]:
         """The class number of each pool text that the model has learnt."""

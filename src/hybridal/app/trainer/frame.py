@@ -49,7 +49,8 @@ def engine(project: Project) -> dict[str, Any]:
 def options(project: Project) -> dict[str, Any]:
     """The keywords of a project's learner.
 
-    Ranking by calibrated probabilities makes those of the candidates fit to be shown.
+    Ranking by calibrated probabilities makes those of the candidates fit to be shown. What is measured on, the app has
+    set aside itself, whatever else is overridden: a protocol that takes a share of the labels would learn it.
     """
     said = engine(project)
     batch, rules = int(project.setting("batch")), dict(said.pop("overrides"))
@@ -62,6 +63,7 @@ def options(project: Project) -> dict[str, Any]:
         "rounds": max(1, math.ceil(int(project.setting("budget")) / batch)),
         "candidates": candidates and max(int(candidates), 4 * batch),
         "calibrate": True,
+        "validation": "fixed",
         **rules,
     }
 

@@ -73,6 +73,8 @@ def _write_predictions(
 def _write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:
     """The model answers in the names that the classes have now, not in those of the chapter's beginning."""
     model, learner = chapter.model, chapter.learner
+    # The classifier is written under its own names where it is pooled, and under those of its config otherwise.
+    model.classifier.classes = tuple(classes)
     config = model.classifier.module.config
     config.id2label = dict(enumerate(classes))
     config.label2id = {name: index for index, name in enumerate(classes)}

@@ -79,6 +79,8 @@ def optimum(
     bound = max(exact(finetune.f1), exact(retrain.f1)) - exact(delta)
     if least_f1 is not None:
         bound = exact(number(least_f1, "the least F1"))
+    # Who keeps the bound and who misses it by how much is told by one number, the one that we give.
+    bound = exact(float(bound))
     unit = exact(positive(retrain.nll, "RETRAIN's NLL")) if relative_nll else 1
     values = [exact(one.cost) / exact(retrain.cost) + exact(lam) * exact(one.nll) / unit for one in outcomes]
     rounds = range(1, len(outcomes) + 1)

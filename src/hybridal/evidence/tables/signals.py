@@ -26,6 +26,9 @@ _LOOKS_AT = {
     "cka": ("model", "features on validation"),
     "nc": ("model", "features on validation"),
     "nc-labelled": ("model", "features of the labelled pool"),
+    "agreement": ("model", "answers on unlabelled texts"),
+    "divergence": ("model", "probabilities of unlabelled texts"),
+    "drift": ("model", "answers on unlabelled texts, beside a frozen encoder's"),
 }
 
 

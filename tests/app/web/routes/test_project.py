@@ -10,7 +10,7 @@ def test_every_page_learns_what_it_needs(annotator: Visit, project: Project) -> 
     assert found["me"] == {"name": "annotator 0", "role": "annotator"}
     assert (found["id"], found["name"], found["budget"]) == (project.key, "made up", 800)
     assert [one["name"] for one in found["classes"]] == ["a", "b", "c"]
-    assert found["settings"]["validation_first"] == 50
+    assert found["settings"]["validation_first"] == 10
     assert "llm" not in found["settings"]  # it is nobody's business but the owner's
 
 
