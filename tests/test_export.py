@@ -79,7 +79,15 @@ def test_everything_lies_in_one_folder(export: Export) -> None:
 
 def test_the_card_says_how_the_model_came_about(export: Export) -> None:
     card = (export(test=Metrics(30, 24, 0.8, 0.75, 0.5, 0.11, 0.3, 0.45, 0.06)) / "README.md").read_text()
-    for said in ("`tiny`", "`fixed:3`", "seed 9", "77 labels", "`RRF`", "- sport\n- food", "a temperature of 1.250"):
+    for said in (
+        "`tiny`",
+        "`fixed:3`",
+        "seed 9",
+        "77 labels",
+        "round 3 (update `finetune`)",
+        "- sport\n- food",
+        "a temperature of 1.250",
+    ):
         assert said in card
     assert "| validation | 40 | 0.900 | 0.850 | 0.400 | 0.350 | 0.100 | 0.050 |\n" in card
     assert "| test | 30 | 0.800 | 0.750 | 0.500 | 0.450 | 0.110 | 0.060 |\n" in card

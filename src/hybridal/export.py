@@ -61,8 +61,7 @@ tags: [active-learning, hybridal]
 
 A text classifier trained by active learning with hybridal {__version__}: backbone `{settings.backbone}`, schedule
 `{settings.schedule}`, acquisition `{settings.acquisition}`, seed {settings.seed}. Its last round learnt from
-{fact.labels} labels; the updates of all rounds were `{fact.word}` (R retrained, F fine-tuned, P trained on the
-newest and some older labels).
+{fact.labels} labels, in round {fact.round} (update `{fact.update}`).
 
 ```python
 from transformers import pipeline

@@ -112,6 +112,7 @@ def _usage(name: str, component: Callable[..., Any]) -> str:
     parts = [
         f":{parameter.name.upper()}" if parameter.default is parameter.empty else f"[:{parameter.name.upper()}]"
         for parameter in inspect.signature(component).parameters.values()
+        if parameter.kind is not parameter.KEYWORD_ONLY
     ]
     return name + "".join(parts)
 

@@ -180,8 +180,8 @@ def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, l
 
 
 def same_facts(recorded: Round, computed: Round) -> None:
-    """A round that is computed again must come out as recorded, its seconds apart."""
-    if replace(recorded, seconds={}) != replace(computed, seconds={}):
+    """A round that is computed again must come out as recorded; its seconds apart, and why its schedule chose it."""
+    if replace(recorded, seconds={}, reason="") != replace(computed, seconds={}, reason=""):
         raise RunError(
             f"Round {recorded.round} comes out differently from what is recorded: the versions, the machine or "
             "the labels have changed since; the recorded rounds are kept as they are."

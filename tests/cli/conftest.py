@@ -19,6 +19,13 @@ SMALL = (
 )
 """A run of a second."""
 
+BEST = (
+    *("--backbone", "tiny", "--device", "cpu", "--rounds", "4", "--initial", "12", "--batch", "8"),
+    *("--set", "candidates=40", "--set", "max_epochs=2", "--set", "min_steps=6", "--set", "part_epochs=2"),
+    *("--set", "learning_rate=1e-3", "--set", "probe_until=15", "--set", "validation_share=0.25"),
+)
+"""The defaults, protocol `best` and schedule `auto`, made small: a probe in round 1, a training in round 2."""
+
 SWITCHING = ("--schedule", "hybrid:accuracy", "--epsilon", "0.9", "--patience", "1")
 """Accuracy never moves by 0.9, so t* is 2: the word is RRFF."""
 
@@ -58,6 +65,12 @@ def toy(texts: Path) -> tuple[str, ...]:
     """The arguments that name the toy task."""
     held_out = ("--validation", str(texts / "validation.csv"), "--test", str(texts / "test.csv"))
     return (str(texts / "train.csv"), "--label", "label", "--id", "id", *held_out)
+
+
+@pytest.fixture(scope="session")
+def pool(texts: Path) -> tuple[str, ...]:
+    """The arguments that name the toy task without a split to validate on."""
+    return (str(texts / "train.csv"), "--label", "label", "--id", "id", "--test", str(texts / "test.csv"))
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from hybridal.cli.compare import SHOWN, summary
+from hybridal.evidence.summary import plain_word
 from hybridal.facts import Round
 from hybridal.study.compare import Comparison
 
-from .conftest import SMALL, copied, hybridal
+from .conftest import BEST, SMALL, copied, hybridal
 from .made_up import history_of
 
 
@@ -72,6 +73,28 @@ def test_a_new_one(toy: tuple[str, ...], tmp_path: Path) -> None:
     again = hybridal("compare", *toy, *SMALL, "--out", folder)
     assert again.code == 2
     assert f"{folder} holds a run already" in again.stderr
+
+
+def test_by_default_auto_is_compared_with_the_two_plain_strategies(pool: tuple[str, ...], tmp_path: Path) -> None:
+    folder = tmp_path / "comparison"
+    ended = hybridal("compare", *pool, *BEST, "--out", folder)
+    assert (ended.code, ended.stderr) == (0, "")
+    compared = Comparison.open(folder)
+    assert compared.settings.protocol == "best"
+    histories = compared.histories()
+    assert list(histories) == ["auto", "retrain", "finetune"]
+    assert {len(history) for history in histories.values()} == {4}
+    assert [fact.update for fact in histories["auto"][:2]] == ["retrain", "retrain"]
+    assert histories["auto"][1] == histories["retrain"][1], "a round that they share was computed twice"
+    assert {*histories["finetune"][-1].changes} == {"agreement", "drift"}
+    rows = [line.strip().split(maxsplit=7) for line in ended.stdout.splitlines() if line.split()[0] in histories]
+    assert {row[0]: row[7] for row in rows} == {spec: plain_word(history) for spec, history in histories.items()}
+    assert plain_word(histories["auto"]).startswith("R×")
+    assert (folder / "report.html").is_file()
+    again = hybridal("compare", "--resume", folder, "--json")
+    assert [row["word"] for row in json.loads(again.stdout)["schedules"]] == [
+        history[-1].word for history in histories.values()
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ import errno
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from hybridal.record import RunFolder
+from hybridal.saved import SavedModel
 from hybridal.testing import toy_task
 
 from .conftest import copied, hybridal
@@ -30,6 +32,30 @@ def test_a_model_for_others_with_its_labels(unbroken: Path, tmp_path: Path) -> N
     assert [row["id"] for row in rows[12:]] == acquired
     task = toy_task()
     assert {row["id"]: row["label"] for row in rows} == task.answers(row["id"] for row in rows)
+
+
+def test_with_a_file_that_needs_no_torch(unbroken: Path, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    target = tmp_path / "mine"
+    ended = hybridal("export", unbroken, target, "--onnx")
+    assert (ended.code, ended.stdout, ended.stderr) == (0, f"Model and labels written to {target}\n", "")
+    there = {path.name for path in (unbroken / "model").iterdir()}
+    assert {path.name for path in target.iterdir()} == there | {"labels.csv", "model.onnx"}
+    assert not (unbroken / "model" / "model.onnx").exists()
+    texts = list(toy_task().test.texts[:5])
+    rows = AutoTokenizer.from_pretrained(target)(texts, padding=True, return_tensors="np")
+    fed = {name: rows[name].astype("int64") for name in ("input_ids", "attention_mask")}
+    (found,) = runtime.InferenceSession(target / "model.onnx").run(None, fed)
+    np.testing.assert_allclose(found, SavedModel(target, "cpu").predict_proba(texts), atol=1e-4)
+
+
+def test_what_onnx_needs_is_asked_for_first(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybridal.model.onnx.find_spec", lambda name: None if name == "onnxruntime" else object())
+    ended = hybridal("export", unbroken, tmp_path / "mine", "--onnx")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert ended.stderr == ("hybridal: onnxruntime is not installed; `pip install 'hybridal[onnx]'` brings ONNX.\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_there_is_left_alone(unbroken: Path, tmp_path: Path) -> None:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hybridal.record import RunFolder
+from hybridal.settings import Settings
+from hybridal.testing import toy_task
 
 from .conftest import copied, hybridal
+from .made_up import history_of
 
 
 @pytest.mark.parametrize(
@@ -15,9 +19,9 @@ from .conftest import copied, hybridal
     [
         ("tasks", {"imdb", "newsgroups"}),
         ("backbones", {"minilm", "tiny", "bert"}),
-        ("protocols", {"paper", "reference", "quick"}),
-        ("schedules", {"retrain", "finetune", "hybrid", "fixed"}),
-        ("signals", {"accuracy", "alpha", "cka"}),
+        ("protocols", {"paper", "reference", "best", "quick"}),
+        ("schedules", {"auto", "retrain", "finetune", "refit", "replay", "hybrid", "fixed"}),
+        ("signals", {"accuracy", "alpha", "cka", "agreement", "divergence", "drift"}),
         ("acquisitions", {"entropy", "badge"}),
     ],
 )
@@ -58,6 +62,18 @@ def test_runs_and_comparisons(unbroken: Path, compared: Path, tmp_path: Path) ->
     table = hybridal("list", "--folder", tmp_path).stdout.splitlines()
     assert table[0].split() == ["run", "task", "schedule", "rounds", "word", "F1"]
     assert [line.split()[0] for line in table[1:]] == [row["run"] for row in rows]
+
+
+def test_a_word_of_long_letters_is_counted_for_people(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", Settings("toy"), toy_task(), {})
+    first, second, third = history_of("RFF", [None, 0.0, 0.0])
+    folder.append(first)
+    for fact, word in ((second, "RP(equal,balanced)"), (third, "RP(equal,balanced)P(equal,balanced)")):
+        folder.append(replace(fact, update="replay:equal:balanced", word=word))
+    (row,) = json.loads(hybridal("list", "--folder", tmp_path, "--json").stdout)
+    assert (row["word"], row["rounds"], row["schedule"]) == ("RP(equal,balanced)P(equal,balanced)", "3/25", "auto")
+    line = hybridal("list", "--folder", tmp_path).stdout.splitlines()[1]
+    assert line.split()[1:] == ["toy", "auto", "3/25", "R×1", "P×2", "0.250"]
 
 
 def test_an_unfinished_comparison_is_as_far_as_its_slowest_schedule(compared: Path, tmp_path: Path) -> None:

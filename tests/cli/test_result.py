@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hybridal.facts import Round
 from hybridal.record import RunFolder
 from hybridal.schedules import make_schedule
 from hybridal.settings import Settings
+from hybridal.stopping import advise
 from hybridal.testing import toy_task
 
 from .made_up import history_of
@@ -48,6 +50,62 @@ from .made_up import history_of
 )
 def test_the_decision_in_a_sentence(spec: str, history: Sequence[Round], sentence: str) -> None:
     assert decision(make_schedule(spec), history) == sentence
+
+
+def automatic(reasons: Mapping[int, str], word: str = "RRRRRR") -> list[Round]:
+    """A run of `auto` that retrained in these rounds, watched agreement, and replayed in the others."""
+    return [
+        replace(
+            fact,
+            update="retrain" if fact.round in reasons else "replay:equal:balanced",
+            reason=reasons.get(fact.round, ""),
+            changes={"agreement": None if fact.round == 1 else 0.1},
+        )
+        for fact in history_of(word, [None] * len(word))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "sentence"),
+    [
+        (
+            {1: "nothing has been learnt yet", 2: "nothing has been learnt yet", 5: "1 new class"},
+            "Schedule auto: retrain in rounds 1–2 (nothing has been learnt yet) and round 5 (1 new class); "
+            "replay:equal:balanced in the others.",
+        ),
+        (
+            dict.fromkeys(range(1, 7), "nothing has been learnt yet"),
+            "Schedule auto: retrain in rounds 1–6 (nothing has been learnt yet).",
+        ),
+    ],
+    ids=["some", "all"],
+)
+def test_reasons_are_said(reasons: Mapping[int, str], sentence: str) -> None:
+    assert decision(make_schedule("auto"), automatic(reasons)) == sentence
+
+
+def test_a_plan_of_long_letters_is_counted() -> None:
+    history = [
+        replace(fact, update="replay:equal", word="P(equal)" * fact.round)
+        for fact in history_of("RRR", [None, 0.0, 0.0])
+    ]
+    assert decision(make_schedule("replay:equal"), history) == "Schedule replay:equal: every round as planned, P×3."
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_advice_is_given_where_agreement_was_watched(
+    watched: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunFolder.create(tmp_path / "run", Settings("toy"), toy_task(), {})
+    history = [fact if watched else replace(fact, changes={}) for fact in automatic({1: "nothing has been learnt yet"})]
+    for fact in history:
+        folder.append(fact)
+    print_result(folder, json=False, quiet=False)
+    lines = capsys.readouterr().out.splitlines()
+    sentence = advise(history, 2).sentence
+    assert sentence.startswith("The next 100 labels are expected to add ")
+    assert (lines[1] == sentence) is watched
+    assert (sentence in folder.report.read_text()) is watched
 
 
 @pytest.mark.parametrize(("spec", "t_star"), [("hybrid:accuracy:0.05:2", 3), ("fixed:4", None)])

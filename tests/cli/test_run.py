@@ -10,11 +10,13 @@ import torch
 from hybridal.cli.run import default_folder, resolve
 from hybridal.cli.screen import COLUMNS
 from hybridal.errors import UserError
+from hybridal.protocol import protocol
 from hybridal.record import RunFolder
 from hybridal.settings import DEMO, Settings
+from hybridal.stopping import Advice, advice, advise
 from hybridal.testing import toy_task
 
-from .conftest import SMALL, SWITCHING, hybridal
+from .conftest import BEST, SMALL, SWITCHING, hybridal
 from .laboratory import write_rows
 
 
@@ -58,9 +60,53 @@ class TestRun:
         assert list(result) == ["folder", "schedule", "t_star", "word", "rounds"]
         assert (result["folder"], result["schedule"]) == (str(folder), "fixed:3")
         assert (result["t_star"], result["word"]) == (None, "RRFF")
-        assert result["rounds"] == [fact.to_json() | {"acquired": list(fact.acquired), "scores": list(fact.scores)}
-                                    for fact in RunFolder(folder).history()]  # fmt: skip
+        assert result["rounds"] == [json.loads(json.dumps(fact.to_json())) for fact in RunFolder(folder).history()]
         assert set(result["rounds"][0]["changes"]) == {"loss", "f1"}
+
+    def test_by_default_it_is_best_and_automatic(self, pool: tuple[str, ...], tmp_path: Path) -> None:
+        folder = tmp_path / "run"
+        ended = hybridal("run", *pool, *BEST, "--out", folder)
+        assert (ended.code, ended.stderr) == (0, "")
+        settings, history = RunFolder(folder).settings(), RunFolder(folder).history()
+        assert (settings.protocol, settings.schedule, settings.stop) == ("best", "auto", "never")
+        assert [fact.cost.steps > 0 for fact in history] == [False, True, True, True]
+        assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
+        assert [fact.validation.n for fact in history if fact.validation] == [3, 5, 7, 9]
+        lines = ended.stdout.splitlines()
+        assert [line.split()[:3] for line in lines[2:6]] == [
+            [str(fact.round), fact.update, str(fact.labels)] for fact in history
+        ]
+        assert len({len(line) for line in lines[1:6]}) == 1, "the columns are not aligned"
+        assert lines[6].startswith("Schedule auto: retrain in rounds 1–2 (nothing has been learnt yet)")
+        assert lines[7] == advise(history, 2).sentence
+        assert lines[8].startswith("Test: accuracy ")
+        told = (folder / "report.html").read_text()
+        assert "In round 1 there were too few labels to train on" in told
+        assert "In round 2 (nothing has been learnt yet)" in told
+
+    def test_it_may_stop_by_itself(
+        self, pool: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        enough = Advice(True, None, "You can stop.")
+        for name in ("hybridal.run.advise", "hybridal.stopping.advise"):
+            monkeypatch.setattr(name, lambda history, classes: enough if len(history) >= 2 else advice([], classes))
+        folder = tmp_path / "run"
+        ended = hybridal("run", *pool, *BEST, "--stop", "auto", "--out", folder)
+        assert (ended.code, ended.stderr) == (0, "")
+        history = RunFolder(folder).history()
+        assert [fact.round for fact in history] == [1, 2]
+        assert history[-1].test is not None
+        lines = ended.stdout.splitlines()
+        assert [line.split()[0] for line in lines[2:4]] == ["1", "2"]
+        assert lines[5] == "You can stop."
+        assert lines[6].startswith("Test: accuracy ")
+        assert (folder / "model" / "config.json").is_file()
+        assert "The run ended by itself after 2 of 4 rounds" in (folder / "report.html").read_text()
+
+        again = hybridal("resume", folder, "--json")
+        assert len(strict(again.stdout)["rounds"]) == 2, "a run that stopped by itself went on"
+        assert hybridal("run", *pool, *BEST, "--stop", "never", "--out", tmp_path / "on", "--quiet").code == 0
+        assert len(RunFolder(tmp_path / "on").history()) == 4
 
     def test_for_nobody(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         ended = hybridal("run", *toy, *SMALL, "--out", tmp_path / "run", "--quiet")
@@ -156,6 +202,17 @@ class TestDryRun:
         assert plan["protocol"]["learning_rate"] == 1e-3
         assert list(tmp_path.iterdir()) == []
 
+    def test_the_defaults_measure_on_a_share_of_the_labels(self, toy: tuple[str, ...], texts: Path) -> None:
+        plan = strict(hybridal("run", texts / "train.csv", "--label", "label", "--dry-run").stdout)
+        rules = plan["protocol"]
+        assert (rules["name"], plan["schedule"], rules["validation"]) == ("best", "auto", "share")
+        assert (rules["initial"], plan["rounds"]) == (50, 25)
+        assert plan["texts"]["validation"] == 0
+        assert plan["labels"] == plan["texts"]["train"], "more labels than texts were promised"
+        named = strict(hybridal("run", *toy, "--dry-run").stdout)
+        assert named["protocol"]["validation"] == "fixed"
+        assert named["texts"] == {"train": 120, "validation": 40, "test": 30}
+
     def test_for_programs_it_is_one_line(self, toy: tuple[str, ...]) -> None:
         ended = hybridal("run", *toy, *SMALL, "--dry-run", "--json", "--quiet")
         assert ended.stdout.count("\n") == 1
@@ -167,7 +224,7 @@ class TestDryRun:
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
-            (("--schedule", "sometimes"), "There is no schedule named 'sometimes'; there are anchor, finetune, fixed,"),
+            (("--schedule", "sometimes"), "There is no schedule named 'sometimes'; there are anchor, auto,"),
             (("--schedule", "hybrid:accuracie"), "named 'accuracie'; did you mean 'accuracy'?"),
             (("--schedule", "fixed"), "'fixed' is not a valid spec for the schedules component 'fixed': write fixed:F"),
             (("--schedule", "retrain:5"), "component 'retrain': write retrain."),
@@ -175,8 +232,8 @@ class TestDryRun:
             (("--schedule", "anchor:2"), "its share must lie between 0 and 1, not 2."),
             (("--signals", "bogus"), "There is no signals component named 'bogus'; there are accuracy,"),
             (("--acquisition", "bogus"), "There is no acquisition component named 'bogus'; there are badge,"),
-            (("--protocol", "bogus"), "There is no protocol named 'bogus'; there are paper, reference, quick."),
-            (("--set", "bogus=1"), "Protocol: `bogus` is not a field of a protocol; there are batch,"),
+            (("--protocol", "bogus"), "There is no protocol named 'bogus'; there are paper, reference, best, quick."),
+            (("--set", "bogus=1"), "Protocol: `bogus` is not a field of a protocol; there are average, batch,"),
             (("--set", "rounds"), "--set takes FIELD=VALUE, not 'rounds'."),
             (("--set", "max_epochs=four"), "Protocol: `max_epochs` must be a whole number, not 'four'."),
             (("--set", "rounds=[4"), "--set rounds=[4: the value is not valid YAML;"),
@@ -185,9 +242,13 @@ class TestDryRun:
             (("--batch", "41"), "Protocol: `candidates` must be at least `batch`."),
             (("--schedule", "retrain", "--epsilon", "0.1"), "belong to hybrid schedules, not to 'retrain'."),
             (("--schedule", "fixed:3", "--patience", "2"), "belong to hybrid schedules, not to 'fixed:3'."),
-            (("--epsilon", "0"), "--epsilon must be a positive number, not 0.0."),
-            (("--epsilon", "nan"), "--epsilon must be a positive number, not nan."),
-            (("--patience", "-1"), "--patience must be "),
+            (("--epsilon", "0.1"), "belong to hybrid schedules, not to 'auto'."),
+            (("--schedule", "hybrid", "--epsilon", "0"), "--epsilon must be a positive number, not 0.0."),
+            (("--schedule", "hybrid", "--epsilon", "nan"), "--epsilon must be a positive number, not nan."),
+            (("--schedule", "hybrid", "--patience", "-1"), "--patience must be "),
+            (("--stop", "soon"), "The setting 'stop' must be auto or never, not 'soon'."),
+            (("--schedule", "replay:some"), "must be a whole number from 0 on, or equal, not some."),
+            (("--schedule", "replay:equal:sorted"), "older labels are drawn random or balanced, not sorted."),
             (
                 ("--label", "topic"),
                 "there is no column 'topic'; its columns are id, text, label: name yours by --text,",
@@ -290,6 +351,15 @@ class TestConfig:
         settings = resolve(config, {"overrides": {"batch": 8}}, None, None)
         assert settings == DEMO.with_changes({"seed": 3, "overrides": {"rounds": 2, "batch": 8}})
         assert resolve(None, {"overrides": {}}, None, None) == DEMO
+
+    def test_the_demos_numbers_go_with_its_protocol(self, tmp_path: Path) -> None:
+        config = self.write(tmp_path, "protocol: paper\noverrides: {rounds: 2}\n")
+        for settings in (
+            resolve(config, {"overrides": {}}, None, None),
+            resolve(None, {"protocol": "paper", "overrides": {"rounds": 2}}, None, None),
+        ):
+            assert (settings.task, settings.classes) == (DEMO.task, DEMO.classes)
+            assert settings.rules == protocol("paper", {"rounds": 2})
 
     def test_epsilon_and_patience_replace_the_schedules_own(self) -> None:
         settings = resolve(None, {"task": "a.csv", "schedule": "hybrid:loss:0.5:7"}, 0.25, None)

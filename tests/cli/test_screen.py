@@ -43,8 +43,8 @@ class TestRow:
         assert [table_row(SETTLED[:t], HYBRID)[7:9] for t in (3, 4)] == [["0.02", "t*=3"], ["0.5", "t*=3"]]
         assert table_row(SETTLED, HYBRID)[1] == "finetune"
 
-    @pytest.mark.parametrize("spec", ["retrain", "fixed:4"])
-    def test_other_schedules_watch_nothing(self, spec: str) -> None:
+    @pytest.mark.parametrize("spec", ["retrain", "fixed:4", "auto"])
+    def test_other_schedules_have_no_threshold(self, spec: str) -> None:
         assert table_row(SETTLED, make_schedule(spec))[7:9] == ["–", "–"]
 
     def test_without_validation_there_are_no_scores(self) -> None:
@@ -108,6 +108,14 @@ class TestLog:
         assert [line.split()[0] for line in lines[2:]] == ["1", "2", "3", "4"]
         assert {len(line) for line in lines[1:]} == {len(lines[1])}, "the columns are not aligned"
         assert lines[4].split()[-3:] == ["0.02", "t*=3", "1.2"]
+
+    def test_long_updates_leave_the_columns_aligned(self) -> None:
+        file, shown = file_and_screen(terminal=False, spec="auto")
+        for fact in (SETTLED[0], replace(SETTLED[1], update="replay:equal:balanced")):
+            shown.round_done([fact])
+        lines = file.getvalue().splitlines()
+        assert lines[2].split()[1] == "replay:equal:balanced"
+        assert len({len(line) for line in lines}) == 1
 
     def test_waiting_for_labels_is_said_when_it_begins_and_when_some_come(self) -> None:
         file, screen = file_and_screen(terminal=False)

@@ -139,10 +139,11 @@ def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds:
         history: tuple[Round, ...] = ()
         while len(history) < rounds:
             before = history[-1].word if history else ""
-            word = before + schedule.decide(history, news.get(before)).letter
-            if word not in facts:
+            update = schedule.decide(history, news.get(before))
+            if before + update.letter not in facts:
                 break
-            history = (*history, facts[word])
+            # A round that schedules share is recorded with the reason of one of them.
+            history = (*history, replace(facts[before + update.letter], reason=update.reason))
         found[schedule.spec] = history
     return found
 
