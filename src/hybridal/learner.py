@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridal.annotators import Annotator
 from hybridal.errors import UserError
-from hybridal.facts import Round
+from hybridal.facts import News, Round
 from hybridal.loop import Cell, State
 from hybridal.pool import Pool
 from hybridal.schedules import Schedule
@@ -81,7 +81,12 @@ class Learner:
     @property
     def next_update(self) -> Update:
         """What `update` would do now."""
-        return self.schedule.decide(self.history, self._state.pool.news())
+        return self.schedule.decide(self.history, self.news)
+
+    @property
+    def news(self) -> News:
+        """What came since the last update."""
+        return self._state.pool.news()
 
     def advice(self) -> Advice:
         """What the next labels are expected to bring, and whether it is time to stop."""

@@ -141,3 +141,15 @@ def test_two_threads_never_load_at_once(folder: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", loads)
     TextEncoder(folder, 8).encode(["a text"])
     assert free == [False]
+
+
+def test_what_an_encoder_speaks_through_is_known_by_its_own_file_or_by_name(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    assert [Backbone(name, tmp_path).pooling for name in ("minilm", "tiny", "bert", "mine")] == [
+        "mean", "mean", "first", "first",
+    ]  # fmt: skip
+    (tmp_path / "1_Pooling").mkdir()
+    for mean, pooling in ((True, "mean"), (False, "first")):
+        said = {"pooling_mode_cls_token": not mean, "pooling_mode_mean_tokens": mean}
+        (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(said))
+        assert {Backbone(name, tmp_path).pooling for name in ("minilm", "mine")} == {pooling}

@@ -12,6 +12,7 @@ import torch
 from hybridal.backbones import Backbone
 from hybridal.model.classifier import Classifier
 from hybridal.model.examples import Examples
+from hybridal.model.rates import rates
 from hybridal.model.role import Fit
 from hybridal.model.training import fit, validation_loss
 from hybridal.outputs import Ints, Outputs
@@ -367,3 +368,83 @@ def test_each_epoch_is_announced(tiny: Backbone, task: Task) -> None:
     found = fit(classifier, plan, few, script, script.labels, rules, 5, 1, lambda e, of: heard.append((e, of)))
     assert heard == [(1, 7), (2, 7), (3, 7)]
     assert found.seconds.keys() == {"train", "validate"}
+
+
+# --- enough steps, and no more -------------------------------------------------------------------------------------
+
+
+def test_the_start_may_win(scripted: Scripted, classifier: Classifier) -> None:
+    found, script = scripted([0.3, 0.5, 0.4, 0.1], keep_start=True)
+    assert (found.kept_epoch, found.cost.epochs, found.cost.steps) == (0, 2, 2)
+    assert same_weights(found.weights, classifier.pretrained)
+    assert same_weights(classifier.weights(), classifier.pretrained)
+    assert found.validation is script.outputs[0]
+    assert found.cost.planned == 10
+
+
+def test_a_look_may_fall_inside_an_epoch(classifier: Classifier, examples: Examples) -> None:
+    script = Script(classifier, [0.9, 0.5, 0.6, 0.7])
+    plan = Plan(classifier.pretrained, examples.rows, dropout=False)
+    rules = rules_of(looks=3, train_batch=4)  # 21 examples: six steps an epoch, two between looks
+    found = fit(classifier, plan, examples, script, script.labels, rules, 5, 1)
+    assert found.kept_epoch == pytest.approx(2 / 3)
+    assert (found.cost.steps, found.cost.epochs, found.cost.planned) == (8, 2, 60)
+    assert found.cost.examples == 21 + 8
+    assert same_weights(found.weights, script.weights[1])
+
+
+def test_more_looks_than_steps_are_a_look_a_step(classifier: Classifier, examples: Examples) -> None:
+    script = Script(classifier, [0.9] * 9)
+    plan = Plan(classifier.pretrained, examples.rows, dropout=False)
+    found = fit(classifier, plan, examples, script, script.labels, rules_of(looks=50, stop_after=2), 5, 1)
+    assert len(script.outputs) == 3
+    assert found.kept_epoch == pytest.approx(1 / 3)
+
+
+def test_the_mean_of_the_second_half_is_kept(classifier: Classifier, examples: Examples) -> None:
+    seen: list[dict[str, Any]] = []
+    rules = rules_of(stop_after=None, max_epochs=5, average=True)
+    plan = Plan(classifier.pretrained, examples.rows, dropout=False)
+
+    def epoch_done(_epoch: int, _of: int) -> None:
+        seen.append(classifier.weights())
+
+    found = fit(classifier, plan, examples, None, NO_LABELS, rules, 5, 2, epoch_done)
+    last = seen[2:]  # three fifths and more of the steps
+    expected = {name: torch.stack([weights[name] for weights in last]).mean(dim=0) for name in last[0]}
+    assert farthest(found.weights, expected) < 1e-6
+    assert farthest(found.weights, seen[-1]) > 1e-5
+    assert same_weights(found.weights, classifier.weights())
+
+
+def test_where_validation_stops_there_is_no_mean(scripted: Scripted) -> None:
+    found, script = scripted([0.9, 0.8, 0.85, 0.86], average=True)
+    assert same_weights(found.weights, script.weights[1])
+
+
+@pytest.mark.parametrize(("whole", "steps"), [(True, 21), (False, 6)])
+def test_a_training_on_all_labels_has_a_floor_of_steps(
+    classifier: Classifier, examples: Examples, whole: bool, steps: int
+) -> None:
+    rules = rules_of(stop_after=None, max_epochs=4, min_steps=19, part_epochs=2)  # three steps an epoch
+    plan = Plan(classifier.pretrained, examples.rows, dropout=False)
+    found = fit(classifier, plan, examples, None, NO_LABELS, rules, 5, 2, whole=whole)
+    assert (found.cost.steps, found.cost.planned) == (steps, steps)
+
+
+def test_each_step_has_its_own_rate(classifier: Classifier, examples: Examples) -> None:
+    rules = rules_of(stop_after=None, max_epochs=2, warmup=0.5, decay=True, weight_decay=0.1)
+    plain = PlainLoop(classifier.module, rules)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        plain.optimizer, lambda step: float(rates(6, rules)[min(step, 5)] / rules.learning_rate)
+    )
+    stepped = plain.optimizer.step
+
+    def step() -> None:
+        stepped()
+        schedule.step()
+
+    plain.optimizer.step = step
+    plain.run(examples, rules.train_batch, 2, seed=5, round=2)
+    found = train(classifier, examples, rules)
+    assert farthest(found.weights, plain.weights()) < 1e-3 * farthest(found.weights, classifier.pretrained)

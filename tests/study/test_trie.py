@@ -21,6 +21,8 @@ from hybridal.signals import Signal
 from hybridal.study.trie import Trie, histories
 from hybridal.testing import toy_task
 from hybridal.updates import UPDATES, Update, Weights
+from hybridal.updates.finetune import FineTune
+from hybridal.updates.retrain import Retrain
 
 from .linear import Watched, damage, linear_cell
 
@@ -274,3 +276,21 @@ class TestHistories:
         }
         assert [len(history) for history in histories(known, schedules, 1).values()] == [1, 1]
         assert histories({}, schedules, 4) == {"retrain": (), "fixed:3": ()}
+
+
+class TestNews:
+    def test_schedules_that_look_at_new_labels_share_rounds_and_keep_their_own_reasons(self, tmp_path: Path) -> None:
+        class Told(Spelt):
+            """Retrains when at least three labels came, and says so."""
+
+            def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+                assert news is not None
+                return Retrain(reason="three labels") if news.added >= 3 else FineTune()
+
+        cell = linear_cell(rounds=4)  # six labels, then two a round
+        asked = [Told("told"), *schedules_of("fixed:2")]
+        facts = {fact.word: fact for fact in walked(cell, asked, tmp_path)}
+        assert sorted(facts) == ["R", "RF", "RFF", "RFFF"]
+        found = histories(facts, asked, 4)
+        assert [fact.reason for fact in found["told"]] == ["three labels", "", "", ""]
+        assert [fact.reason for fact in found["fixed:2"]] == ["", "", "", ""]

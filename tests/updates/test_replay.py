@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
 from hybridal.updates import UPDATES
-from hybridal.updates.replay import Replay
+from hybridal.updates.replay import Replay, balanced
 
 from .conftest import Situate
 
@@ -41,3 +44,42 @@ def test_dropout_is_off_where_only_fine_tuning_has_it(situate: Situate, dropout:
 def test_what_is_no_number_of_labels_is_refused(older: str) -> None:
     with pytest.raises(UserError, match=f"'replay:{older}' is not a valid spec"):
         UPDATES.make(f"replay:{older}")
+
+
+def test_as_many_older_as_new_ones_where_there_are_so_many(situate: Situate) -> None:
+    rows = Replay("equal").plan(situate()).rows.tolist()
+    assert sorted(rows) == [0, 1, 2, 4, 5]  # three new, and both of the older
+
+
+def test_its_forms_are_spelt_and_told_apart() -> None:
+    assert [Replay(3).letter, Replay("equal").letter, Replay(3, "balanced").letter] == [
+        "P(3)", "P(equal)", "P(3,balanced)",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="random or balanced, not fair"):
+        Replay(3, "fair")
+    with pytest.raises(ValueError, match="or equal, not most"):
+        Replay("most")
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=30),
+    st.lists(st.integers(0, 3), max_size=10),
+    st.integers(0, 30),
+    st.integers(0, 5),
+)
+def test_balanced_takes_from_the_classes_that_a_round_would_see_least_of(
+    older: list[int], newest: list[int], wanted: int, seed: int
+) -> None:
+    labels = np.array([*older, *newest])
+    rows, new = np.arange(len(older)), np.arange(len(older), len(labels))
+    wanted = min(wanted, len(older))
+    drawn = balanced(rows, labels, new, wanted, np.random.default_rng(seed))
+    assert len({*drawn.tolist()}) == len(drawn) == wanted
+    # One at a time, always of a class that has come up least among those that still have texts.
+    count, left = Counter(newest), Counter(older)
+    for _ in range(wanted):
+        least = min((label for label in left if left[label]), key=lambda label: (count[label], label))
+        count[least] += 1
+        left[least] -= 1
+    seen = Counter(labels[drawn].tolist()) + Counter(newest)
+    assert sorted(seen.values()) == sorted(value for value in count.values() if value)

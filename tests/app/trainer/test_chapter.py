@@ -38,7 +38,8 @@ def begun(project: Project) -> Chapter:
     with project.reads() as session:
         task = task_of(session, "toys", list(now.classes.values()))
     chapter = begin(project.runs, Frame.of(now, project), ActiveLearner(task, **options(project)))
-    chapter.learn(now, Observer())
+    chapter.take(now)
+    chapter.learn(Observer())
     return chapter
 
 
@@ -51,7 +52,8 @@ def test_a_chapter_learns_what_the_snapshot_says(project: Project) -> None:
 def test_labels_of_texts_that_came_later_wait_for_the_next_chapter(project: Project) -> None:
     chapter, now = begun(project), taken(project)
     later = Snapshot(now.answer, now.texts + 1, now.classes, {**now.pool, "later": 1}, now.validation)
-    chapter.learn(later, Observer())
+    chapter.take(later)
+    chapter.learn(Observer())
     assert chapter.learnt() == now.pool
 
 
@@ -93,7 +95,8 @@ def test_a_chapter_appears_whole_and_can_be_taken_up(project: Project) -> None:
     assert (again.frame, again.learnt(), again.round) == (chapter.frame, chapter.learnt(), 1)
     label(project, unlabelled(project, "pool", 4))
     for one in (chapter, again):
-        one.learn(taken(project), Observer())
+        one.take(taken(project))
+        one.learn(Observer())
     assert chapter.learner.history[-1].validation == again.learner.history[-1].validation
 
 
@@ -109,7 +112,8 @@ def test_a_chapter_whose_folder_was_deleted_writes_it_again(project: Project) ->
     chapter = begun(project)
     chapter.save()
     shutil.rmtree(chapter.folder)
-    chapter.learn(taken(project), Observer())
+    chapter.take(taken(project))
+    chapter.learn(Observer())
     chapter.save()
     again = newest(project.runs)
     assert again is not None

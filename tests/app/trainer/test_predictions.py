@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pyarrow import parquet
+from typer.testing import CliRunner
 
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
 from hybridal.app.trainer import predictions as module
 from hybridal.app.trainer.cycle import Cycle
+from hybridal.cli.app import app as command_line
 from hybridal.saved import SavedModel
 
 from .projects import RULES, TASK, ask, label, label_some, made, row, unlabelled
@@ -55,6 +57,27 @@ def test_every_text_is_predicted_as_the_exported_model_predicts_it(
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert table["class"] == [model.classes[best] for best in found.argmax(axis=1)]
     assert table["probability"] == found.max(axis=1).tolist()
+
+
+def test_app_library_command_line_and_plain_transformers_say_the_same(project: Project, tmp_path: Path) -> None:
+    from transformers import pipeline
+
+    cycle = predicted(project)
+    assert cycle.chapter is not None
+    texts = list(TASK.train.texts)
+    table = parquet.read_table(project.exports / "predictions.parquet").to_pydict()
+    app = np.array([table["p(id)"], table["p(food)"]]).T
+    library = cycle.chapter.learner.predict_proba(texts)
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    asked = [str(project.exports / "model"), str(tmp_path / "texts.jsonl"), "--out", str(tmp_path / "said.jsonl")]
+    assert CliRunner().invoke(command_line, ["predict", *asked, "--device", "cpu"]).exit_code == 0
+    lines = [json.loads(line) for line in (tmp_path / "said.jsonl").read_text().splitlines()]
+    command = np.array([[line["p(id)"], line["p(food)"]] for line in lines])
+    classify = pipeline("text-classification", model=str(project.exports / "model"), device="cpu")
+    said = classify(texts, truncation=True, top_k=None, batch_size=16)
+    plain = np.array([[{one["label"]: one["score"] for one in each}[name] for name in ("id", "food")] for each in said])
+    for other in (library, command, plain):
+        np.testing.assert_allclose(other, app, atol=1e-4)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "first"])  # one is written as it is, the other is built to be written

@@ -83,8 +83,8 @@ class Chapter:
         number = dict(zip(self.learner.cell.task.classes, self.frame.classes, strict=True))
         return {id: number[name] for id, name in self.learner.labels.items()}
 
-    def learn(self, snapshot: Snapshot, observer: Observer) -> Round:
-        """One update on what the snapshot says now: corrected labels and those taken back count too."""
+    def take(self, snapshot: Snapshot) -> None:
+        """The next update learns what the snapshot says now: corrected labels and those taken back count too."""
         learner, task = self.learner, self.learner.cell.task
         name = dict(zip(self.frame.classes, task.classes, strict=True))
         there = {*task.train.ids, *task.validation.ids}
@@ -93,8 +93,20 @@ class Chapter:
         known = learner.labels
         learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
         learner.teach({id: label for id, label in wanted.items() if known.get(id) != label}, update=False)
+
+    def learn(self, observer: Observer) -> Round:
+        """One update on the labels that were taken."""
         self.model.observer = observer
-        return learner.update()
+        return self.learner.update()
+
+    def examples(self) -> int:
+        """How many examples, counted once an epoch, the next update would train on."""
+        rules, news, labels = self.learner.cell.rules, self.learner.news, len(self.learner.labels)
+        if labels < rules.probe_until:
+            return 0
+        whole = self.update in ("retrain", "finetune")
+        seen = labels if whole else min(labels, 2 * (news.added + news.corrected))
+        return seen * rules.epochs(seen, whole=whole)
 
     def choose(self, n: int) -> tuple[list[str], list[Opinion]]:
         """The ids to label next, best first, and what the model thinks of all that it chose from."""

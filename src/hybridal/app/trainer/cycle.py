@@ -112,10 +112,10 @@ class Cycle:
         if why := refusal(now.labels({})):
             raise UserError(why)
         self.chapter = chapter = self._chapter_for(now)
-        history, epochs = chapter.learner.history, chapter.learner.cell.rules.max_epochs
-        left = expected_seconds(history, len(now.pool), epochs)
-        self.status.say("training", update=chapter.update, round=chapter.round + 1, total=epochs, seconds_left=left)
-        chapter.learn(now, self.status)
+        chapter.take(now)
+        left = expected_seconds(chapter.learner.history, chapter.examples())
+        self.status.say("training", update=chapter.update, round=chapter.round + 1, seconds_left=left)
+        chapter.learn(self.status)
         self._publish(chapter, now.answer, asked)
 
     def _chapter_for(self, now: Snapshot) -> Chapter:

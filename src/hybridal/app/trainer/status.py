@@ -41,11 +41,11 @@ def seconds_left(elapsed: float, done: int, total: int) -> float | None:
     return elapsed / done * (total - done) if done else None
 
 
-def expected_seconds(history: Sequence[Round], labels: int, epochs: int) -> float | None:
-    """How long a training should take at the last one's pace, before it has shown its own."""
+def expected_seconds(history: Sequence[Round], examples: int) -> float | None:
+    """How long a training on so many examples should take at the last one's pace, before it has shown its own."""
     if not history or not history[-1].cost.examples:
         return None
-    return history[-1].training_time / history[-1].cost.examples * labels * epochs
+    return history[-1].training_time / history[-1].cost.examples * examples
 
 
 class Status(Observer):
