@@ -324,8 +324,7 @@ class TestBest:
     def best(self, settings: Settings) -> Settings:
         rules = {"rounds": 6, "initial": 12, "batch": 8, "candidates": 40, "max_epochs": 2, "min_steps": 6}
         overrides = {**rules, "part_epochs": 2, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
-        asked = Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
-        return asked
+        return Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
 
     def test_it_begins_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
         history = run.carry_on(run.begin(best, tmp_path / "run"))
@@ -389,7 +388,7 @@ class TestBest:
         assert (labels[: 12 + 2 * 8] == 0).all()
         assert (labels[12 + 2 * 8 :] == 1).any()
         told = [fact for fact in history if fact.news and fact.news.classes and fact.round > 1]
-        assert [fact.round for fact in told][0] == 4
+        assert next(fact.round for fact in told) == 4
         assert any(fact.reason == "1 new class" for fact in history)
 
     def test_a_class_of_a_dozen_texts_is_no_obstacle(self, tmp_path: Path) -> None:
