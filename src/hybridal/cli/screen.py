@@ -15,6 +15,7 @@ from hybridal.facts import Round
 from hybridal.observer import Observer
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.schedules.hybrid import HybridAL
+from hybridal.signals.agreement import Agreement
 from hybridal.settings import Settings
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
@@ -87,7 +88,8 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
     fact = history[-1]
     measured = fact.validation
     scores = ["–"] * 3 if measured is None else [f"{v:.3f}" for v in (measured.accuracy, measured.f1, measured.nll)]
-    change, stable = "–", "–"
+    moved = fact.changes.get(Agreement.name)
+    change, stable = "–" if moved is None else f"{moved:.2g}", "–"
     if isinstance(schedule, HybridAL):
         latest = schedule.changes(history)[-1]
         change = "–" if latest is None else f"{latest:.2g}"

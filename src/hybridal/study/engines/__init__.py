@@ -45,6 +45,7 @@ def one_thread() -> Iterator[None]:
 
     A cell's facts would otherwise tell how many workers its machine had. Work is spread by cells instead.
     """
+    import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which can be limited once it is here
     import torch
     from threadpoolctl import threadpool_limits
 
