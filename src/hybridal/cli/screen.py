@@ -15,8 +15,8 @@ from hybridal.facts import Round
 from hybridal.observer import Observer
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.schedules.hybrid import HybridAL
-from hybridal.signals.agreement import Agreement
 from hybridal.settings import Settings
+from hybridal.signals.agreement import Agreement
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
 WIDTHS = (5, 21, 6, 6, 8, 5, 5, 7, 6, 7)
