@@ -45,7 +45,7 @@ class Learner:
         n = self._count(n)
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
         if not self.history:
-            pool = self.cell.choose_first(waiting.pool, self.cell.first_order, n)
+            pool = self.cell.choose_first(waiting.pool, n)
             self._state = replace(waiting, pool=pool)
             return [self.cell.task.train.ids[row] for row in pool.pending]
         fresh = replace(self.history[-1], acquired=(), scores=(), held=())

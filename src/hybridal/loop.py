@@ -58,7 +58,7 @@ class Cell:
         """Before the first round: the initial pool is chosen, and waits for its labels."""
         pool = Pool.unlabelled(len(self.task.train))
         if self.rules.initial_draw == "spread" and not partly_labelled(self.task):
-            return State(0, "", self.choose_first(pool, self.first_order, self.rules.initial))
+            return State(0, "", self.choose_first(pool, self.rules.initial))
         drawn = draw_initial(self.task, self.rules, self.seed)
         held = self._hold(pool, drawn, len(drawn), 0)
         return State(0, "", pool.choose(drawn[~np.isin(drawn, held)], held))
@@ -70,11 +70,11 @@ class Cell:
             return spread(self.task, self.model, self.seed)
         return stream(self.seed, "initial").permutation(len(self.task.train))
 
-    def choose_first(self, pool: Pool, order: Ints, n: int) -> Pool:
-        """The first n of these rows; those to measure on are drawn by chance in place of the last."""
+    def choose_first(self, pool: Pool, n: int) -> Pool:
+        """Chooses n texts before there is a model; those to measure on are drawn by chance in place of the last."""
         candidates = self._appeared(pool.candidates(), 1)
         held = self._hold(pool, candidates, n, -len(candidates))
-        free = order[np.isin(order, candidates) & ~np.isin(order, held)]
+        free = self.first_order[np.isin(self.first_order, np.setdiff1d(candidates, held))]
         return pool.choose(free[: n - len(held)], held)
 
     def advance(self, state: State, update: Update) -> tuple[State, Round]:
