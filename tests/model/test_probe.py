@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from hybridal.calibration import softmax
-from hybridal.model.probe import BEFOREHAND, PENALTIES, best_penalty, best_probe, cross_fitted, fit_probe
+from hybridal.model.probe import BEFOREHAND, PENALTIES, best_penalty, best_probe, cross_fitted, fit_probe, last_growth
 from hybridal.outputs import Floats, Ints
 
 
@@ -42,7 +42,7 @@ def test_a_class_without_labels_is_possible_and_unlikely() -> None:
 @pytest.mark.parametrize("labels", [[0], [1, 1, 1]])
 def test_one_class_alone_is_learnt_too(labels: list[int]) -> None:
     features = np.random.default_rng(0).normal(size=(len(labels), 4))
-    found = best_probe(features, np.array(labels), 3, np.random.default_rng(0)).logits(features)
+    found = best_probe(features, np.array(labels), 3, 0).logits(features)
     assert (found.argmax(axis=1) == labels).all()
 
 
@@ -79,24 +79,45 @@ def test_the_order_of_the_labels_does_not_matter() -> None:
 
 def test_it_is_the_same_each_time() -> None:
     features, labels = blobs(4, 60, 3)
-    one, other = (best_probe(features, labels, 3, np.random.default_rng(9)) for _ in range(2))
+    one, other = (best_probe(features, labels, 3, 9) for _ in range(2))
     assert (one.weight == other.weight).all()
     assert (one.bias == other.bias).all()
 
 
 def test_cross_fitting_never_sees_the_label_that_it_predicts() -> None:
     features, labels = blobs(5, 40, 2)
-    before = cross_fitted(features, labels, 2, np.random.default_rng(1))
+    before = cross_fitted(features, labels, 2, np.random.default_rng(1), 5, [1.0, 10.0])
     for row in range(0, 40, 7):
         other = labels.copy()
         other[row] = 1 - other[row]
-        after = cross_fitted(features, other, 2, np.random.default_rng(1))
-        assert (after[row] == before[row]).all()
+        after = cross_fitted(features, other, 2, np.random.default_rng(1), 5, [1.0, 10.0])
+        assert (after[:, row] == before[:, row]).all()
         assert (after != before).any()
 
 
 def test_noise_asks_for_a_larger_penalty_than_clear_classes() -> None:
-    rng = np.random.default_rng
-    clear = best_penalty(*blobs(6, 200, 4, noise=0.3), 4, rng(0))
+    clear = best_penalty(*blobs(6, 200, 4, noise=0.3), 4, seed=0)
     features, labels = blobs(6, 200, 4, width=40)
-    assert clear < best_penalty(features, np.random.default_rng(1).permutation(labels), 4, rng(0))
+    assert clear < best_penalty(features, np.random.default_rng(1).permutation(labels), 4, seed=0)
+
+
+def test_penalties_that_are_compared_are_fitted_nearly_as_if_alone() -> None:
+    features, labels = blobs(7, 90, 3)
+    found = cross_fitted(features, labels, 3, np.random.default_rng(2), 3, PENALTIES)
+    for number, penalty in enumerate(PENALTIES):
+        alone = cross_fitted(features, labels, 3, np.random.default_rng(2), 3, [penalty])
+        np.testing.assert_allclose(softmax(found[number]), softmax(alone[0]), atol=0.01)
+
+
+@given(st.integers(0, 5000))
+def test_a_penalty_is_chosen_anew_when_labels_have_grown_by_a_quarter(labels: int) -> None:
+    known = last_growth(labels)
+    assert known <= labels < max(10, 1.25 * known + 1)
+    assert last_growth(known) == known
+
+
+def test_labels_since_then_do_not_change_the_penalty() -> None:
+    features, labels = blobs(8, 60, 4)
+    known = last_growth(60)
+    assert known < 60
+    assert best_penalty(features, labels, 4, 1) == best_penalty(features[:known], labels[:known], 4, 1)

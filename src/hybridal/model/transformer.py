@@ -111,8 +111,7 @@ class TransformerModel:
         rows, labels = pool.order, pool.labels[pool.order]
         known = rows.tobytes() + labels.tobytes()
         if self._probe is None or self._probe[0] != known:  # a round asks for it more than once
-            rng = stream(self.seed, "probe", len(pool))
-            self._probe = known, best_probe(self.features.of(rows), labels, len(self.classes), rng)
+            self._probe = known, best_probe(self.features.of(rows), labels, len(self.classes), self.seed)
         return self._probe[1]
 
     @property

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from threading import Thread
+
 import pytest
 import torch
 
 from hybridal.errors import UserError
-from hybridal.model.cuda.recorder import Recorder, _said_plainly
+from hybridal.model.cuda.recorder import STREAMS, Recorder, _said_plainly
 
 
 @pytest.mark.gpu
@@ -48,18 +51,70 @@ def test_recording_leaves_the_generators_as_they_were() -> None:
 @pytest.mark.gpu
 def test_no_recording_takes_a_stream_that_somebody_works_on() -> None:
     device = torch.device("cuda")
-    recorder, ones = Recorder(device), torch.ones(16, device=device)
+    ones = torch.ones(16, device=device)
     at_work = {torch.cuda.Stream(device).cuda_stream for _ in range(100)}
-    used = set()
+    used: list[int] = []
 
     def work() -> None:
-        used.add(torch.cuda.current_stream(device).cuda_stream)
+        used.append(torch.cuda.current_stream(device).cuda_stream)
         ones.mul_(1.0)
 
-    for _ in range(40):
+    recorders: list[Recorder] = []
+    with pytest.raises(UserError, match="room for 32 models"):
+        while len(recorders) <= STREAMS:
+            recorders.append(Recorder(device))
+    for recorder in recorders:
         recorder.record(work)
-    assert used
-    assert not used & at_work
+        recorder.record(work)
+    assert len(set(used)) == len(recorders)
+    assert not set(used) & at_work
+    del recorder, recorders[5:]
+    Recorder(device).record(work)
+
+
+@pytest.mark.gpu
+def test_graphs_of_two_threads_do_not_write_over_each_others_products() -> None:
+    """Backward halves of all threads run in one, so that their scratch memory is told apart by the stream alone."""
+    device = torch.device("cuda")
+
+    def lane(seed: int, lengths: range) -> list[tuple[Recorder, Callable[[], None], torch.Tensor]]:
+        made, recorder = [], Recorder(device)
+        for length in lengths:
+            torch.manual_seed(seed + length)
+            weight = torch.randn(384, 384, device=device, dtype=torch.bfloat16, requires_grad=True)
+            inputs = torch.randn(16 * length, 384, device=device, dtype=torch.bfloat16)
+            kept = torch.zeros_like(weight)
+
+            def work(weight=weight, inputs=inputs, kept=kept) -> None:  # type: ignore[no-untyped-def]
+                weight.grad = None
+                (inputs @ weight).float().square().mean().backward()
+                kept.copy_(weight.grad)
+
+            made.append((recorder, recorder.record(work), kept))
+        return made
+
+    lanes = [lane(1000 * number, range(8, 8 + 17)) for number in range(4)]  # more recordings than there are streams
+    for _, replay, _ in (one for made in lanes for one in made):
+        replay()
+    torch.cuda.synchronize()
+    alone = [[kept.clone() for *_, kept in made] for made in lanes]
+    wrong = []
+
+    def go(number: int) -> None:
+        with torch.cuda.stream(torch.cuda.Stream(device)):
+            for _ in range(60):
+                for (_, replay, kept), expected in zip(lanes[number], alone[number], strict=True):
+                    replay()
+                    if not torch.equal(kept, expected):
+                        wrong.append(number)
+
+    torch.cuda.synchronize()
+    threads = [Thread(target=go, args=(number,)) for number in range(len(lanes))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def test_what_cannot_be_recorded_is_said_in_a_sentence_with_a_way_around() -> None:

@@ -18,6 +18,9 @@ WARM_UPS = 3
 
 # One at a time in a process: while a graph is recorded, torch's own random generator is exchanged.
 GENERATOR_IN_USE = RLock()
+# Torch has this many streams of an urgency, and hands them out again and again.
+STREAMS = 32
+_LENT: set[int] = set()
 
 
 class Recorder:
@@ -25,6 +28,10 @@ class Recorder:
 
     Random numbers come from a generator of its own, whose seed is read at each replay: so a graph draws fresh dropout
     masks, which depend on nothing but the seed, whatever else runs in this process.
+
+    All are recorded on one stream that no other recorder has meanwhile. Matrix products keep scratch memory per
+    stream, those of the backward half of a step for all threads together, and a graph goes on using what it was
+    recorded with: two lanes that recorded on the same stream would write over each other's products.
     """
 
     def __init__(self, device: Any) -> None:
@@ -32,6 +39,13 @@ class Recorder:
         self.generator = torch.Generator(device)
         self._pool = torch.cuda.graph_pool_handle()
         self._made: dict[Hashable, Any] = {}
+        self._side = _stream_of_its_own(device)
+
+    def __del__(self) -> None:
+        # Graphs first: when they go, torch frees the scratch memory of their stream.
+        if side := getattr(self, "_side", None):
+            self._made.clear()
+            _LENT.discard(side.cuda_stream)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What was made under this key, or is now."""
@@ -42,9 +56,7 @@ class Recorder:
 
     def record(self, work: Callable[[], object], inference: bool = False) -> Callable[[], None]:
         """A function that does the work again, on the same tensors. To warm up, the work is done a few times now."""
-        graph = torch.cuda.CUDAGraph()
-        # Torch hands the same 32 streams out again and again: of this urgency, nobody else asks for one to work on.
-        side = torch.cuda.Stream(self.device, priority=-1)
+        graph, side = torch.cuda.CUDAGraph(), self._side
         with (
             _said_plainly(),
             GENERATOR_IN_USE,
@@ -89,6 +101,17 @@ class Recorder:
             default.graphsafe_set_state(before)
             self.generator.manual_seed(seed)
             self.generator.set_offset(offset)
+
+
+def _stream_of_its_own(device: Any) -> Any:
+    """One of an urgency that nobody asks for to work on."""
+    with GENERATOR_IN_USE:
+        for _ in range(STREAMS):
+            side = torch.cuda.Stream(device, priority=-1)
+            if side.cuda_stream not in _LENT:
+                _LENT.add(side.cuda_stream)
+                return side
+    raise UserError(f"A process has room for {STREAMS} models on a GPU; end one of them, or use more processes.")
 
 
 @contextmanager
