@@ -18,6 +18,7 @@ from hybridal.loop import active_learning
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.settings import Settings
 from hybridal.signals import Signal
+from hybridal.study import trie
 from hybridal.study.trie import Trie, histories
 from hybridal.testing import toy_task
 from hybridal.updates import UPDATES, Update, Weights
@@ -168,6 +169,10 @@ class TestCutOff:
 
     WORDS = sum(2**t for t in range(1, 5))
 
+    @pytest.fixture(autouse=True)
+    def every_state_is_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(trie, "KEPT_EVERY", 0.0)
+
     @pytest.fixture(scope="class")
     @classmethod
     def whole(cls, tmp_path_factory: pytest.TempPathFactory) -> list[Round]:
@@ -194,6 +199,18 @@ class TestCutOff:
             assert len(known) == done
         assert timeless(known) == timeless(whole)
         assert len(cell.words) == len(whole)
+
+    @pytest.mark.parametrize("cut_at", [0, 5, 13, 28])
+    def test_kept_rarely_a_state_is_computed_again(
+        self, cut_at: int, whole: list[Round], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(trie, "KEPT_EVERY", 1000.0)
+        cell = linear_cell()
+        known = walked(cell, ALL_WORDS, tmp_path, cut_at=cut_at)
+        assert not (tmp_path / "tip").exists()
+        facts = walked(cell, ALL_WORDS, tmp_path, known)
+        assert timeless(facts) == timeless(whole)
+        assert max(Counter(cell.words).values()) <= 2
 
     @pytest.mark.parametrize("cut_at", [1, 4, 9, 17, 29])
     @pytest.mark.parametrize("harm", ["damaged", "gone"])
@@ -253,7 +270,8 @@ class TestMemory:
         walked(cell, schedules, tmp_path, known)
         assert max(cell.alive) <= 3
 
-    def test_states_on_disk_are_few(self, tmp_path: Path) -> None:
+    def test_states_on_disk_are_few(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(trie, "KEPT_EVERY", 0.0)
         cell = linear_cell(rounds=5)
         walked(cell, schedules_of("retrain", "fixed:2", "fixed:3"), tmp_path)
         files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,11 @@ from hybridal.loop import Cell, State
 from hybridal.run import same_facts
 from hybridal.schedules import Schedule
 from hybridal.updates import UPDATES, Update
+
+
+# The state that a walk has come to is kept when this many seconds have passed since the last one was: what a kill costs
+# at most, beside the round that it falls into.
+KEPT_EVERY = 20.0
 
 
 @dataclass
@@ -48,6 +54,7 @@ class Trie:
         self.cell, self.folder, self._record, self._begin = cell, folder, record, begin
         self.facts = dict(known)
         self._known_news = news_by_word(known)
+        self._kept_at = time.monotonic()
 
     def walk(self, schedules: Sequence[Schedule]) -> None:
         """Computes every round that one of these schedules goes through."""
@@ -93,7 +100,9 @@ class Trie:
         before = self._state(node)
         self._begin(before.round + 1, update.spec)
         state, fact = self.cell.advance(before, update)
-        checkpoint.save(self.folder / "tip", state, fact)
+        if time.monotonic() - self._kept_at >= KEPT_EVERY:
+            checkpoint.save(self.folder / "tip", state, fact)
+            self._kept_at = time.monotonic()
         self._record(fact)
         self.facts[fact.word] = fact
         return Node((*node.history, fact), state)

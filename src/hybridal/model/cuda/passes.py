@@ -15,8 +15,8 @@ from hybridal.model.cuda.rows import bucket, pack, unpack
 from hybridal.outputs import Floats, Ints, Outputs
 from hybridal.tokens import Progress, Tokens
 
-# Steps of length. Texts come sorted, so that each of these graphs is replayed many times.
-STEP = 8
+# Steps of length: short enough that little is padded, few enough graphs that recording them pays.
+STEP = 16
 # A batch has so many texts, and fewer where they are long: so that its memory is bounded.
 TEXTS, TOKENS = 512, 2**15
 # What a GPU keeps before it is brought over: enough batches that the transfer does not count.
@@ -58,12 +58,13 @@ def predict(
         progress(done, len(rows))
 
     for batch, length in _batches(tokens.lengths(rows), classifier.positions, alone):
-        one = recorder.once(("pass", length, features), lambda: _record(classifier, recorder, length, features))  # noqa: B023
+        one = recorder.once(("pass", length), lambda: _record(classifier, recorder, length))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.
         packed = torch.from_numpy(pack(tokens, rows[batch], None, len(one.inputs), length)).pin_memory()
         one.inputs.copy_(packed, non_blocking=True)
         one.replay()
-        waiting.append((batch, {name: values.clone() for name, values in one.outputs.items()}))
+        wanted = one.outputs if features else ("logits",)
+        waiting.append((batch, {name: one.outputs[name].clone() for name in wanted}))
         if len(waiting) == WAITING:
             bring()
     bring()
@@ -86,15 +87,14 @@ def _texts(length: int) -> int:
     return max(1, min(TEXTS, TOKENS // length))
 
 
-def _record(classifier: Classifier, recorder: Recorder, length: int, features: bool) -> Pass:
+def _record(classifier: Classifier, recorder: Recorder, length: int) -> Pass:
     inputs = torch.ones((_texts(length), 2 + length), dtype=torch.int32, device=recorder.device)
     outputs: dict[str, Tensor] = {}
 
     def work() -> None:
         _, ids, mask = unpack(inputs)
         outputs["logits"] = classifier.logits(ids, mask)
-        if features:
-            outputs.update(heard)
+        outputs.update(heard)
 
     with classifier.listening() as heard:
         replay = recorder.record(work, inference=True)

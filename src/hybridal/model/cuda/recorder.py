@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from threading import RLock
@@ -69,12 +70,13 @@ class Recorder:
                 for _ in range(WARM_UPS):
                     work()
             side.synchronize()
-            # Other threads may launch work of their own meanwhile.
-            with (
-                self._pool_of_its_own(),
-                torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"),
-            ):
-                work()
+            with self._pool_of_its_own(), torch.cuda.stream(side):
+                # Other threads may launch work of their own meanwhile; `torch.cuda.graph` would wait for all of it.
+                graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
+                try:
+                    work()
+                finally:
+                    graph.capture_end()
         torch.cuda.current_stream(self.device).wait_stream(side)
         replay: Callable[[], None] = graph.replay
         return replay
@@ -106,11 +108,13 @@ class Recorder:
 def _stream_of_its_own(device: Any) -> Any:
     """One of an urgency that nobody asks for to work on."""
     with GENERATOR_IN_USE:
-        for _ in range(STREAMS):
+        for number in range(2 * STREAMS):
             side = torch.cuda.Stream(device, priority=-1)
             if side.cuda_stream not in _LENT:
                 _LENT.add(side.cuda_stream)
                 return side
+            if number == STREAMS:
+                gc.collect()  # a model and its graphs refer to each other, and stay until somebody looks for them
     raise UserError(f"A process has room for {STREAMS} models on a GPU; end one of them, or use more processes.")
 
 
