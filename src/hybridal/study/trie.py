@@ -15,7 +15,6 @@ from hybridal.run import same_facts
 from hybridal.schedules import Schedule
 from hybridal.updates import UPDATES, Update
 
-
 # The state that a walk has come to is kept when this many seconds have passed since the last one was: what a kill costs
 # at most, beside the round that it falls into.
 KEPT_EVERY = 20.0
