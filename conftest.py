@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from hybridal.cache import cache_dir
-from hybridal.task.newsgroups import FILES
+from hybridal.system.cache import cache_dir
+from hybridal.tasks.newsgroups import FILES
 
 # A busy machine is not a failing test. What is landed is judged on the same examples each time; work at a desk is not.
 settings.register_profile("hybridal", deadline=None, derandomize="CI" in os.environ)

@@ -33,7 +33,7 @@ from hybridal.app.labelling.source import read_source
 from hybridal.app.people import accounts, logins
 from hybridal.app.project import Project
 from hybridal.app.web.cookies import cookie_name
-from hybridal.testing import toy_file
+from hybridal.testing.small import toy_file
 
 TEXTS_A_VISIT = 5
 SENT_TWICE = 0.02

@@ -23,7 +23,7 @@ from bench.signals import RULES as FIRST_ROUND
 from bench.texts import deal, find_tasks
 from hybridal.backbones import load_backbone
 from hybridal.errors import UserError
-from hybridal.files import strict_json, write_whole
+from hybridal.system.files import strict_json, write_whole
 
 QUICK = Rules(labelled=16, candidates=64, validation=16, epochs=1)
 POOLS, MILLION = (1_000, 10_000, 100_000), 1_000_000

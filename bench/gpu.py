@@ -24,15 +24,15 @@ import numpy as np
 import torch
 
 from hybridal.backbones import Backbone
-from hybridal.model.classifier import Classifier
-from hybridal.model.cuda.steps import GraphSteps
-from hybridal.model.device import Device, choose_device
-from hybridal.model.evaluation import predict
-from hybridal.model.examples import Examples
-from hybridal.model.steps import PlainSteps, Steps
-from hybridal.protocol import protocol
+from hybridal.core.rules import protocol
+from hybridal.models.classifier import Classifier
+from hybridal.models.cuda.steps import GraphSteps
+from hybridal.models.device import Device, choose_device
+from hybridal.models.evaluation import predict
+from hybridal.models.examples import Examples
+from hybridal.models.steps import PlainSteps, Steps
+from hybridal.models.tokens import Tokens
 from hybridal.signals._spectrum import singular_values
-from hybridal.tokens import Tokens
 
 RULES = protocol("paper")
 CLASSES = ("a", "b", "c", "d")
@@ -164,7 +164,7 @@ def texts_per_second(backbone: Backbone, device: Device, tokens: Tokens, repeats
 
 def million(figures: Figures, backbone: Backbone, tokenizer: str, count: int) -> None:
     """Real tokenising of many short texts into the array on disk, then scoring it."""
-    from hybridal.tokens import tokenise
+    from hybridal.models.tokens import tokenise
 
     words = [f"{a}{b}" for a in ("the ", "a ", "my ", "your ") for b in ("order", "card", "flight", "bill", "account")]
     rng = np.random.default_rng(0)

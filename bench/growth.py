@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from bench.contenders import peak_megabytes
-from hybridal.assemble import build_cell, build_model
 from hybridal.backbones import load_backbone
-from hybridal.cache import cache_dir
-from hybridal.loop import Cell, State
-from hybridal.pool import Pool
-from hybridal.settings import Settings
-from hybridal.stopwatch import Stopwatch
-from hybridal.task import Split, Task
-from hybridal.tokens import tokenise
+from hybridal.core.pool import Pool
+from hybridal.loop.loop import Cell, State
+from hybridal.models.tokens import tokenise
+from hybridal.runs.assemble import build_cell, build_model
+from hybridal.runs.settings import Settings
+from hybridal.system.cache import cache_dir
+from hybridal.system.stopwatch import Stopwatch
+from hybridal.tasks import Split, Task
 from hybridal.updates import UPDATES
 
 RULES = {"candidates": None, "max_epochs": 3, "stop_after": None}

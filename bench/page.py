@@ -12,7 +12,7 @@ from bench.contenders import PHASES
 from bench.figures import RATIOS
 from bench.process import ROOT
 from hybridal.errors import UserError
-from hybridal.files import write_whole
+from hybridal.system.files import write_whole
 
 PAGE = ROOT / "docs" / "performance.md"
 RESULTS = ROOT / "bench" / "results"

@@ -12,8 +12,8 @@ from typing import Any
 
 from bench.contenders.ours import as_task
 from bench.job import Job, Rules, load_jobs
-from hybridal.assemble import build_cell, build_model
-from hybridal.settings import Settings
+from hybridal.runs.assemble import build_cell, build_model
+from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS, ModelView, Signal, Snapshot
 from hybridal.updates import UPDATES
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from bench.job import Rules, Texts
 from hybridal.errors import UserError
 from hybridal.randomness import stream
-from hybridal.task import Task, load_task
-from hybridal.task.mirror import find_mirrored
+from hybridal.tasks import Task, load_task
+from hybridal.tasks.mirror import find_mirrored
 
 SHORT = ("tweeteval", "trec")
 

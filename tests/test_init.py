@@ -42,7 +42,7 @@ except SystemExit as done:
 
 
 def test_light_names_stay_light() -> None:
-    code = "from hybridal import HybridAL, Protocol, Round, Stabilisation, Task, UserError, make_schedule"
+    code = "from hybridal import HybridAL, Round, Rules, Stabilisation, Task, UserError, make_schedule"
     assert not loaded_by(code) & {"torch", "transformers", "sklearn", "scipy", "pandas", "matplotlib"}
 
 

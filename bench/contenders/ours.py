@@ -6,12 +6,12 @@ import numpy as np
 
 from bench.contenders import Turn, play
 from bench.job import Job
-from hybridal.assemble import build_cell, build_model
-from hybridal.loop import State
-from hybridal.pool import Pool
-from hybridal.settings import Settings
+from hybridal.core.pool import Pool
+from hybridal.loop.loop import State
+from hybridal.runs.assemble import build_cell, build_model
+from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
-from hybridal.task import Split, Task
+from hybridal.tasks import Split, Task
 from hybridal.updates import UPDATES
 
 

@@ -19,7 +19,7 @@ from transformers import AutoTokenizer
 
 from bench.contenders import Turn, play
 from bench.job import Job
-from hybridal.stopwatch import Stopwatch
+from hybridal.system.stopwatch import Stopwatch
 
 
 class SmallText:

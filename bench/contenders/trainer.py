@@ -24,7 +24,7 @@ from transformers.utils import logging
 
 from bench.contenders import Turn, play
 from bench.job import Job
-from hybridal.stopwatch import Stopwatch
+from hybridal.system.stopwatch import Stopwatch
 
 
 class TrainerLoop:

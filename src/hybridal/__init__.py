@@ -5,37 +5,37 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from hybridal.active_learner import ActiveLearner
     from hybridal.annotators.callback import Callback
+    from hybridal.core.facts import Round
+    from hybridal.core.rules import Rules
     from hybridal.errors import RunError, UserError
-    from hybridal.estimator import EstimatorLearner
-    from hybridal.facts import Round
-    from hybridal.protocol import Protocol
-    from hybridal.saved import SavedModel
+    from hybridal.learners.active_learner import ActiveLearner
+    from hybridal.learners.estimator import EstimatorLearner
+    from hybridal.learners.text_classifier import SavedModel
+    from hybridal.measures.stabilisation import Stabilisation
     from hybridal.schedules import make_schedule
     from hybridal.schedules.constant import Constant
     from hybridal.schedules.fixed import FixedSwitch
     from hybridal.schedules.hybrid import HybridAL
-    from hybridal.stabilisation import Stabilisation
-    from hybridal.task import Split, Task, load_task
+    from hybridal.tasks import Split, Task, load_task
 
 # Names are imported when they are first used: `import hybridal` loads neither torch nor transformers.
 _HOMES = {
-    "ActiveLearner": "hybridal.active_learner",
+    "ActiveLearner": "hybridal.learners.active_learner",
     "Callback": "hybridal.annotators.callback",
     "Constant": "hybridal.schedules.constant",
-    "EstimatorLearner": "hybridal.estimator",
+    "EstimatorLearner": "hybridal.learners.estimator",
     "FixedSwitch": "hybridal.schedules.fixed",
     "HybridAL": "hybridal.schedules.hybrid",
-    "Protocol": "hybridal.protocol",
-    "Round": "hybridal.facts",
+    "Rules": "hybridal.core.rules",
+    "Round": "hybridal.core.facts",
     "RunError": "hybridal.errors",
-    "SavedModel": "hybridal.saved",
-    "Split": "hybridal.task",
-    "Stabilisation": "hybridal.stabilisation",
-    "Task": "hybridal.task",
+    "SavedModel": "hybridal.learners.text_classifier",
+    "Split": "hybridal.tasks",
+    "Stabilisation": "hybridal.measures.stabilisation",
+    "Task": "hybridal.tasks",
     "UserError": "hybridal.errors",
-    "load_task": "hybridal.task",
+    "load_task": "hybridal.tasks",
     "make_schedule": "hybridal.schedules",
 }
 
@@ -46,8 +46,8 @@ __all__ = [
     "EstimatorLearner",
     "FixedSwitch",
     "HybridAL",
-    "Protocol",
     "Round",
+    "Rules",
     "RunError",
     "SavedModel",
     "Split",

@@ -7,8 +7,8 @@ import pytest
 
 from hybridal.acquisition import _chunks
 from hybridal.acquisition.badge import Badge
-from hybridal.conformance import FakeCandidates
 from hybridal.errors import UserError
+from hybridal.testing import FakeCandidates
 
 
 def multiplied_out(candidates: FakeCandidates, n: int, rng: np.random.Generator) -> tuple[list[str], list[float]]:

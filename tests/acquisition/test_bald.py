@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from hybridal.acquisition.bald import Bald, disagreement
-from hybridal.conformance import FakeCandidates
+from hybridal.testing import FakeCandidates
 
 
 def test_it_is_the_mutual_information() -> None:

@@ -6,8 +6,8 @@ import scipy.stats
 
 from hybridal.acquisition import _chunks
 from hybridal.acquisition.cal import Cal, contrast
-from hybridal.conformance import FakeCandidates
 from hybridal.errors import UserError
+from hybridal.testing import FakeCandidates
 
 
 def written_out(candidates: FakeCandidates, k: int) -> dict[str, float]:

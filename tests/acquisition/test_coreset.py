@@ -5,7 +5,7 @@ import pytest
 
 from hybridal.acquisition import _chunks
 from hybridal.acquisition.coreset import Coreset
-from hybridal.conformance import FakeCandidates
+from hybridal.testing import FakeCandidates
 
 
 def naive(candidates: FakeCandidates, n: int) -> list[str]:

@@ -5,7 +5,7 @@ import scipy.stats
 
 from hybridal.acquisition import _chunks
 from hybridal.acquisition.entropy import Entropy, entropies
-from hybridal.conformance import FakeCandidates
+from hybridal.testing import FakeCandidates
 
 
 def test_they_are_those_of_scipy() -> None:

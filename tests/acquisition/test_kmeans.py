@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from hybridal.acquisition import _kmeans
 from hybridal.acquisition._kmeans import assigned, clusters
-from hybridal.outputs import Floats, Ints
+from hybridal.core.outputs import Floats, Ints
 
 
 def inertia(points: Floats, labels: Ints) -> float:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybridal.acquisition.least_confidence import LeastConfidence
-from hybridal.conformance import FakeCandidates
+from hybridal.testing import FakeCandidates
 
 
 def test_the_least_sure_are_chosen() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybridal.acquisition.margin import Margin
-from hybridal.conformance import FakeCandidates
+from hybridal.testing import FakeCandidates
 
 
 def test_the_smallest_are_chosen() -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from hybridal.acquisition.random import Random
-from hybridal.conformance import FakeCandidates
+from hybridal.testing import FakeCandidates
 
 
 def test_every_candidate_is_as_likely() -> None:

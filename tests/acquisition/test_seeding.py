@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybridal.acquisition._seeding import plus_plus
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 
 
 def on(points: Floats, k: int, seed: int) -> tuple[list[int], list[float]]:

@@ -6,8 +6,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from hybridal.acquisition import typiclust
 from hybridal.acquisition.typiclust import TypiClust, typicality
-from hybridal.conformance import FakeCandidates
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
+from hybridal.testing import FakeCandidates
 
 
 def blobs(sizes: list[int], labelled: list[int], seed: int = 1) -> tuple[FakeCandidates, Floats]:

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hybridal.annotators.labels_file import LabelsFile
+from hybridal.core.observer import Observer
 from hybridal.errors import UserError
-from hybridal.observer import Observer
 
 CLASSES = ("sport", "food")
 TEXTS = {"1": "a goal", "2": "bread, warm"}

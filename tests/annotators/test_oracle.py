@@ -7,8 +7,9 @@ import pytest
 
 from hybridal.annotators.callback import Callback
 from hybridal.annotators.oracle import Oracle
+from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.task.task import UNKNOWN, Split, Task
+from hybridal.tasks.task import Split, Task
 
 TASK = Task(
     "mail",

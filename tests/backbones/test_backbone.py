@@ -12,7 +12,7 @@ from transformers import AutoModel, AutoTokenizer, ByT5Tokenizer
 from hybridal.backbones import Backbone, load_backbone
 from hybridal.backbones.backbone import LOADING, TextEncoder
 from hybridal.errors import UserError
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from hybridal.backbones import BACKBONE_NAMES, hub, load_backbone, tiny
 from hybridal.errors import UserError
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from hybridal.backbones import hub, load_backbone, minilm, tiny
 from hybridal.errors import UserError
-from hybridal.testing import toy_task
-from hybridal.wheels import WheelFiles
+from hybridal.system.wheels import WheelFiles
+from hybridal.testing.small import toy_task
 
 Notify = Callable[[str], None]
 

@@ -10,8 +10,8 @@ import torch
 
 from hybridal.backbones import tiny
 from hybridal.backbones.backbone import TextEncoder
-from hybridal.task import Split, Task
-from hybridal.testing import toy_task
+from hybridal.tasks import Split, Task
+from hybridal.testing.small import toy_task
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 

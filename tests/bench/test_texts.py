@@ -8,7 +8,7 @@ import pytest
 from bench.job import Rules
 from bench.texts import deal
 from hybridal.errors import UserError
-from hybridal.task import Split, Task
+from hybridal.tasks import Split, Task
 
 RULES = Rules(labelled=5, candidates=10, validation=4)
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hybridal.cli.app import app
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 
 from .laboratory import Ended, Laboratory, write_rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hybridal.facts import Cost, Metrics, Round
+from hybridal.core.facts import Cost, Metrics, Round
 
 
 def metrics(right: int) -> Metrics:

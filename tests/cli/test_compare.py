@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hybridal.cli.compare import SHOWN, summary
+from hybridal.core.facts import Round
 from hybridal.evidence.summary import plain_word
-from hybridal.facts import Round
 from hybridal.study.compare import Comparison
 
 from .conftest import BEST, SMALL, copied, hybridal

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from hybridal.record import RunFolder
-from hybridal.saved import SavedModel
-from hybridal.testing import toy_task
+from hybridal.learners.text_classifier import SavedModel
+from hybridal.runs.record import RunFolder
+from hybridal.testing.small import toy_task
 
 from .conftest import copied, hybridal
 
@@ -51,7 +51,7 @@ def test_with_a_file_that_needs_no_torch(unbroken: Path, tmp_path: Path) -> None
 
 
 def test_what_onnx_needs_is_asked_for_first(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybridal.model.onnx.find_spec", lambda name: None if name == "onnxruntime" else object())
+    monkeypatch.setattr("hybridal.models.onnx.find_spec", lambda name: None if name == "onnxruntime" else object())
     ended = hybridal("export", unbroken, tmp_path / "mine", "--onnx")
     assert (ended.code, ended.stdout) == (2, "")
     assert ended.stderr == ("hybridal: onnxruntime is not installed; `pip install 'hybridal[onnx]'` brings ONNX.\n")

@@ -13,9 +13,9 @@ from hybridal.app.db.schema import Class, Text
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
 from hybridal.cli.label import PASSWORD_VARIABLE
-from hybridal.settings import DEMO
-from hybridal.task import load_task
-from hybridal.testing import toy_task
+from hybridal.runs.settings import DEMO
+from hybridal.tasks import load_task
+from hybridal.testing.small import toy_task
 
 from .conftest import hybridal
 

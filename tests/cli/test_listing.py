@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.record import RunFolder
-from hybridal.settings import Settings
-from hybridal.testing import toy_task
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.testing.small import toy_task
 
 from .conftest import copied, hybridal
 from .made_up import history_of

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybridal.saved import SavedModel
-from hybridal.testing import toy_task
+from hybridal.learners.text_classifier import SavedModel
+from hybridal.testing.small import toy_task
 
 from .conftest import SMALL, copied, hybridal
 from .laboratory import Kill, Laboratory, write_rows
@@ -105,7 +105,7 @@ def test_a_bad_row_is_named_before_any_is_predicted(
     def fail(*_arguments: object) -> None:
         raise AssertionError("a model was loaded")
 
-    monkeypatch.setattr("hybridal.saved.SavedModel", fail)
+    monkeypatch.setattr("hybridal.learners.text_classifier.SavedModel", fail)
     file = write_rows(tmp_path / "texts.csv", ["id", "text"], [["1", "a"], ["2", "b"], list(last)])
     ended = hybridal("predict", unbroken, file, "--id", "id")
     assert ended.code == 2
@@ -117,7 +117,7 @@ def test_an_unfinished_run_has_no_model(
     laboratory: Laboratory, toy: tuple[str, ...], reviews: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    kill = Kill("hybridal.journal.Journal.append")
+    kill = Kill("hybridal.runs.journal.Journal.append")
     laboratory.run("run", *toy, *SMALL, "--out", folder, kill=kill)
     for verb, other in (("predict", reviews), ("export", tmp_path / "mine")):
         ended = hybridal(verb, folder, other)

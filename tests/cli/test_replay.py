@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.record import RunFolder
+from hybridal.runs.record import RunFolder
 
 from .conftest import hybridal
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from hybridal.cli.result import decision, print_result, result
-from hybridal.facts import Round
-from hybridal.record import RunFolder
+from hybridal.core.facts import Round
+from hybridal.loop.stopping import advise
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
-from hybridal.settings import Settings
-from hybridal.stopping import advise
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 
 from .made_up import history_of
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from hybridal import ActiveLearner, checkpoint
+from hybridal import ActiveLearner
 from hybridal.errors import RunError
-from hybridal.journal import Journal
-from hybridal.record import RunFolder
-from hybridal.testing import toy_task
+from hybridal.runs import checkpoint
+from hybridal.runs.journal import Journal
+from hybridal.runs.record import RunFolder
+from hybridal.testing.small import toy_task
 
 from .conftest import SMALL, SWITCHING, copied, hybridal
 from .laboratory import Ended, Kill, Laboratory, Person, write_rows
@@ -25,15 +26,15 @@ from .laboratory import Ended, Kill, Laboratory, Person, write_rows
 KILLED = -signal.SIGKILL
 
 INSTANTS = {
-    "in the middle of round 2's training": Kill("hybridal.model.steps.PlainSteps._step", 6),
-    "before round 2's checkpoint": Kill("hybridal.checkpoint.save", 2),
+    "in the middle of round 2's training": Kill("hybridal.models.steps.PlainSteps._step", 6),
+    "before round 2's checkpoint": Kill("hybridal.runs.checkpoint.save", 2),
     "between the checkpoint's writing and its renaming": Kill("safetensors.torch.save_file", 2, "after"),
-    "while the old checkpoint is still there": Kill("hybridal.checkpoint.sync_folder", 2, "after"),
-    "between checkpoint and record": Kill("hybridal.journal.Journal.append", 2),
+    "while the old checkpoint is still there": Kill("hybridal.runs.checkpoint.sync_folder", 2, "after"),
+    "between checkpoint and record": Kill("hybridal.runs.journal.Journal.append", 2),
     "half way through the first line": Kill("os.write", 1, "half"),
     "half way through a line": Kill("os.write", 2, "half"),
-    "after the record": Kill("hybridal.journal.Journal.append", 2, "after"),
-    "before the last round is recorded": Kill("hybridal.journal.Journal.append", 4),
+    "after the record": Kill("hybridal.runs.journal.Journal.append", 2, "after"),
+    "before the last round is recorded": Kill("hybridal.runs.journal.Journal.append", 4),
     "half way through the model": Kill("hybridal.backbones.backbone.TextEncoder.save"),
     "before the report": Kill("hybridal.evidence.run_report.write_report"),
 }
@@ -86,11 +87,11 @@ def facts_whole(folder: Path) -> int:
 
 def test_killed_again_and_again(laboratory: Laboratory, toy: tuple[str, ...], unbroken: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    first = Kill("hybridal.journal.Journal.append")
+    first = Kill("hybridal.runs.journal.Journal.append")
     assert laboratory.run("run", *toy, *SMALL, *SWITCHING, "--out", folder, kill=first).code == KILLED
     # A resumed run first records what lies in the checkpoint: each start comes one round further.
     for done in (1, 2, 3):
-        assert laboratory.run("resume", folder, kill=Kill("hybridal.journal.Journal.append", 2)).code == KILLED
+        assert laboratory.run("resume", folder, kill=Kill("hybridal.runs.journal.Journal.append", 2)).code == KILLED
         assert facts_whole(folder) == done
     assert laboratory.run("resume", folder).code == 0
     assert_same(folder, unbroken)
@@ -103,7 +104,7 @@ def test_moments_and_snapshots_are_part_of_the_state(
     method = ("--schedule", "finetune", "--set", "moments=carry", "--signals", "loss,alpha,cka,weight-distance")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert laboratory.run("run", *toy, *SMALL, *method, "--out", whole).code == 0
-    kill = Kill("hybridal.journal.Journal.append", 2, "after")
+    kill = Kill("hybridal.runs.journal.Journal.append", 2, "after")
     assert laboratory.run("run", *toy, *SMALL, *method, "--out", broken, kill=kill).code == KILLED
     assert laboratory.run("resume", broken).code == 0
     assert_same(broken, whole)
@@ -113,7 +114,7 @@ def test_moments_and_snapshots_are_part_of_the_state(
 def test_killed_before_the_folder_is_complete(laboratory: Laboratory, toy: tuple[str, ...], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = ("run", *toy, *SMALL, "--out", folder)
-    assert laboratory.run(*arguments, kill=Kill("hybridal.record.write_whole")).code == KILLED
+    assert laboratory.run(*arguments, kill=Kill("hybridal.runs.record.write_whole")).code == KILLED
 
     again = laboratory.run(*arguments)
     assert again.code == 2
@@ -124,7 +125,7 @@ def test_killed_before_the_folder_is_complete(laboratory: Laboratory, toy: tuple
 
 
 @pytest.mark.parametrize(
-    "kill", [Kill("hybridal.checkpoint.save", 2), Kill("hybridal.backbones.backbone.TextEncoder.save")]
+    "kill", [Kill("hybridal.runs.checkpoint.save", 2), Kill("hybridal.backbones.backbone.TextEncoder.save")]
 )
 def test_a_recomputation_that_is_killed_spoils_nothing(
     kill: Kill, laboratory: Laboratory, unbroken: Path, tmp_path: Path
@@ -159,7 +160,7 @@ def test_a_finished_run_is_left_as_it_is(unbroken: Path, tmp_path: Path, monkeyp
     def refuse(*_arguments: object) -> None:
         raise AssertionError("a model was built for nothing")
 
-    monkeypatch.setattr("hybridal.run.build_model", refuse)
+    monkeypatch.setattr("hybridal.runs.run.build_model", refuse)
     ended = hybridal("resume", folder)
     assert ended.code == 0
     assert ended.stdout.startswith("Switch: accuracy changed by less than 0.9 in 1 round, first complete in round 2;")
@@ -171,7 +172,7 @@ def test_a_moved_folder_goes_on_without_its_source(laboratory: Laboratory, texts
     names = [source / f"{name}.csv" for name in ("train", "validation", "test")]
     task = (names[0], "--label", "label", "--id", "id", "--validation", names[1], "--test", names[2])
     first = tmp_path / "first"
-    kill = Kill("hybridal.journal.Journal.append", 2)
+    kill = Kill("hybridal.runs.journal.Journal.append", 2)
     assert laboratory.run("run", *task, *SMALL, *SWITCHING, "--out", first, kill=kill).code == KILLED
     shutil.rmtree(source)
     (tmp_path / "elsewhere").mkdir()
@@ -197,7 +198,7 @@ def half(laboratory: Laboratory, toy: tuple[str, ...], half_done: Path, tmp_path
 @pytest.fixture(scope="module")
 def half_done(laboratory: Laboratory, toy: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("half") / "run"
-    kill = Kill("hybridal.journal.Journal.append", 3, "after")
+    kill = Kill("hybridal.runs.journal.Journal.append", 3, "after")
     assert laboratory.run("run", *toy, *SMALL, *SWITCHING, "--out", folder, kill=kill).code == KILLED
     return folder
 
@@ -274,7 +275,7 @@ def test_a_changed_record_is_noticed_and_the_checkpoint_kept(half: Path) -> None
     [
         ("safetensors.torch.save_file", "The checkpoint {}/checkpoint/round-00004.safetensors could not be written ("),
         ("os.write", "{}/rounds.jsonl could not be written ("),
-        ("hybridal.model.classifier.Classifier.save", "The model {}/model could not be written ("),
+        ("hybridal.models.classifier.Classifier.save", "The model {}/model could not be written ("),
         ("hybridal.evidence.run_report.write_whole", "somewhere: "),
     ],
 )
@@ -413,7 +414,7 @@ class TestComparison:
         schedules = "retrain,finetune,fixed:3,hybrid:accuracy:0.9:1"
         arguments = ("compare", *toy, *SMALL, "--schedules", schedules, "--out", folder)
         assert laboratory.run(*arguments, kill=Kill("os.write", 6, "half")).code == KILLED
-        assert laboratory.run("resume", folder, kill=Kill("hybridal.checkpoint.save", 4)).code == KILLED
+        assert laboratory.run("resume", folder, kill=Kill("hybridal.runs.checkpoint.save", 1)).code == KILLED
         assert laboratory.run("resume", folder).code == 0
         assert facts(folder) == facts(compared)
 

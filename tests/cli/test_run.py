@@ -9,12 +9,12 @@ import torch
 
 from hybridal.cli.run import default_folder, resolve
 from hybridal.cli.screen import COLUMNS
+from hybridal.core.rules import protocol
 from hybridal.errors import UserError
-from hybridal.protocol import protocol
-from hybridal.record import RunFolder
-from hybridal.settings import DEMO, Settings
-from hybridal.stopping import Advice, advice, advise
-from hybridal.testing import toy_task
+from hybridal.loop.stopping import Advice, advice, advise
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import DEMO, Settings
+from hybridal.testing.small import toy_task
 
 from .conftest import BEST, SMALL, SWITCHING, hybridal
 from .laboratory import write_rows
@@ -88,7 +88,7 @@ class TestRun:
         self, pool: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         enough = Advice(True, None, "You can stop.")
-        for name in ("hybridal.run.advise", "hybridal.stopping.advise"):
+        for name in ("hybridal.runs.run.advise", "hybridal.loop.stopping.advise"):
             monkeypatch.setattr(name, lambda history, classes: enough if len(history) >= 2 else advice([], classes))
         folder = tmp_path / "run"
         ended = hybridal("run", *pool, *BEST, "--stop", "auto", "--out", folder)
@@ -189,8 +189,8 @@ class TestDryRun:
             raise AssertionError("this is a dry run")
 
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr("hybridal.run.build_model", refuse)
-        monkeypatch.setattr("hybridal.run.load_backbone", refuse)
+        monkeypatch.setattr("hybridal.runs.run.build_model", refuse)
+        monkeypatch.setattr("hybridal.runs.run.load_backbone", refuse)
 
     def test_says_what_would_run_and_does_nothing(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         ended = hybridal("run", *toy, *SMALL, *SWITCHING, "--dry-run", "--out", "run")

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from hybridal.cli import screen
 from hybridal.cli.screen import COLUMNS, Screen, follow, table_row, wide_console
-from hybridal.observer import Observer
+from hybridal.core.observer import Observer
+from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
-from hybridal.settings import Settings
 
 from .made_up import history_of
 

@@ -15,7 +15,7 @@ from hybridal.study.engines.lanes import Lanes
 from hybridal.study.engines.processes import Processes
 from hybridal.study.engines.ray import RayEngine
 from hybridal.study.folder import StudyFolder
-from hybridal.testing import toy_file
+from hybridal.testing.small import toy_file
 
 RULES = {"rounds": 3, "initial": 12, "batch": 4, "candidates": 30, "max_epochs": 2, "learning_rate": 1e-3}
 SMALL = ("--seeds", "1", "--set", "rounds=2")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hybridal.cli.study_plan import print_plan
-from hybridal.conformance import fake_history
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import Study
+from hybridal.testing import fake_history
 
 
 @pytest.fixture

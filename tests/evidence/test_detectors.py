@@ -1,6 +1,6 @@
 from hybridal.evidence.detectors import detectors_of, own_detectors
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import make_schedule
-from hybridal.stabilisation import Stabilisation
 
 from .made_up import histories_of
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.conformance import fake_history
 from hybridal.evidence.results import results
 from hybridal.schedules import make_schedule
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import Study
+from hybridal.testing import fake_history
 
 
 @pytest.fixture

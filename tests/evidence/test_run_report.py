@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from hybridal.core.facts import Round
 from hybridal.evidence.page import render
 from hybridal.evidence.run_page import run_page
 from hybridal.evidence.run_report import write_comparison, write_report
-from hybridal.facts import Round
-from hybridal.record import RunFolder
+from hybridal.loop.stopping import Advice, advise
+from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule
-from hybridal.stopping import Advice, advise
 
 from .made_up import ABOUT, SPECS, bare, histories_of, history_of
 from .page_reader import PageReader, Read, read_page
@@ -180,7 +180,7 @@ def test_an_automatic_run_without_agreement_gets_no_advice() -> None:
 
 
 def test_a_run_that_stopped_by_itself_is_not_called_unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybridal.stopping.advise", lambda *_: Advice(True, None, "You can stop."))
+    monkeypatch.setattr("hybridal.loop.stopping.advise", lambda *_: Advice(True, None, "You can stop."))
     for stop, first in (("auto", "The run ended by itself after 10 of 25 rounds"), ("never", "The run is not at its")):
         page = run_page(auto_history(), make_schedule("auto"), auto_about(25, stop))
         assert page.story[0].startswith(first)

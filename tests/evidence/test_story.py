@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
+from hybridal.core.facts import Round
 from hybridal.evidence.story import cost_story, outlook, settles, story
-from hybridal.facts import Round
+from hybridal.loop.stopping import Advice, advise
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
-from hybridal.stabilisation import Stabilisation
-from hybridal.stopping import Advice, advise
 
 from .made_up import bare, history_of
 

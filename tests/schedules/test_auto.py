@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridal.facts import Cost, News, Round
+from hybridal.core.facts import Cost, News, Round
 from hybridal.schedules import make_schedule
 from hybridal.schedules.auto import ALARM, GROWTH, Auto, drifted
 

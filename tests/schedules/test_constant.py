@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hybridal.conformance.schedule import fake_history
 from hybridal.errors import UserError
 from hybridal.schedules.constant import Constant
+from hybridal.testing.schedule import fake_history
 from hybridal.updates.anchor import Anchor
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from hybridal.conformance.schedule import fake_history
 from hybridal.errors import UserError
 from hybridal.schedules import make_schedule
 from hybridal.schedules.fixed import FixedSwitch
+from hybridal.testing.schedule import fake_history
 
 HISTORY = fake_history((), seed=1)
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridal.conformance.schedule import fake_history
+from hybridal.core.facts import Round
 from hybridal.errors import UserError
-from hybridal.facts import Round
 from hybridal.schedules import make_schedule
 from hybridal.schedules.hybrid import HybridAL
 from hybridal.signals import SIGNALS
 from hybridal.signals.accuracy import Accuracy
+from hybridal.testing.schedule import fake_history
 
 BLANK = fake_history((), seed=1, rounds=1)[0]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.conformance import FakeModel
 from hybridal.errors import UserError
 from hybridal.signals import Snapshot
 from hybridal.signals.accuracy import Accuracy
+from hybridal.testing import FakeModel
 
 
 def counts(right: int, n: int) -> Snapshot:

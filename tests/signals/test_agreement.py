@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from hybridal.conformance.fakes import FakeModel
 from hybridal.signals import Sample
 from hybridal.signals.agreement import Agreement
 from hybridal.signals.divergence import Divergence, jensen_shannon
 from hybridal.signals.drift import Drift
+from hybridal.testing.fakes import FakeModel
 
 ANSWERS = st.lists(st.integers(0, 2), min_size=1, max_size=30)
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from hybridal.conformance import FakeModel
 from hybridal.signals.alpha import Alpha, rank_exponent
+from hybridal.testing import FakeModel
 
 
 def written_out(model: FakeModel) -> float:

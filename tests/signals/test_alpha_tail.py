@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.conformance import FakeModel
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 from hybridal.signals.alpha_tail import AlphaTail, fit_tail
+from hybridal.testing import FakeModel
 
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 4.5])

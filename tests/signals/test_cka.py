@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from hybridal.conformance import FakeModel
+from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
-from hybridal.outputs import Floats
 from hybridal.signals import measured_change
 from hybridal.signals.cka import Cka, linear_cka
+from hybridal.testing import FakeModel
 
 
 def hsic_cka(x: Floats, y: Floats) -> float:

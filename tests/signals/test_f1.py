@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from sklearn.metrics import f1_score
 
-from hybridal.conformance import FakeModel
 from hybridal.signals.f1 import F1
+from hybridal.testing import FakeModel
 
 
 def test_change_is_that_of_sklearns_macro_f1() -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from hybridal.conformance import FakeModel
 from hybridal.signals.gradient_norm import GradientNorm
+from hybridal.testing import FakeModel
 
 
 def test_it_is_a_level() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hybridal.conformance import FakeModel
 from hybridal.signals.loss import Loss
+from hybridal.testing import FakeModel
 
 
 def test_change_is_that_of_torchs_cross_entropy() -> None:

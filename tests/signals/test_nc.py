@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybridal.conformance import FakeModel
+from hybridal.core.outputs import Floats, Ints
 from hybridal.errors import UserError
-from hybridal.outputs import Floats, Ints
 from hybridal.signals.nc import Nc, within_class_spread
+from hybridal.testing import FakeModel
 
 
 def brute(features: Floats | None, labels: Ints) -> float:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hybridal.conformance import FakeModel
 from hybridal.signals.nc import Nc, within_class_spread
 from hybridal.signals.nc_labelled import NcLabelled
+from hybridal.testing import FakeModel
 
 
 def test_it_measures_the_labelled_pool_and_not_validation() -> None:

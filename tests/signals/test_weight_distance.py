@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from hybridal.conformance import FakeModel
 from hybridal.errors import UserError
 from hybridal.signals import weight_distance
 from hybridal.signals.weight_distance import WeightDistance
+from hybridal.testing import FakeModel
 
 
 @pytest.mark.parametrize("block", [7, 2**20])

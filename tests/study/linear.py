@@ -12,21 +12,21 @@ import torch
 
 from hybridal.acquisition.entropy import Entropy
 from hybridal.annotators.oracle import Oracle
-from hybridal.calibration import softmax
-from hybridal.facts import Cost, Round
-from hybridal.loop import Cell, State
-from hybridal.model.role import Fit
-from hybridal.outputs import Floats, Ints, Outputs
-from hybridal.pool import Pool
-from hybridal.protocol import Protocol, protocol
+from hybridal.core.facts import Cost, Round
+from hybridal.core.outputs import Floats, Ints, Outputs
+from hybridal.core.pool import Pool
+from hybridal.core.rules import Rules, protocol
+from hybridal.loop.loop import Cell, State
+from hybridal.measures.calibration import softmax
+from hybridal.models.role import Fit
 from hybridal.randomness import stream
 from hybridal.signals import SIGNALS
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 from hybridal.updates import Plan, Update, Weights
 
 
 class Linear:
-    def __init__(self, rules: Protocol) -> None:
+    def __init__(self, rules: Rules) -> None:
         self.task, self.rules = toy_task(60, 20, 0), rules
         draw = stream(0, "features")
         means = draw.normal(size=(2, 4))

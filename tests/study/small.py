@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.study.study import Study
-from hybridal.testing import toy_file
+from hybridal.testing.small import toy_file
 
 RULES = {
     "rounds": 3,

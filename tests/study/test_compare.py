@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from hybridal import run
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
 from hybridal.errors import RunError, UserError
-from hybridal.facts import Round
-from hybridal.observer import Observer
-from hybridal.settings import Settings
+from hybridal.runs import run
+from hybridal.runs.settings import Settings
 from hybridal.study.compare import Comparison
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 
 from .linear import damage
 

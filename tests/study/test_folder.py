@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.conformance import fake_history
+from hybridal.core.facts import Round
 from hybridal.errors import RunError, UserError
-from hybridal.facts import Round
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
-from hybridal.task.store import save_task
-from hybridal.testing import toy_task
+from hybridal.tasks.store import save_task
+from hybridal.testing import fake_history
+from hybridal.testing.small import toy_task
 
 
 @pytest.fixture

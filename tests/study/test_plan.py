@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hybridal.conformance import fake_history
 from hybridal.schedules import make_schedule
 from hybridal.schedules.hybrid import HybridAL
 from hybridal.study.folder import StudyFolder
 from hybridal.study.plan import distinct_rounds, plan, sharing
 from hybridal.study.study import Study
+from hybridal.testing import fake_history
 
 SPECS = ["retrain", "finetune", "newonly", "anchor:0.6", "replay:8", "fixed:1", "fixed:3", "fixed:9"]
 HYBRID = [f"hybrid:accuracy:0.01:{k}" for k in (1, 2, 3)]

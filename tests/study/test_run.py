@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
 from hybridal.errors import UserError
-from hybridal.facts import Round
-from hybridal.observer import Observer
 from hybridal.study.engines import Outcome
 from hybridal.study.engines.here import Here
 from hybridal.study.folder import StudyFolder

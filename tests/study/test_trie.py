@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from hybridal.assemble import build_cell, build_model, watched
-from hybridal.facts import News, Round
-from hybridal.loop import active_learning
+from hybridal.core.facts import News, Round
+from hybridal.loop.loop import active_learning
+from hybridal.runs.assemble import build_cell, build_model, watched
+from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
-from hybridal.settings import Settings
 from hybridal.signals import Signal
 from hybridal.study import trie
 from hybridal.study.trie import Trie, histories
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 from hybridal.updates import UPDATES, Update, Weights
 from hybridal.updates.finetune import FineTune
 from hybridal.updates.retrain import Retrain

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from hybridal.pool import Pool
-from hybridal.protocol import protocol
+from hybridal.core.pool import Pool
+from hybridal.core.rules import protocol
 from hybridal.updates import Situation, Weights
 
 Situate = Callable[..., Situation]

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 from hybridal.registry import Registry
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition._chunks import chunks
+from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
-from hybridal.outputs import Floats
 
 ROUNDING = 1e-12  # of what was subtracted: a difference below it is none
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hybridal.acquisition._chunks import chunks
 from hybridal.acquisition._distance import apart, squared_distances
 from hybridal.acquisition._seeding import plus_plus
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 
 ITERATIONS = 10
 SAMPLE = 64  # points per cluster are enough to place its centre

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import Selection
+from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
-from hybridal.outputs import Floats
 
 
 def top(ids: Sequence[str], scores: Floats, n: int) -> Selection:

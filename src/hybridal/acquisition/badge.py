@@ -12,7 +12,7 @@ from hybridal.acquisition import Candidates, Selection
 from hybridal.acquisition._distance import apart, finite, products, squared_norms
 from hybridal.acquisition._ranking import canonical
 from hybridal.acquisition._seeding import plus_plus
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Badge:
 
     The score is the squared distance to the nearest gradient chosen before, of the first its squared norm.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> twins_and_one = FakeCandidates(["a", "b", "c"], [[0.5, 0.5]] * 3, [[2.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
     >>> Badge().select(twins_and_one, 2, np.random.default_rng(0))
     Selection(ids=('c', 'a'), scores=(2.0, 4.0))

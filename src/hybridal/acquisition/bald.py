@@ -12,7 +12,7 @@ from hybridal.acquisition import Candidates, Selection
 from hybridal.acquisition._distance import settled
 from hybridal.acquisition._ranking import top
 from hybridal.acquisition.entropy import entropies
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 
 
 def disagreement(sampled: Floats) -> NDArray[np.float64]:
@@ -30,7 +30,7 @@ def disagreement(sampled: Floats) -> NDArray[np.float64]:
 class Bald:
     """Takes the highest mutual information over some passes with dropout on, `bald:10` for ten.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> split, agreed = [[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.5, 0.5]]
     >>> two = FakeCandidates(["a", "b"], split, sampled=[split, agreed])
     >>> Bald(passes=2).select(two, 1, np.random.default_rng(0)).ids

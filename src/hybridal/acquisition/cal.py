@@ -12,8 +12,8 @@ from hybridal.acquisition import Candidates, Selection
 from hybridal.acquisition._chunks import chunks
 from hybridal.acquisition._distance import finite, settled, squared_distances
 from hybridal.acquisition._ranking import canonical, top
+from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
-from hybridal.outputs import Floats
 
 FLOOR = float(np.finfo(np.float32).tiny)  # where a single-precision softmax ends
 
@@ -35,7 +35,7 @@ def contrast(probabilities: Floats, around: Floats) -> NDArray[np.float64]:
 class Cal:
     """Contrastive active learning: the highest mean divergence from the nearest labelled texts, ten by default.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> sides = FakeCandidates(
     ...     ["a", "b"], [[0.9, 0.1], [0.9, 0.1]], [[0.0], [5.0]],
     ...     labelled_probabilities=[[0.9, 0.1], [0.1, 0.9]], labelled_embeddings=[[0.0], [5.0]],

@@ -12,7 +12,7 @@ from hybridal.acquisition import Candidates, Selection
 from hybridal.acquisition._chunks import chunks
 from hybridal.acquisition._distance import apart, finite, products, squared_distances, squared_norms
 from hybridal.acquisition._ranking import canonical
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 
 
 def nearest(points: Floats, order: NDArray[np.intp], centres: Floats) -> NDArray[np.float64]:
@@ -34,7 +34,7 @@ class Coreset:
 
     The score is that distance. Where nothing is labelled yet, the mean of the candidates is the first centre.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> line = FakeCandidates(["a", "b", "c"], [[0.5, 0.5]] * 3, [[1.0], [8.0], [9.0]], labelled_embeddings=[[0.0]])
     >>> Coreset().select(line, 2, np.random.default_rng(0))
     Selection(ids=('c', 'a'), scores=(9.0, 1.0))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hybridal.acquisition import Candidates, Selection
 from hybridal.acquisition._chunks import chunks
 from hybridal.acquisition._ranking import top
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 
 
 def entropies(probabilities: Floats) -> NDArray[np.float64]:
@@ -32,7 +32,7 @@ def entropies(probabilities: Floats) -> NDArray[np.float64]:
 class Entropy:
     """Takes the highest entropies of the predicted distribution.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> three = FakeCandidates(["a", "b", "c"], [[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]])
     >>> Entropy().select(three, 2, np.random.default_rng(0)).ids
     ('b', 'c')

@@ -15,7 +15,7 @@ from hybridal.acquisition._ranking import top
 class LeastConfidence:
     """Takes the lowest top probabilities; the score is what is missing to 1.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> three = FakeCandidates(["a", "b", "c"], [[0.5, 0.5, 0.0], [0.375, 0.3125, 0.3125], [0.75, 0.25, 0.0]])
     >>> LeastConfidence().select(three, 2, np.random.default_rng(0))
     Selection(ids=('b', 'a'), scores=(0.625, 0.5))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hybridal.acquisition import Candidates, Selection
 from hybridal.acquisition._chunks import chunks
 from hybridal.acquisition._ranking import top
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 
 
 def margins(probabilities: Floats) -> NDArray[np.float64]:
@@ -31,7 +31,7 @@ def margins(probabilities: Floats) -> NDArray[np.float64]:
 class Margin:
     """Takes the smallest margins; the score is minus the margin.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> three = FakeCandidates(["a", "b", "c"], [[0.5, 0.5, 0.0], [0.375, 0.3125, 0.3125], [0.75, 0.25, 0.0]])
     >>> Margin().select(three, 2, np.random.default_rng(0))
     Selection(ids=('a', 'b'), scores=(0.0, -0.0625))

@@ -15,7 +15,7 @@ from hybridal.acquisition._ranking import canonical, top
 class Random:
     """Draws a number for each candidate, in the order of ids, and takes the highest.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> three = FakeCandidates(["a", "b", "c"], [[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]])
     >>> Random().select(three, 2, np.random.default_rng(0)).ids  # a 0.64, b 0.27, c 0.04
     ('a', 'b')

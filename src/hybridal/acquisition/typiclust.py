@@ -14,7 +14,7 @@ from hybridal.acquisition._chunks import chunks
 from hybridal.acquisition._distance import finite, squared_distances
 from hybridal.acquisition._kmeans import clusters
 from hybridal.acquisition._ranking import canonical
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
 
 LARGEST = 4096  # members of one cluster that are compared with each other; of more, a sample
 
@@ -43,7 +43,7 @@ class TypiClust:
     There are as many clusters as texts will be labelled, at most `most`; one is covered when a labelled or chosen text
     lies in it. When none is uncovered, the least covered are next. The score is the typicality.
 
-    >>> from hybridal.conformance import FakeCandidates
+    >>> from hybridal.testing import FakeCandidates
     >>> line = [[0.0], [0.5], [20.0], [21.0], [22.0], [40.0]]
     >>> groups = FakeCandidates(list("abcdef"), [[0.5, 0.5]] * 6, line, labelled_embeddings=[[0.25], [40.0]])
     >>> TypiClust().select(groups, 1, np.random.default_rng(0))

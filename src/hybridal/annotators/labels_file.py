@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from hybridal.core.observer import Observer
 from hybridal.errors import UserError
-from hybridal.files import write_whole
-from hybridal.observer import Observer
-from hybridal.task.delimited import long_fields
+from hybridal.system.files import write_whole
+from hybridal.tasks.delimited import long_fields
 
 
 class LabelsFile:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hybridal.annotators import Annotator
+from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.task.task import UNKNOWN, Task
+from hybridal.tasks.task import Task
 
 
 class Oracle:
     """Answers with the labels that the task came with, and asks somebody else for those that it lacks.
 
     >>> import numpy as np
-    >>> from hybridal.task import Split, Task
+    >>> from hybridal.tasks import Split, Task
     >>> train = Split(["a", "b"], ["good", "bad"], np.array([1, 0]))
     >>> Oracle(Task("t", ("no", "yes"), train, Split.empty(), Split.empty())).label({"a": "good"})
     {'a': 'yes'}

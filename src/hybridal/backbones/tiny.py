@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hybridal.cache import cache_dir
-from hybridal.files import folder_made_whole
 from hybridal.randomness import key
-from hybridal.task.task import Task
+from hybridal.system.cache import cache_dir
+from hybridal.system.files import folder_made_whole
+from hybridal.tasks.task import Task
 
 VOCABULARY = 2000
 TEXTS = 20_000

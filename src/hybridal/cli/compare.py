@@ -13,7 +13,7 @@ from hybridal.cli.run import default_folder, resolve
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
-    from hybridal.facts import Round
+    from hybridal.core.facts import Round
     from hybridal.study.compare import Comparison
 
 SHOWN = ("schedule", "accuracy", "f1", "nll", "ece", "steps", "seconds", "word")
@@ -121,7 +121,7 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
     from hybridal.cli.screen import wide_console
     from hybridal.evidence.run_report import write_comparison
     from hybridal.evidence.summary import plain_word
-    from hybridal.files import strict_json
+    from hybridal.system.files import strict_json
 
     found = compared.histories()
     report = write_comparison(found, compared.schedules, compared.folder.about(), compared.folder.report)

@@ -17,9 +17,9 @@ def export(
     onnx: Annotated[bool, typer.Option("--onnx", help="Add model.onnx, to serve it without torch.")] = False,
 ) -> None:
     """Copy a run's model folder, with its labels beside it, to a place of your own."""
-    from hybridal.files import folder_made_whole
-    from hybridal.labels import labels_csv
-    from hybridal.record import RunFolder
+    from hybridal.runs.labels import labels_csv
+    from hybridal.runs.record import RunFolder
+    from hybridal.system.files import folder_made_whole
 
     folder = RunFolder.open(run)
     if not folder.model.is_dir():
@@ -32,7 +32,7 @@ def export(
     if target.exists():
         raise UserError(f"{target} exists already; name a new folder.")
     if onnx:
-        from hybridal.model.onnx import check_onnx
+        from hybridal.models.onnx import check_onnx
 
         check_onnx()
     with folder_made_whole(target) as scratch:
@@ -43,7 +43,7 @@ def export(
             raise RunError(f"{target} could not be written ({reason}); make room, then export again.") from error
         (scratch / "labels.csv").write_text(labels_csv(folder), encoding="utf-8")
         if onnx:
-            from hybridal.saved import SavedModel
+            from hybridal.learners.text_classifier import SavedModel
 
             SavedModel(folder.model, "cpu").save_onnx(scratch)
     typer.echo(f"Model and labels written to {target}")

@@ -11,7 +11,7 @@ import typer
 
 from hybridal.cli import options as o
 from hybridal.errors import UserError
-from hybridal.settings import DEMO
+from hybridal.runs.settings import DEMO
 
 if TYPE_CHECKING:
     from hybridal.app.project import Project
@@ -67,7 +67,7 @@ def label(
         from hybridal.app.serve import HERE, serve
     except ModuleNotFoundError as error:
         raise UserError(f"The labelling app needs {error.name}; install `hybridal[app]`.") from error
-    from hybridal.lock import locked
+    from hybridal.system.lock import locked
 
     folder = folder_of(file, project)
     settings = o.given(budget=budget, batch=batch, validation_first=validation_first, overlap=overlap)

@@ -19,7 +19,7 @@ def listing(
     json: o.Json = False,
 ) -> None:
     """List runs with their results, or the names that options take."""
-    from hybridal.files import strict_json
+    from hybridal.system.files import strict_json
 
     rows = _runs(folder, exact=json) if what == "runs" else [{"name": name} for name in _names(what)]
     if json:
@@ -42,10 +42,10 @@ def listing(
 def _names(what: str) -> list[str]:
     from hybridal.acquisition import ACQUISITIONS
     from hybridal.backbones import BACKBONE_NAMES
-    from hybridal.protocol import PRESETS
+    from hybridal.core.rules import PRESETS
     from hybridal.schedules import schedule_names
     from hybridal.signals import SIGNALS
-    from hybridal.task import task_names
+    from hybridal.tasks import task_names
 
     kinds = {
         "tasks": task_names,
@@ -62,7 +62,7 @@ def _names(what: str) -> list[str]:
 
 def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
     from hybridal.evidence.summary import plain_word
-    from hybridal.record import RunFolder
+    from hybridal.runs.record import RunFolder
     from hybridal.schedules import make_schedule
     from hybridal.study.trie import histories
 

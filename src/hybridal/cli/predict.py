@@ -21,9 +21,9 @@ def predict(
 ) -> None:
     """Predict the class of each text of a file, with calibrated probabilities."""
     from hybridal.cli.text_progress import text_progress
-    from hybridal.predictions import WRITERS, write_predictions
-    from hybridal.saved import SavedModel
-    from hybridal.task.read import count_rows, stream_rows
+    from hybridal.learners.predictions import WRITERS, write_predictions
+    from hybridal.learners.text_classifier import SavedModel
+    from hybridal.tasks.read import count_rows, stream_rows
 
     target = out or file.with_name(f"{file.stem}-predictions.csv")
     if target.suffix not in WRITERS:

@@ -19,7 +19,7 @@ def replay(
     ] = None,
 ) -> None:
     """Replay recorded values through the detector of a live run; prints JSON with t_star and first_finetune_round."""
-    from hybridal.files import strict_json
-    from hybridal.replay import decisions
+    from hybridal.runs.what_if import decisions
+    from hybridal.system.files import strict_json
 
     typer.echo(strict_json(decisions(source, column, signal, epsilon, patience, count)))

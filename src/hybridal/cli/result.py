@@ -8,14 +8,14 @@ from typing import Any
 
 import typer
 
+from hybridal.core.facts import Round
 from hybridal.evidence.formats import joined, rounds_between
 from hybridal.evidence.story import outlook
 from hybridal.evidence.summary import plain_word
-from hybridal.facts import Round
-from hybridal.files import strict_json
-from hybridal.record import RunFolder
+from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.schedules.hybrid import HybridAL
+from hybridal.system.files import strict_json
 
 
 def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:

@@ -23,8 +23,8 @@ def resume(
     from hybridal.cli.compare import go_on
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
-    from hybridal.record import RunFolder
-    from hybridal.run import carry_on
+    from hybridal.runs.record import RunFolder
+    from hybridal.runs.run import carry_on
     from hybridal.study.compare import Comparison
 
     if Comparison.is_one(folder):

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from hybridal.cli import options as o
-from hybridal.settings import DEMO, Settings, read_settings
+from hybridal.runs.settings import DEMO, Settings, read_settings
 
 
 def run(
@@ -83,7 +83,7 @@ def run(
         return
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
-    from hybridal.run import begin, carry_on
+    from hybridal.runs.run import begin, carry_on
 
     with follow(settings, quiet or json) as screen:
         folder = begin(settings, out or default_folder(settings), screen)
@@ -120,9 +120,9 @@ def default_folder(settings: Settings) -> Path:
 
 def print_plan(settings: Settings, json: bool, quiet: bool = False) -> None:
     """What a run would do, after all checks that need no training."""
-    from hybridal.assemble import find_task
-    from hybridal.files import strict_json
-    from hybridal.run import check
+    from hybridal.runs.assemble import find_task
+    from hybridal.runs.run import check
+    from hybridal.system.files import strict_json
 
     task = find_task(settings)
     check(settings, task)

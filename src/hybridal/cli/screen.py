@@ -11,11 +11,11 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hybridal.facts import Round
-from hybridal.observer import Observer
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
+from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.schedules.hybrid import HybridAL
-from hybridal.settings import Settings
 from hybridal.signals.agreement import Agreement
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")

@@ -98,8 +98,8 @@ def resume(
 @study.command()
 def status(folder: Where, json: o.Json = False) -> None:
     """Say how far a study is, and which cells failed."""
-    from hybridal.files import strict_json
     from hybridal.study.folder import StudyFolder
+    from hybridal.system.files import strict_json
 
     opened = StudyFolder.open(folder)
     rows = [
@@ -135,8 +135,8 @@ def tune(
 
     from hybridal.evidence.results import results
     from hybridal.evidence.tune import tune as choose
-    from hybridal.files import strict_json
     from hybridal.study.folder import StudyFolder
+    from hybridal.system.files import strict_json
 
     chosen = choose(results(StudyFolder.open(folder)), lam, cost)  # type: ignore[arg-type]
     if json:

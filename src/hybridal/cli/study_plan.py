@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import typer
 
-from hybridal.files import strict_json
 from hybridal.study.folder import StudyFolder
 from hybridal.study.plan import plan
+from hybridal.system.files import strict_json
 
 
 def print_plan(folder: StudyFolder, json: bool) -> None:

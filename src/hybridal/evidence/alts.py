@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hybridal.evidence.formats import change, count, counted, duration, rounds_between, score, threshold
 from hybridal.evidence.looks import distinct_names, schedule_name
 from hybridal.evidence.summary import Histories, changes, stretches, total_cost, total_seconds
-from hybridal.stabilisation import Stabilisation
+from hybridal.measures.stabilisation import Stabilisation
 
 
 def strategy_alt(histories: Histories) -> str:

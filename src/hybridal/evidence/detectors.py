@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hybridal.evidence.summary import Histories, detector_of, signal_names
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
-from hybridal.stabilisation import Stabilisation
 
 
 def own_detectors(histories: Histories, schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Stabilisation]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybridal.facts import Round
+from hybridal.core.facts import Round
 from hybridal.schedules import make_schedule
 from hybridal.schedules.hybrid import HybridAL
 from hybridal.study.folder import StudyFolder

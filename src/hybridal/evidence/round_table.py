@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hybridal.core.facts import Round
 from hybridal.evidence.formats import change
 from hybridal.evidence.looks import look, schedule_name
 from hybridal.evidence.summary import changes, signal_names
 from hybridal.evidence.table import MEASURES, Cell, Heading, Table, measured, number, timed
-from hybridal.facts import Round
-from hybridal.stabilisation import Stabilisation
+from hybridal.measures.stabilisation import Stabilisation
 
 
 def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]) -> Table:

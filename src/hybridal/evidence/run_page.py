@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hybridal.core.facts import Round
 from hybridal.evidence.about import about_tables, task_name
 from hybridal.evidence.detectors import detectors_of
 from hybridal.evidence.formats import count, counted, score
@@ -15,7 +16,6 @@ from hybridal.evidence.round_table import round_table
 from hybridal.evidence.story import cost_story, outlook, story
 from hybridal.evidence.summary import final, total_cost
 from hybridal.evidence.table import ROUNDS_NOTE, Cell
-from hybridal.facts import Round
 from hybridal.schedules import Schedule
 
 

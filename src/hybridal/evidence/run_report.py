@@ -10,11 +10,11 @@ from hybridal.evidence.comparison_page import comparison_page
 from hybridal.evidence.page import render
 from hybridal.evidence.run_page import run_page
 from hybridal.evidence.summary import Histories
-from hybridal.files import write_whole
 from hybridal.schedules import Schedule, make_schedule
+from hybridal.system.files import write_whole
 
 if TYPE_CHECKING:
-    from hybridal.record import RunFolder
+    from hybridal.runs.record import RunFolder
 
 
 def write_report(folder: RunFolder) -> Path:

@@ -10,8 +10,8 @@ from hybridal.evidence.looks import schedule_name
 from hybridal.evidence.panel import Panel
 from hybridal.evidence.story import settles
 from hybridal.evidence.summary import Histories
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
-from hybridal.stabilisation import Stabilisation
 
 
 def deciding_panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Panel]:

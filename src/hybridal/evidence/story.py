@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from hybridal.core.facts import Round
 from hybridal.evidence.formats import big, count, counted, duration, joined, rounds_between, score, threshold, times
 from hybridal.evidence.summary import Stretch, changes, detector_of, final, stretches, total_cost, total_seconds
-from hybridal.facts import Round
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
-from hybridal.stabilisation import Stabilisation
 
 if TYPE_CHECKING:
-    from hybridal.stopping import Advice
+    from hybridal.loop.stopping import Advice
 
 # What a signal's name means, as the subject of "changed by less than".
 _SUBJECTS = {
@@ -65,7 +65,7 @@ def story(
 
 def outlook(history: Sequence[Round], classes: int, stops: bool = False) -> Advice | None:
     """What to expect of more labels; None where nobody asked: agreement tells most of it, and was not watched."""
-    from hybridal.stopping import advise
+    from hybridal.loop.stopping import advise
 
     watched = any(fact.changes.get("agreement") is not None for fact in history)
     return advise(history, classes) if watched or (stops and history) else None

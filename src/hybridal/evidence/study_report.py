@@ -12,8 +12,8 @@ from hybridal.evidence.study_figures import all_figures, save
 from hybridal.evidence.study_page import study_page
 from hybridal.evidence.tables import all_tables
 from hybridal.evidence.tables.write import write_tables
-from hybridal.files import write_whole
 from hybridal.study.folder import StudyFolder
+from hybridal.system.files import write_whole
 
 
 def write_study_report(folder: StudyFolder, compare_paper: bool = False) -> Path:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from hybridal.core.facts import PHASES, Cost, Metrics, Round
 from hybridal.evidence.looks import letter
-from hybridal.facts import PHASES, Cost, Metrics, Round
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
-from hybridal.stabilisation import Stabilisation
 
 Histories = Mapping[str, Sequence[Round]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hybridal.core.facts import Round
 from hybridal.evidence.formats import NONE, count, duration, score
-from hybridal.facts import Round
 
 # Heading, field of Metrics, what it means.
 MEASURES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
-from hybridal.facts import News, Round
+from hybridal.core.facts import News, Round
 from hybridal.registry import Registry
 from hybridal.signals import Signal
 from hybridal.updates import UPDATES, Update

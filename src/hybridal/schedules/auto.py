@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.facts import News, Round
+from hybridal.core.facts import News, Round
 from hybridal.signals import Signal
 from hybridal.signals.agreement import Agreement
 from hybridal.signals.drift import Drift

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.facts import News, Round
+from hybridal.core.facts import News, Round
 from hybridal.signals import Signal
 from hybridal.updates import Update
 from hybridal.updates.finetune import FineTune

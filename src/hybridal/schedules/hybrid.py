@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.facts import News, Round
+from hybridal.core.facts import News, Round
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.signals import SIGNALS, Signal
-from hybridal.stabilisation import Stabilisation
 from hybridal.updates import Update
 from hybridal.updates.finetune import FineTune
 from hybridal.updates.retrain import Retrain

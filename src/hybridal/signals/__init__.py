@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
 
-from hybridal.outputs import Floats, Ints, Outputs
+from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.registry import Registry
 from hybridal.signals._checked import measured_change
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridal.outputs import Floats, Outputs
+from hybridal.core.outputs import Floats, Outputs
 
 
 def hidden_states(outputs: Outputs, signal: str) -> Floats:

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.calibration import paired
-from hybridal.metrics import right_count
+from hybridal.measures.calibration import paired
+from hybridal.measures.metrics import right_count
 from hybridal.signals import ModelView, Snapshot
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.outputs import Floats, Ints
+from hybridal.core.outputs import Floats, Ints
 from hybridal.signals import ModelView, Snapshot
 from hybridal.signals._spectrum import spectra
 

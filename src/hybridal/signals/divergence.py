@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.calibration import softmax
-from hybridal.outputs import Floats
+from hybridal.core.outputs import Floats
+from hybridal.measures.calibration import softmax
 from hybridal.signals import ModelView, Snapshot
 
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.calibration import paired
-from hybridal.metrics import macro_f1
+from hybridal.measures.calibration import paired
+from hybridal.measures.metrics import macro_f1
 from hybridal.signals import ModelView, Snapshot
 
 

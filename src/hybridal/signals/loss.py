@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.calibration import nll
+from hybridal.measures.calibration import nll
 from hybridal.signals import ModelView, Snapshot
 
 

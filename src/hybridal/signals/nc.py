@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from hybridal.core.outputs import Floats, Ints
 from hybridal.errors import UserError
-from hybridal.outputs import Floats, Ints
 from hybridal.signals import ModelView, Snapshot
 from hybridal.signals._features import hidden_states
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from hybridal.assemble import build_cell, build_model, watched
-from hybridal.facts import Round
-from hybridal.observer import Observer
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
+from hybridal.runs.assemble import build_cell, build_model, watched
+from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
-from hybridal.settings import Settings
 from hybridal.study.trie import Trie
-from hybridal.task import Task
+from hybridal.tasks import Task
 
 
 def run_cell(

@@ -7,16 +7,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hybridal.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
+from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.facts import Round
-from hybridal.observer import Observer
-from hybridal.record import RunFolder
-from hybridal.run import check, check_backbone
+from hybridal.runs.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.runs.record import RunFolder
+from hybridal.runs.run import check, check_backbone
+from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
-from hybridal.settings import Settings
 from hybridal.study.trie import Trie, histories
-from hybridal.task.task import UNKNOWN
 
 
 class Comparison:

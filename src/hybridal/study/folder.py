@@ -10,18 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hybridal.core.facts import Round
 from hybridal.errors import RunError, UserError
-from hybridal.facts import Round
-from hybridal.files import strict_json, write_whole
-from hybridal.journal import Journal
-from hybridal.lock import locked
-from hybridal.record import recorded_rounds
+from hybridal.runs.journal import Journal
+from hybridal.runs.record import recorded_rounds
+from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
-from hybridal.settings import Settings
 from hybridal.study.study import CellPlan, Study
 from hybridal.study.trie import histories
-from hybridal.task.store import load_saved
-from hybridal.task.task import Task
+from hybridal.system.files import strict_json, write_whole
+from hybridal.system.lock import locked
+from hybridal.tasks.store import load_saved
+from hybridal.tasks.task import Task
 
 
 class StudyFolder:

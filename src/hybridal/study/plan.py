@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from hybridal.facts import Round
+from hybridal.core.facts import Round
 from hybridal.schedules import make_schedule
 from hybridal.schedules.fixed import FixedSwitch
 from hybridal.schedules.hybrid import HybridAL

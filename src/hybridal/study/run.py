@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hybridal.assemble import find_task, surroundings
-from hybridal.observer import Observer
-from hybridal.run import check
+from hybridal.core.observer import Observer
+from hybridal.runs.assemble import find_task, surroundings
+from hybridal.runs.run import check
 from hybridal.study.engines import Engine, Outcome
 from hybridal.study.engines.here import Here
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
-from hybridal.task.store import save_task
+from hybridal.tasks.store import save_task
 
 
 def begin_study(

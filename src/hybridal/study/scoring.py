@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.backbones.backbone import ABOUT
+from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
-from hybridal.outputs import Floats
-from hybridal.saved import SavedModel
-from hybridal.scratch import scratch
+from hybridal.learners.text_classifier import SavedModel
 from hybridal.study.engines import one_thread
 from hybridal.study.engines.ray import connected, gpu_share
+from hybridal.system.scratch import scratch
 
 
 def score_pool(

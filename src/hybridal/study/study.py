@@ -9,11 +9,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from hybridal.core.rules import protocol
 from hybridal.errors import UserError
-from hybridal.files import strict_json
-from hybridal.protocol import protocol
+from hybridal.runs.settings import Settings, read_yaml
 from hybridal.schedules import make_schedule
-from hybridal.settings import Settings, read_yaml
+from hybridal.system.files import strict_json
 
 Choice = Mapping[str, Any]
 

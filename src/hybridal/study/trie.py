@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hybridal import checkpoint
+from hybridal.core.facts import News, Round
 from hybridal.errors import RunError
-from hybridal.facts import News, Round
-from hybridal.loop import Cell, State
-from hybridal.run import same_facts
+from hybridal.loop.loop import Cell, State
+from hybridal.runs import checkpoint
+from hybridal.runs.run import same_facts
 from hybridal.schedules import Schedule
 from hybridal.updates import UPDATES, Update
 

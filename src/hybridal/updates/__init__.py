@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from hybridal.outputs import Ints
-from hybridal.pool import Pool
-from hybridal.protocol import Protocol as Rules
+from hybridal.core.outputs import Ints
+from hybridal.core.pool import Pool
+from hybridal.core.rules import Rules
 from hybridal.registry import Registry
 
 # Named tensors. Opaque to everything but the model that made them, so that other models can take part.

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.outputs import Ints
+from hybridal.core.outputs import Ints
 from hybridal.updates import Plan, Situation
 
 

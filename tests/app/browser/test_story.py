@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from hybridal.testing import toy_file
+from hybridal.testing.small import toy_file
 
 from .command import started
 from .window import Window

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.app.insight.believed import calibration
-from hybridal.calibration import reliability
+from hybridal.measures.calibration import reliability
 
 guesses = st.lists(st.tuples(st.floats(0.5, 1.0), st.booleans()), min_size=1, max_size=50)
 

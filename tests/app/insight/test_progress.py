@@ -16,11 +16,11 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.answer import answer
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
-from hybridal.facts import Round
-from hybridal.files import strict_json
-from hybridal.record import RunFolder
-from hybridal.settings import Settings
-from hybridal.testing import toy_task
+from hybridal.core.facts import Round
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.system.files import strict_json
+from hybridal.testing.small import toy_task
 
 from .rounds import round_of
 

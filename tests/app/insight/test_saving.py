@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hybridal.app.insight.saving import saving
-from hybridal.protocol import protocol
+from hybridal.core.rules import protocol
 
 from .rounds import round_of
 

@@ -13,7 +13,7 @@ from hybridal.app.db.schema import Person, Text, Trainer
 from hybridal.app.labelling.answer import answer
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 
 TASK = toy_task(train=90)
 TRUTH = TASK.answers(TASK.train.ids)

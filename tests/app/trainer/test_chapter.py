@@ -12,8 +12,8 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.chapter import Chapter, begin, newest
 from hybridal.app.trainer.frame import Frame, options
 from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
-from hybridal.model import evaluation
-from hybridal.observer import Observer
+from hybridal.core.observer import Observer
+from hybridal.models import evaluation
 
 from .projects import TASK, label, label_some, made, unlabelled
 

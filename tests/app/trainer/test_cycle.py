@@ -22,7 +22,7 @@ from hybridal.app.settings import write as decide
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.runs import folders
 from hybridal.errors import UserError
-from hybridal.record import RunFolder
+from hybridal.runs.record import RunFolder
 
 from .projects import ask, label, label_some, made, row, unlabelled
 
@@ -291,7 +291,7 @@ def test_a_failure_is_told_in_one_sentence_and_retried_when_asked(
     cycle = trained(project)
     label_some(project, 6)
     with monkeypatch.context() as patch:
-        patch.setattr("hybridal.model.training.fit", failing(MemoryError(f"no room in {project.folder}/x\nmore")))
+        patch.setattr("hybridal.models.training.fit", failing(MemoryError(f"no room in {project.folder}/x\nmore")))
         assert cycle.turn()
     said = row(project)
     assert (said.phase, said.error, said.round) == ("failed", "MemoryError: no room in x", 1)
@@ -309,7 +309,7 @@ def test_after_a_failure_a_batch_of_new_labels_is_reason_to_try_again(
     cycle = trained(project)
     label_some(project, 6)
     with monkeypatch.context() as patch:
-        patch.setattr("hybridal.checkpoint.save", failing(UserError("The disk is full; make room.")))
+        patch.setattr("hybridal.runs.checkpoint.save", failing(UserError("The disk is full; make room.")))
         assert cycle.turn()
         assert row(project).error == "The disk is full; make room."
         label_some(project, 5)
@@ -323,7 +323,7 @@ def test_after_a_failure_a_batch_of_new_labels_is_reason_to_try_again(
 
 def test_a_first_round_that_fails_leaves_no_chapter_behind(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     label_some(project, 6, 6)
-    monkeypatch.setattr("hybridal.checkpoint.save", failing(UserError("The disk is full.")))
+    monkeypatch.setattr("hybridal.runs.checkpoint.save", failing(UserError("The disk is full.")))
     assert started(project).turn()
     assert list(project.runs.iterdir()) == []
 

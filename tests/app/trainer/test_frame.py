@@ -11,7 +11,7 @@ from hybridal.app.settings import DEFAULTS
 from hybridal.app.settings import write as decide
 from hybridal.app.trainer.frame import Frame, first_batch, options
 from hybridal.app.trainer.snapshot import snapshot
-from hybridal.protocol import protocol
+from hybridal.core.rules import protocol
 
 from .projects import label_some, made
 

@@ -25,8 +25,8 @@ KILLED = -signal.SIGKILL
 
 INSTANTS = {
     "in the middle of training": ("hybridal.app.trainer.status.Status.progress", "before"),
-    "before the checkpoint": ("hybridal.checkpoint.save", "before"),
-    "between checkpoint and record": ("hybridal.journal.Journal.append", "before"),
+    "before the checkpoint": ("hybridal.runs.checkpoint.save", "before"),
+    "between checkpoint and record": ("hybridal.runs.journal.Journal.append", "before"),
     "between record and queue": ("hybridal.app.trainer.cycle.publish", "before"),
     "with half of the queue written": ("hybridal.app.trainer.publish.settle", "before"),
     "after the queue": ("hybridal.app.trainer.cycle.publish", "after"),

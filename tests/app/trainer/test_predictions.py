@@ -14,7 +14,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer import predictions as module
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.cli.app import app as command_line
-from hybridal.saved import SavedModel
+from hybridal.learners.text_classifier import SavedModel
 
 from .projects import RULES, TASK, ask, label, label_some, made, row, unlabelled
 

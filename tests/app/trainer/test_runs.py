@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from hybridal.app.trainer.runs import clear_scratch, folders, rounds, told
-from hybridal.facts import Cost, Round
-from hybridal.record import RunFolder
-from hybridal.settings import Settings
-from hybridal.testing import toy_task
+from hybridal.core.facts import Cost, Round
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.testing.small import toy_task
 
 TASK = toy_task(train=4, validation=2, test=0)
 

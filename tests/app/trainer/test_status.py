@@ -10,7 +10,7 @@ from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
 from hybridal.app.trainer import status as module
 from hybridal.app.trainer.status import Status, expected_seconds, settle, write
-from hybridal.facts import Cost, Round
+from hybridal.core.facts import Cost, Round
 
 from .projects import ask, made, row
 

@@ -3,12 +3,12 @@ from dataclasses import replace
 import pytest
 from matplotlib.figure import Figure
 
+from hybridal.core.facts import Round
 from hybridal.evidence.figures.signal import signal_curve
 from hybridal.evidence.looks import look
 from hybridal.evidence.style import SURFACE
 from hybridal.evidence.svg import to_svg
-from hybridal.facts import Round
-from hybridal.stabilisation import Stabilisation
+from hybridal.measures.stabilisation import Stabilisation
 
 from ..made_up import histories_of, history_of
 from .drawn import xs, ys

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hybridal.facts import Cost, Round
+from hybridal.core.facts import Cost, Round
 
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 

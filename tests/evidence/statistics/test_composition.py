@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jaccard as scipy_jaccard
 from scipy.stats import entropy
 
+from hybridal.core.facts import Round
 from hybridal.errors import UserError
 from hybridal.evidence.statistics.composition import (
     Spread,
@@ -16,7 +17,6 @@ from hybridal.evidence.statistics.composition import (
     jaccard,
     mean_scores,
 )
-from hybridal.facts import Round
 
 from .samples import run_of
 

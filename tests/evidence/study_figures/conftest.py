@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from hybridal.core.facts import Round
 from hybridal.evidence.results import Results, results
-from hybridal.facts import Round
 from hybridal.study.folder import StudyFolder
 from hybridal.study.presets import preset
 from hybridal.study.study import Study

@@ -5,7 +5,7 @@ import pytest
 from hybridal.evidence.looks import look
 from hybridal.evidence.study_figures.control_charts import control_charts, control_words
 from hybridal.evidence.study_figures.representatives import representatives
-from hybridal.stabilisation import Stabilisation
+from hybridal.measures.stabilisation import Stabilisation
 
 from .conftest import Made
 from .reading import marked, points, titles

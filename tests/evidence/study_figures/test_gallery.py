@@ -170,7 +170,7 @@ def test_a_failed_write_leaves_no_file(
     def fail(_: int) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("hybridal.files.sync", fail)
+    monkeypatch.setattr("hybridal.system.files.sync", fail)
     with pytest.raises(OSError, match="disk full"):
         save({"stretches": replace(drawn, alt="another")}, tmp_path, ("svg",))
     assert [path.name for path in tmp_path.iterdir()] == ["stretches.svg"]

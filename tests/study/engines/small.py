@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hybridal.assemble import find_task
+from hybridal.runs.assemble import find_task
 from hybridal.study.engines import Engine, Outcome
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.run import run_study
 from hybridal.study.study import CellPlan, Study
-from hybridal.task.store import save_task
-from hybridal.testing import toy_task
+from hybridal.tasks.store import save_task
+from hybridal.testing.small import toy_task
 
 Facts = dict[str, dict[str, Any]]
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from hybridal.backbones import load_backbone
-from hybridal.observer import Observer
+from hybridal.core.observer import Observer
 from hybridal.study.engines import Outcome, lanes
 from hybridal.study.engines.lanes import MOST, Lanes, lanes_here, lanes_that_fit
 from hybridal.study.folder import StudyFolder

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hybridal import ActiveLearner, SavedModel
+from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
-from hybridal.export import export_model
-from hybridal.outputs import Floats
+from hybridal.runs.export import export_model
 from hybridal.study import scoring
 from hybridal.study.engines import one_thread
 from hybridal.study.scoring import Scorer, score_pool
-from hybridal.testing import toy_task
+from hybridal.testing.small import toy_task
 
 from .two_nodes import TwoNodes
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hybridal.files import strict_json
+from hybridal.system.files import strict_json
 
 # What spreadsheets run when a file is opened; the last four are what some of them read as the first four.
 _RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

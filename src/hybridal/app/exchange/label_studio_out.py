@@ -13,7 +13,7 @@ from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Answer, Class, Guess, Person, Standing, Text
 from hybridal.app.exchange.label_studio import Config, Json, choice, prediction
 from hybridal.app.exchange.labels import moment
-from hybridal.files import strict_json
+from hybridal.system.files import strict_json
 
 _AT_ONCE = 500
 

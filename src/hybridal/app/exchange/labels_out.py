@@ -9,7 +9,7 @@ from typing import Any
 from hybridal.app.exchange.cells import csv_lines
 from hybridal.app.exchange.labels import COLUMNS
 from hybridal.app.exchange.parts import parts
-from hybridal.files import strict_json
+from hybridal.system.files import strict_json
 
 Lines = Iterable[Mapping[str, Any]]
 

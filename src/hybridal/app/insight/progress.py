@@ -13,10 +13,10 @@ from hybridal.app.insight.proportion import wilson
 from hybridal.app.insight.saving import saving
 from hybridal.app.project import Project
 from hybridal.app.trainer.runs import Told, folders, told
+from hybridal.core.facts import Round
+from hybridal.core.rules import Rules
 from hybridal.evidence.summary import changes, detector_of, t_star
-from hybridal.facts import Round
-from hybridal.protocol import Protocol
-from hybridal.stopping import advise
+from hybridal.loop.stopping import advise
 
 
 def progress(project: Project) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def progress(project: Project) -> dict[str, Any]:
         "signal": {"name": found[0], "epsilon": found[1].epsilon} if found else None,
         "calibration": bins,
         "saved": saving(
-            [fact for chapter in chapters for fact in chapter.history], newest.rules if newest else Protocol()
+            [fact for chapter in chapters for fact in chapter.history], newest.rules if newest else Rules()
         ),
         "balance": classes,
         "advice": advise(newest.history, len(classes)).sentence if newest and newest.history else None,

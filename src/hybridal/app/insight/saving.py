@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hybridal.core.facts import Round
+from hybridal.core.rules import Rules
 from hybridal.evidence.formats import counted, duration
-from hybridal.facts import Round
-from hybridal.protocol import Protocol
 
 
-def saving(history: Sequence[Round], rules: Protocol) -> dict[str, Any]:
+def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
     """Saved seconds, their `share` of what retraining always would have taken, counted in steps, and a sentence.
 
     A retrain of a round that went on from the last weights would have taken the steps that the rules say; where they

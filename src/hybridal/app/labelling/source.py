@@ -8,11 +8,11 @@ from pathlib import Path
 
 from hybridal.app.labelling.texts import LONGEST, LONGEST_ID, Row
 from hybridal.errors import UserError
-from hybridal.task import load_task, task_names
-from hybridal.task.classes import choose_classes, sort_names
-from hybridal.task.mirror import same_name
-from hybridal.task.read import Rows, read_rows
-from hybridal.task.task import check_classes
+from hybridal.tasks import load_task, task_names
+from hybridal.tasks.classes import choose_classes, sort_names
+from hybridal.tasks.mirror import same_name
+from hybridal.tasks.read import Rows, read_rows
+from hybridal.tasks.task import check_classes
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from hybridal.app.labelling.tally import counts, move
 from hybridal.app.people.accounts import the_file
 from hybridal.app.settings import read
 from hybridal.randomness import stream
-from hybridal.task.classes import sort_names
+from hybridal.tasks.classes import sort_names
 
 __all__ = ["LONGEST", "LONGEST_ID", "Added", "Row", "add", "add_in_parts", "chunks"]
 

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from hybridal.files import strict_json
+from hybridal.system.files import strict_json
 
 Message = dict[str, str]
 

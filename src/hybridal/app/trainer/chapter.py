@@ -12,18 +12,18 @@ import numpy as np
 
 from hybridal.acquisition import Acquisition, Candidates, Selection
 from hybridal.acquisition.entropy import entropies
-from hybridal.active_learner import ActiveLearner
 from hybridal.app.trainer.frame import Frame
 from hybridal.app.trainer.runs import folders, rounds, told
 from hybridal.app.trainer.snapshot import Snapshot
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
+from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
-from hybridal.facts import Round
-from hybridal.files import folder_made_whole
-from hybridal.observer import Observer
-from hybridal.outputs import Floats
+from hybridal.learners.active_learner import ActiveLearner
+from hybridal.system.files import folder_made_whole
 
 if TYPE_CHECKING:
-    from hybridal.model.transformer import TransformerModel
+    from hybridal.models.transformer import TransformerModel
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from sqlalchemy.exc import InterfaceError, OperationalError
 
-from hybridal.active_learner import ActiveLearner
 from hybridal.app.project import Project
 from hybridal.app.trainer import chapter as chapters
 from hybridal.app.trainer.chapter import Chapter
@@ -20,6 +19,7 @@ from hybridal.app.trainer.runs import clear_scratch
 from hybridal.app.trainer.snapshot import Snapshot, glance, snapshot, task_of
 from hybridal.app.trainer.status import Status, expected_seconds, settle, write
 from hybridal.errors import UserError
+from hybridal.learners.active_learner import ActiveLearner
 
 # So many batches are queued that nobody runs out of chosen texts while the next model trains.
 AHEAD = 4

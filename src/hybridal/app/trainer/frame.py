@@ -11,7 +11,7 @@ from typing import Any
 
 from hybridal.app.project import Project
 from hybridal.app.trainer.snapshot import Snapshot
-from hybridal.files import strict_json
+from hybridal.system.files import strict_json
 
 FILE = "chapter.json"
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hybridal.errors import RunError
-from hybridal.lock import locked
+from hybridal.system.lock import locked
 
 STDIN = 0
 PAUSE = 0.5  # seconds between two tries

@@ -12,8 +12,8 @@ from hybridal.app.db.schema import Class, Text
 from hybridal.app.project import Project
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.runs import clear_scratch
-from hybridal.export import export_model
-from hybridal.files import file_made_whole
+from hybridal.runs.export import export_model
+from hybridal.system.files import file_made_whole
 
 PREDICTIONS, MODEL = "predictions.parquet", "model"
 CHUNK = 512

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hybridal.core.facts import Round
+from hybridal.core.rules import Rules
 from hybridal.errors import UserError
-from hybridal.facts import Round
-from hybridal.protocol import Protocol
-from hybridal.record import RunFolder
+from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class Told:
     history: Sequence[Round]
     schedule: Schedule
     before: int
-    rules: Protocol
+    rules: Rules
 
 
 def folders(runs: Path) -> list[Path]:

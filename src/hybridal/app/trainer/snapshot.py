@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Answer, Class, Text, Trainer, Verdict
 from hybridal.app.trainer.due import Labels
-from hybridal.task import UNKNOWN, Split, Task
+from hybridal.core.outputs import UNKNOWN
+from hybridal.tasks import Split, Task
 
 
 @dataclass(frozen=True)

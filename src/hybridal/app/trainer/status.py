@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Trainer, now
-from hybridal.facts import Round
-from hybridal.observer import Observer
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
 
 PAUSE = 0.5  # seconds between two reports of progress: more often nobody sees
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.datastructures import UploadFile
 
 from hybridal.errors import UserError
-from hybridal.scratch import scratch
+from hybridal.system.scratch import scratch
 
 
 @contextmanager

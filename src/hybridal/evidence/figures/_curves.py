@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from hybridal.core.facts import Round
 from hybridal.evidence.looks import distinct_markers, distinct_names, look
 from hybridal.evidence.style import INK, MUTED, SURFACE
 from hybridal.evidence.summary import Histories
-from hybridal.facts import Round
 
 Measure = Callable[[Round], float | None]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from hybridal.core.facts import Round
 from hybridal.evidence.figures._curves import Measure, curves, key, labels_above, legend, longest, nothing, room
 from hybridal.evidence.style import new_figure, styled, whole_rounds
 from hybridal.evidence.summary import Histories
-from hybridal.facts import Round
 
 _PANELS = (("Negative log-likelihood (NLL)", "nll"), ("Expected calibration error (ECE)", "ece"))
 

@@ -14,7 +14,7 @@ from hybridal.evidence.formats import change, threshold
 from hybridal.evidence.looks import distinct_markers, look
 from hybridal.evidence.style import INK, MUTED, SURFACE, new_figure, styled, whole_rounds
 from hybridal.evidence.summary import Histories, changes
-from hybridal.stabilisation import Stabilisation
+from hybridal.measures.stabilisation import Stabilisation
 
 
 def signal_curve(histories: Histories, signal: str, detectors: Mapping[str, Stabilisation]) -> Figure:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hybridal.core.facts import Round
 from hybridal.errors import UserError
 from hybridal.evidence.statistics._numbers import number
-from hybridal.facts import Round
 
 
 def whole(history: Sequence[Round]) -> Sequence[Round]:

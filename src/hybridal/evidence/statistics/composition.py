@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from hybridal.core.facts import Round
 from hybridal.errors import UserError
 from hybridal.evidence.statistics._numbers import Numbers, number, numbers
 from hybridal.evidence.statistics._rounds import whole
-from hybridal.facts import Round
 
 
 @dataclass(frozen=True)

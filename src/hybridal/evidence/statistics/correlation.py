@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybridal.core.facts import Round
 from hybridal.errors import UserError
 from hybridal.evidence.statistics._numbers import Array, numbers
 from hybridal.evidence.statistics._ranks import midranks
 from hybridal.evidence.statistics._rounds import checked_changes
-from hybridal.facts import Round
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def signal_correlation(histories: Sequence[Sequence[Round]], signals: Sequence[s
 
     Rounds of one run are no independent draws, so there is no p value here.
 
-    >>> from hybridal.facts import Cost
+    >>> from hybridal.core.facts import Cost
     >>> rows = [(None, None), (0.3, 5.0), (0.2, 9.0), (0.1, 7.0)]
     >>> run = [Round(t, "retrain", "R" * t, 0, Cost(), 1, None, None, None, {"loss": a, "cka": b}, (), ())
     ...        for t, (a, b) in enumerate(rows, start=1)]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from hybridal.core.facts import Round
 from hybridal.evidence.statistics._rounds import checked_changes
-from hybridal.facts import Round
 from hybridal.schedules.hybrid import HybridAL
 
 
@@ -59,7 +59,7 @@ def switching(histories: Sequence[Sequence[Round]], schedule: HybridAL) -> Switc
     t* is the same in the schedule's own run and in RETRAIN's. What comes after it is the schedule's doing only in its
     own runs: give those to learn how a signal behaves once fine-tuning has begun.
 
-    >>> from hybridal.facts import Cost
+    >>> from hybridal.core.facts import Cost
     >>> def run(*changes):
     ...     return [Round(t, "retrain", "R" * t, 0, Cost(), 1, None, None, None, {"accuracy": change}, (), ())
     ...             for t, change in enumerate(changes, start=1)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hybridal.errors import UserError
 from hybridal.evidence.study_figures.drawn import Drawn
-from hybridal.files import write_whole
+from hybridal.system.files import write_whole
 
 FORMATS = ("svg", "png", "pdf")
 

@@ -19,8 +19,8 @@ from hybridal.evidence.study_figures._parts import DASHED, label_outside, panele
 from hybridal.evidence.study_figures._tables import comparable, hybrids, methods, run_changes
 from hybridal.evidence.study_figures.drawn import Words
 from hybridal.evidence.style import COLUMN, INK, MUTED, styled
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules.hybrid import HybridAL
-from hybridal.stabilisation import Stabilisation
 from hybridal.study.folder import StudyFolder
 
 

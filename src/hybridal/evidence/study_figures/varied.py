@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hybridal.core.rules import protocol
 from hybridal.evidence.results import variant_name
 from hybridal.evidence.study_figures._names import plain
-from hybridal.protocol import protocol
 from hybridal.study.study import Study
 
 _NAMES = {

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybridal.core.facts import Round
 from hybridal.evidence.looks import distinct_names
 from hybridal.evidence.results import factors
 from hybridal.evidence.tables._runs import RETRAIN, Run, distinct, those
-from hybridal.facts import Round
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan
 

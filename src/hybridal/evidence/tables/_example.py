@@ -9,16 +9,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.evidence.results import Results, results
 from hybridal.evidence.tables._reading import ReadOnce
 from hybridal.evidence.tables._schedules import schedule_of
-from hybridal.facts import Cost, Metrics, Round
-from hybridal.files import strict_json
 from hybridal.schedules import Schedule
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan, Study
-from hybridal.task.store import save_task
-from hybridal.testing import toy_task
+from hybridal.system.files import strict_json
+from hybridal.tasks.store import save_task
+from hybridal.testing.small import toy_task
 
 SPECS = ("retrain", "finetune", "hybrid:accuracy:0.01:2", "hybrid:alpha:0.0001:2", "fixed:3")
 # How much a signal moves in round 2; it then calms down.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hybridal.core.facts import Round
 from hybridal.evidence.tables._schedules import schedule_of
-from hybridal.facts import Round
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 from hybridal.study.trie import histories

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hybridal.core.facts import Round
 from hybridal.evidence.results import Results
 from hybridal.evidence.statistics.correlation import signal_correlation
 from hybridal.evidence.tables._entries import fixed, one
 from hybridal.evidence.tables._runs import RETRAIN
 from hybridal.evidence.tables.table import Column, Entry, Row, Section, Table
-from hybridal.facts import Round
 from hybridal.study.folder import StudyFolder
 
 

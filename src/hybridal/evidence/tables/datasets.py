@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from hybridal.core.outputs import UNKNOWN
 from hybridal.evidence.results import Results
 from hybridal.evidence.tables._entries import fixed, one
 from hybridal.evidence.tables.names import task_names
 from hybridal.evidence.tables.table import MISSING, Column, Entry, Row, Section, Table
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan
-from hybridal.task.task import UNKNOWN, Task
+from hybridal.tasks.task import Task
 
 _SPLITS = ("Train", "Validation", "Test")
 

@@ -12,7 +12,7 @@ from hybridal.backbones.load import HUB_IDS
 from hybridal.evidence.tables._schedules import schedule_of
 from hybridal.schedules.fixed import FixedSwitch
 from hybridal.schedules.hybrid import HybridAL
-from hybridal.task.mirror import same_name
+from hybridal.tasks.mirror import same_name
 
 _TASKS = {"yahoo_answers": "yahoo", "yahoo_answers_topics": "yahoo", "tweet_eval": "tweeteval"}
 _METHODS = {"retrain": "Retrain", "finetune": "FineTune", "newonly": "NewOnly"}

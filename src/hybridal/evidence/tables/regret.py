@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hybridal.core.facts import Round
 from hybridal.evidence.looks import distinct_names
 from hybridal.evidence.results import Results, factors
 from hybridal.evidence.statistics.regret import Outcome, optimum
@@ -13,7 +14,6 @@ from hybridal.evidence.tables._grid import setting_keys, settings
 from hybridal.evidence.tables._runs import Run, distinct, those
 from hybridal.evidence.tables.measures import COST, SECONDS_NOTE
 from hybridal.evidence.tables.table import MEAN, MISSING, Column, Entry, Row, Section, Table
-from hybridal.facts import Round
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hybridal.core.facts import Round
 from hybridal.evidence.formats import change
 from hybridal.evidence.looks import distinct_names
 from hybridal.evidence.results import FACTORS, Results, factors
@@ -13,7 +14,6 @@ from hybridal.evidence.tables._grid import setting_keys, settings
 from hybridal.evidence.tables._runs import Run, distinct, hybrids, runs_of, those
 from hybridal.evidence.tables.names import task_names
 from hybridal.evidence.tables.table import MEAN, MISSING, Column, Entry, Section, Table
-from hybridal.facts import Round
 from hybridal.schedules.hybrid import HybridAL
 from hybridal.study.folder import StudyFolder
 

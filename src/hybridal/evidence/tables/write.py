@@ -9,7 +9,7 @@ from hybridal.evidence.tables.as_csv import to_csv
 from hybridal.evidence.tables.as_latex import to_document, to_latex
 from hybridal.evidence.tables.as_markdown import to_markdown
 from hybridal.evidence.tables.table import Table
-from hybridal.files import write_whole
+from hybridal.system.files import write_whole
 
 
 def write_tables(tables: Mapping[str, Table], out: Path) -> list[Path]:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from hybridal.facts import Round
-from hybridal.observer import Observer
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
 from hybridal.study.cell import run_cell
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
@@ -34,7 +34,7 @@ class Engine(Protocol):
 
 def device_here(asked: str) -> str:
     """A device of this machine, in words."""
-    from hybridal.model.device import choose_device
+    from hybridal.models.device import choose_device
 
     return choose_device(asked).description
 

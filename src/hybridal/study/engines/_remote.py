@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from hybridal import __version__
+from hybridal.core.facts import Round
 from hybridal.errors import RunError
-from hybridal.facts import Round
-from hybridal.scratch import scratch
-from hybridal.settings import Settings
+from hybridal.runs.settings import Settings
 from hybridal.study.cell import run_cell
 from hybridal.study.engines import one_thread
 from hybridal.study.folder import StudyFolder
-from hybridal.task import Task
+from hybridal.system.scratch import scratch
+from hybridal.tasks import Task
 
 # How long the recorder of a driver that was killed may take to end, and to let go of its cells.
 PATIENCE = 3.0

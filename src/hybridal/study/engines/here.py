@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hybridal.observer import Observer
+from hybridal.core.observer import Observer
 from hybridal.study.engines import Outcome, device_here, work
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 
 from hybridal.backbones import load_backbone
+from hybridal.core.observer import Observer
 from hybridal.errors import UserError
-from hybridal.observer import Observer
 from hybridal.study.engines import Outcome, device_here, one_thread, work
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan

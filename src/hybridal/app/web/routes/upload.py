@@ -13,7 +13,7 @@ from hybridal.app.web.shapes import Shape
 from hybridal.app.web.unpacked import insist
 from hybridal.app.web.uploads import kept
 from hybridal.errors import UserError
-from hybridal.task.table import NoColumnError
+from hybridal.tasks.table import NoColumnError
 
 router = APIRouter(prefix="/api/texts")
 

@@ -1,0 +1,127 @@
+"""The pool: which texts of train are labelled, in the order they were acquired, and which are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hybridal.core.facts import News
+from hybridal.core.outputs import UNKNOWN, Ints
+
+
+def _none() -> Ints:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """A value: every change gives a new pool. Rows are positions in the task's train split.
+
+    `order` lists the labelled rows in the order they were acquired; the last `newest` of them no model has
+    learnt yet. `pending` were chosen and wait for their labels. `held` are to be measured on and never learnt: they
+    are pending, or labelled and not in `order`. `corrected` and `withdrawn` count the labels that changed since the
+    last update.
+
+    >>> pool = Pool.unlabelled(5).choose(np.array([3, 1])).reveal({3: 0, 1: 1})
+    >>> pool.order.tolist(), pool.newest_rows().tolist(), pool.candidates().tolist()
+    ([3, 1], [3, 1], [0, 2, 4])
+    >>> pool.choose(np.array([0])).candidates().tolist()
+    [2, 4]
+    >>> pool = pool.choose(np.array([0]), held=np.array([4])).reveal({0: 1, 4: 0})
+    >>> pool.order.tolist(), pool.held.tolist(), pool.candidates().tolist()
+    ([3, 1, 0], [4], [2])
+    """
+
+    labels: Ints
+    order: Ints = field(default_factory=_none)
+    newest: int = 0
+    pending: Ints = field(default_factory=_none)
+    held: Ints = field(default_factory=_none)
+    corrected: int = 0
+    withdrawn: int = 0
+
+    @classmethod
+    def unlabelled(cls, size: int) -> Pool:
+        return cls(np.full(size, UNKNOWN, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def candidates(self) -> Ints:
+        """Rows that are neither labelled nor waiting for their label."""
+        free = self.labels == UNKNOWN
+        free[self.pending] = False
+        return np.flatnonzero(free)
+
+    def newest_rows(self) -> Ints:
+        return self.order[len(self.order) - self.newest :]
+
+    def older_rows(self) -> Ints:
+        return self.order[: len(self.order) - self.newest]
+
+    def news(self) -> News:
+        """What a model that has learnt the older labels does not know yet.
+
+        >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
+        >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).news()
+        News(known=1, added=1, corrected=1, withdrawn=1, classes=1)
+        """
+        older, newest = self.labels[self.older_rows()], self.labels[self.newest_rows()]
+        return News(
+            known=len(older),
+            added=max(0, self.newest - self.corrected),  # one that was corrected may be withdrawn after
+            corrected=self.corrected,
+            withdrawn=self.withdrawn,
+            classes=len(np.setdiff1d(newest, older)),
+        )
+
+    def choose(self, rows: Ints, held: Ints | None = None) -> Pool:
+        """Marks rows as waiting for their labels, in this order, after those of `held`, which are to be measured on."""
+        kept = self._measured()
+        first = _none() if held is None else np.array(held, dtype=np.int64)
+        return replace(
+            self,
+            pending=np.concatenate([first, np.array(rows, dtype=np.int64)]),
+            held=np.concatenate([kept, first]),
+        )
+
+    def reveal(self, labels: Mapping[int, int]) -> Pool:
+        """Adds labels; those of pending rows keep the order in which they were chosen.
+
+        A row that was labelled before is corrected: it counts as new, because the model has yet to learn it. Pending
+        rows that get no label become candidates again.
+        """
+        updated = self.labels.copy()
+        updated[list(labels)] = list(labels.values())
+        chosen = [row for row in self.pending.tolist() if row in labels]
+        others = [row for row in labels if row not in set(chosen)]
+        rows = np.array([*chosen, *others], dtype=np.int64)
+        rows = rows[~np.isin(rows, self.held)]
+        corrected = self.corrected + int(np.isin(rows, self.older_rows()).sum())
+        taught = replace(self._without(rows), labels=updated, pending=_none(), corrected=corrected)._with_newest(rows)
+        return replace(taught, held=taught._measured())
+
+    def learnt(self) -> Pool:
+        """The model has seen all labels: none is new any more."""
+        return replace(self, newest=0, corrected=0, withdrawn=0)
+
+    def withdraw(self, rows: Ints) -> Pool:
+        """Takes labels back; the rows become candidates again."""
+        updated = self.labels.copy()
+        updated[rows] = UNKNOWN
+        withdrawn = self.withdrawn + int(np.isin(self.older_rows(), rows).sum())
+        left = replace(self._without(rows), labels=updated, withdrawn=withdrawn)
+        return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self._measured()))])
+
+    def _measured(self) -> Ints:
+        known: Ints = self.held[self.labels[self.held] != UNKNOWN]
+        return known
+
+    def _without(self, rows: Ints) -> Pool:
+        newest = int((~np.isin(self.newest_rows(), rows)).sum())
+        return replace(self, order=self.order[~np.isin(self.order, rows)], newest=newest)
+
+    def _with_newest(self, rows: Ints) -> Pool:
+        return replace(self, order=np.concatenate([self.order, rows]), newest=self.newest + len(rows))

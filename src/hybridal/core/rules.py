@@ -1,0 +1,224 @@
+"""How an experiment is set up: pools, batches, training. Three presets, and any field can be overridden."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from numbers import Integral, Real
+from typing import Any, Literal
+
+from hybridal.errors import UserError
+
+
+def _require(holds: bool, name: str, rule: str) -> None:
+    if not holds:
+        raise UserError(f"Protocol: `{name}` {rule}.")
+
+
+def _fits(value: Any, kind: str) -> tuple[bool, str]:
+    """Whether a value has the type that a field's annotation names, and that type in words.
+
+    >>> _fits(2.5, "int"), _fits(None, "int | None")
+    ((False, 'a whole number'), (True, 'a whole number or null'))
+    """
+    name, _, optional = kind.partition(" | ")
+    or_null = " or null" if optional else ""
+    kinds: dict[str, type] = {"bool": bool, "int": Integral, "float": Real}
+    if name not in kinds:
+        return True, ""  # a choice, which has a sentence of its own
+    fits = bool(optional) if value is None else isinstance(value, kinds[name])
+    if isinstance(value, bool):  # which Python counts among the numbers
+        fits = name == "bool"
+    if isinstance(value, float):
+        fits = fits and math.isfinite(value)
+    return fits, {"bool": "true or false", "int": "a whole number", "float": "a number"}[name] + or_null
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The fixed rules of a run; the defaults are those of the paper's text.
+
+    `initial` labels start the run, `batch` are added a round, chosen among `candidates` random ones (None: all).
+    `max_epochs` bound a round's training; it stops `stop_after` epochs without a validation loss lower by
+    `min_delta` (None: never stops early and keeps the last epoch). `dropout` may be "on", "off", or "finetune": only
+    while fine-tuning, as in the published code. `moments` says whether fine-tuning gets a fresh optimiser each
+    round or carries its moments over. `validation_loss` is the mean over examples, or over batches as published.
+    `newonly_round_1` trains on the initial pool, or "skip"s as published. `calibrate` ranks candidates by
+    temperature-scaled probabilities. `split_seed` None draws the splits by the run's seed, as published.
+    `validation_size` keeps only so many of the validation texts, stratified, drawn by the run's seed. `validation` is
+    "fixed": the task's own texts; a "share" of all labels, `validation_share`, drawn at random as they come; or "none".
+    `late_class` is the round from which texts of the last class can be chosen, in a simulation. `path` "plain"
+    does without fast arithmetic: the same up to rounding and to which dropout masks are drawn. `train_layers` trains
+    only so many of the backbone's layers, the top ones (None: all, and its embeddings).
+
+    `pooling` is what the head reads: the "mean" of all tokens, the "first" one, or as the encoder was trained ("auto").
+    `head` starts at "random", or as a "probe": a logistic regression on the pretrained encoder's features. With fewer
+    labels than `probe_until` the probe is the model. `warmup` is the share of a training's steps in which the rate
+    rises, `decay` lets it fall to 0 afterwards. A training on all labels has `min_steps` steps at least, one on some of
+    them `part_epochs` epochs (None: as many as one on all).
+    `looks` at validation are taken an epoch, and `keep_start` lets the weights that training started from win.
+    `average` gives the mean of the weights over the second half of a training that nothing stops. `temperature`
+    is "fitted" to validation alone, or "shrunk" towards what was known before.
+
+    >>> protocol("paper").initial, protocol("reference").dropout, protocol("paper", {"rounds": 3}).rounds
+    (200, 'finetune', 3)
+    """
+
+    name: str = "paper"
+    initial: int = 200
+    initial_draw: Literal["equal", "proportional", "spread"] = "equal"
+    rounds: int = 25
+    batch: int = 32
+    candidates: int | None = 1000
+    max_length: int = 128
+    pooling: Literal["auto", "mean", "first"] = "first"
+    head: Literal["random", "probe"] = "random"
+    probe_until: int = 0
+    learning_rate: float = 2e-5
+    warmup: float = 0.0
+    decay: bool = False
+    weight_decay: float = 1e-3
+    train_batch: int = 16
+    max_epochs: int = 10
+    min_steps: int = 0
+    part_epochs: int | None = None
+    stop_after: int | None = 2
+    min_delta: float = 1e-4
+    looks: int = 1
+    keep_start: bool = False
+    average: bool = False
+    dropout: Literal["on", "off", "finetune"] = "on"
+    moments: Literal["fresh", "carry"] = "fresh"
+    validation_loss: Literal["examples", "batches"] = "examples"
+    newonly_round_1: Literal["train", "skip"] = "train"
+    precision: Literal["auto", "fp32"] = "auto"
+    path: Literal["fast", "plain"] = "fast"
+    train_layers: int | None = None
+    temperature: Literal["fitted", "shrunk"] = "fitted"
+    calibrate: bool = False
+    split_seed: int | None = 42
+    validation: Literal["fixed", "share", "none"] = "fixed"
+    validation_share: float = 0.1
+    validation_size: int | None = None
+    late_class: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            fits, kind = _fits(value, str(field.type))
+            _require(fits, field.name, f"must be {kind}, not {value!r}")
+        for name in ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs", "looks"):
+            _require(getattr(self, name) >= 1, name, "must be at least 1")
+        _require(self.candidates is None or self.candidates >= self.batch, "candidates", "must be at least `batch`")
+        _require(self.stop_after is None or self.stop_after >= 1, "stop_after", "must be at least 1, or null for never")
+        _require(self.late_class is None or self.late_class >= 1, "late_class", "must be at least 1, or null")
+        _require(self.part_epochs is None or self.part_epochs >= 1, "part_epochs", "must be at least 1, or null")
+        _require(self.train_layers is None or self.train_layers >= 0, "train_layers", "must not be negative")
+        _require(self.validation_size is None or self.validation_size >= 1, "validation_size", "must be at least 1")
+        _require(self.learning_rate > 0, "learning_rate", "must be positive")
+        _require(0 < self.validation_share < 1, "validation_share", "is a share of the labels, between 0 and 1")
+        _require(self.warmup <= 1, "warmup", "is a share of the steps, at most 1")
+        for name in ("weight_decay", "min_delta", "warmup", "min_steps", "probe_until"):
+            _require(getattr(self, name) >= 0, name, "must not be negative")
+        for name, choices in _CHOICES.items():
+            _require(getattr(self, name) in choices, name, f"must be one of {', '.join(choices)}")
+
+    def held(self, labels: int) -> int:
+        """How many of so many labels are measured on and not learnt, beside those of the task's own validation texts.
+
+        >>> protocol("paper").held(200), protocol("paper", {"validation": "share"}).held(205)
+        (0, 20)
+        """
+        wanted = int(self.validation_share * labels) if self.validation == "share" else 0
+        return wanted if self.validation_size is None else min(wanted, self.validation_size)
+
+    def epochs(self, examples: int, batch: int | None = None, whole: bool = True) -> int:
+        """How often a training goes over its examples if nothing stops it; `whole` says that they are all there are.
+
+        >>> protocol("paper", {"max_epochs": 4, "min_steps": 77}).epochs(40)  # three steps an epoch
+        26
+        """
+        if not examples:
+            return 0
+        if not whole:
+            return self.part_epochs or self.max_epochs
+        return max(self.max_epochs, math.ceil(self.min_steps / math.ceil(examples / (batch or self.train_batch))))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+_CHOICES = {
+    "initial_draw": ("equal", "proportional", "spread"),
+    "pooling": ("auto", "mean", "first"),
+    "head": ("random", "probe"),
+    "temperature": ("fitted", "shrunk"),
+    "validation": ("fixed", "share", "none"),
+    "dropout": ("on", "off", "finetune"),
+    "moments": ("fresh", "carry"),
+    "validation_loss": ("examples", "batches"),
+    "newonly_round_1": ("train", "skip"),
+    "precision": ("auto", "fp32"),
+    "path": ("fast", "plain"),
+}
+
+PRESETS: Mapping[str, Rules] = {
+    "paper": Rules(),
+    "reference": Rules(
+        name="reference",
+        dropout="finetune",
+        moments="carry",
+        validation_loss="batches",
+        newonly_round_1="skip",
+        precision="fp32",
+        split_seed=None,
+    ),
+    # What people get who ask for nothing: the mean of the encoder under a head that starts as a probe, few labels to
+    # measure on, and no more steps than pay (docs/findings.md).
+    "best": Rules(
+        name="best",
+        initial=50,
+        initial_draw="spread",
+        pooling="auto",
+        head="probe",
+        probe_until=30,
+        learning_rate=5e-5,
+        warmup=0.1,
+        max_epochs=10,
+        min_steps=160,
+        part_epochs=3,
+        stop_after=None,
+        average=True,
+        validation="share",
+        validation_size=50,
+        temperature="shrunk",
+    ),
+    # Ends in about two minutes on two cores: short texts, a higher rate for fewer epochs.
+    "quick": Rules(
+        name="quick",
+        initial=48,
+        rounds=8,
+        batch=16,
+        candidates=192,
+        max_length=40,
+        learning_rate=1e-4,
+        max_epochs=6,
+    ),
+}
+
+
+def protocol(name: str = "best", overrides: Mapping[str, Any] | None = None) -> Rules:
+    """A preset with some of its fields replaced."""
+    if name not in PRESETS:
+        raise UserError(f"There is no protocol named '{name}'; there are {', '.join(PRESETS)}.")
+    kinds = {field.name: field.type for field in fields(Rules) if field.name != "name"}
+    given = dict(overrides or {})
+    for field, value in given.items():
+        _require(field in kinds, field, f"is not a field of a protocol; there are {', '.join(sorted(kinds))}")
+        # YAML 1.1 reads 2e-5 as text, since it has no dot; people mean a number.
+        if kinds[field] == "float" and isinstance(value, str):
+            with suppress(ValueError):
+                given[field] = float(value)
+    return replace(PRESETS[name], **given)

@@ -1,0 +1,1 @@
+"""What people call: learners, and the classifier that they give."""

@@ -1,0 +1,204 @@
+"""A transformer to query and to teach."""
+
+from __future__ import annotations
+
+import csv
+import io
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybridal.core.facts import Round
+from hybridal.core.outputs import UNKNOWN, Floats
+from hybridal.errors import RunError, UserError
+from hybridal.learners.learner import Learner
+from hybridal.measures.calibration import softmax
+from hybridal.models.tokens import Tokens
+from hybridal.runs import checkpoint
+from hybridal.runs.assemble import build_cell, build_model, surroundings, watched
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.system.files import write_whole
+from hybridal.tasks import Task, load_task
+
+
+class ActiveLearner(Learner):
+    """A transformer that learns from the labels it is taught, and knows what to ask next.
+
+    `task` is a `Task` (`load_task` reads one from a file), or the name of one. Labelled validation texts of a task are
+    measured on. Without any, a share of the labels is: texts drawn at random come first in a query. With
+    `validation="fixed"`, validation texts without labels are asked for before all others. Keywords beyond the named
+    ones replace fields of the protocol, as in `ActiveLearner(task, learning_rate=5e-5)`.
+
+    >>> from hybridal.testing.small import toy_task
+    >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
+    >>> ids = learner.query(4)
+    >>> fact = learner.teach(toy_task().answers(ids))
+    >>> len(ids), fact.labels, fact.update
+    (4, 4, 'retrain')
+    """
+
+    def __init__(
+        self,
+        task: Task | str,
+        backbone: str = "minilm",
+        schedule: Schedule | str = "auto",
+        protocol: str = "best",
+        acquisition: str = "entropy",
+        signals: Sequence[str] = (),
+        seed: int = 42,
+        device: str = "auto",
+        **overrides: Any,
+    ) -> None:
+        task = load_task(task) if isinstance(task, str) else task
+        if (task.validation.labels != UNKNOWN).any():
+            overrides = {"validation": "fixed", **overrides}  # they are there, and cost nothing
+        schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
+        self.settings = Settings(
+            task=task.name,
+            backbone=backbone,
+            schedule=schedule.spec,
+            protocol=protocol,
+            acquisition=acquisition,
+            signals=tuple(signals),
+            seed=seed,
+            device=device,
+            overrides=overrides,
+        )
+        task = task if self.settings.rules.validation == "fixed" else task.merged()
+        watching = watched(self.settings, schedule)
+        self._model = build_model(self.settings, task, watching)
+        super().__init__(build_cell(self.settings, task, self._model, watching), schedule)
+        self._key = uuid.uuid4().hex
+        self._validation_labels = task.validation.labels.copy()
+        self._validation_rows = {id: row for row, id in enumerate(task.validation.ids)}
+
+    def query(self, n: int | None = None) -> list[str]:
+        """As `Learner.query`; validation texts without a label come first."""
+        missing = np.flatnonzero(self._validation_labels == UNKNOWN).tolist()
+        if self.history or not missing:
+            return super().query(n)
+        return [self.cell.task.validation.ids[row] for row in missing[: self._count(n)]]
+
+    def teach(self, labels: Mapping[str, str], update: bool = True) -> Round | None:
+        measured = {id: name for id, name in labels.items() if id in self._validation_rows}
+        learnt = {id: name for id, name in labels.items() if id not in self._validation_rows}
+        for id in learnt:
+            self._row(id)
+        for name in labels.values():
+            self.cell.task.class_index(name)
+        for id, name in measured.items():
+            self._validation_labels[self._validation_rows[id]] = self.cell.task.class_index(name)
+        if measured:
+            self._model.relabel_validation(self._validation_labels)
+        return super().teach(learnt, update) if learnt else None
+
+    def withdraw(self, ids: Iterable[str]) -> None:
+        """As `Learner.withdraw`; validation texts are no longer measured on."""
+        given = list(ids)
+        super().withdraw(id for id in given if id not in self._validation_rows)
+        measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
+        if measured:
+            self._validation_labels[measured] = UNKNOWN
+            self._model.relabel_validation(self._validation_labels)
+
+    def predict_proba(self, texts: Sequence[str]) -> Floats:
+        """(N, C) probabilities, calibrated by the temperature of the last update."""
+        from hybridal.models.evaluation import predict
+
+        if not self.history:
+            raise UserError("The model has not learnt anything yet; teach it first.")
+        if not texts:
+            return np.empty((0, len(self.cell.task.classes)))
+        tokens = Tokens.of(self._model.encoder.encode(texts), self._model.encoder.pad)
+        classifier = self._model.classifier
+        outputs = predict(classifier, classifier.source(tokens), np.arange(len(texts)))
+        return softmax(outputs.logits, self.history[-1].temperature or 1.0)
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        """The likeliest class of each text."""
+        return [self.cell.task.classes[best] for best in self.predict_proba(texts).argmax(axis=1)]
+
+    def save(self, path: str | Path) -> Path:
+        """Writes a run folder: `ActiveLearner.load` goes on from it, and `hybridal report` shows it.
+
+        Saving again into the same folder adds to it; the labels lie there as `labels.csv` too. What `query` asks for
+        after its round was saved is in the checkpoint and not in `rounds.jsonl`, whose lines are written once.
+        """
+        path = Path(path)
+        folder = RunFolder(path)
+        if not (path / "run.json").exists():
+            RunFolder.create(
+                path, self.settings, self.cell.task, {"key": self._key, **surroundings(self.settings.device)}
+            )
+        elif folder.about().get("key") != self._key:
+            raise UserError(f"{path} holds another run; save this learner to a folder of its own.")
+        with folder.locked():
+            recorded = folder.history()
+            if [*map(_bare, recorded)] != [*map(_bare, self.history[: len(recorded)])]:
+                raise UserError(f"{path} has gone on without this learner; save it to a folder of its own.")
+            write_whole(path / "labels.csv", self._labels_csv())
+            checkpoint.save(folder.checkpoint, self._state, self.history[-1] if self.history else None)
+            for fact in self.history[len(recorded) :]:
+                folder.append(fact)
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> ActiveLearner:
+        """The learner that `save` wrote, ready to go on."""
+        folder = RunFolder.open(Path(path))
+        if "key" not in folder.about():
+            raise UserError(f"{path} was not saved by an ActiveLearner; go on with `hybridal resume {path}`.")
+        settings = folder.settings()
+        learner = cls(
+            folder.task(),
+            backbone=settings.backbone,
+            schedule=settings.schedule,
+            protocol=settings.protocol,
+            acquisition=settings.acquisition,
+            signals=settings.signals,
+            seed=settings.seed,
+            device=settings.device,
+            **settings.overrides,
+        )
+        learner._restore(folder)
+        return learner
+
+    def _restore(self, folder: RunFolder) -> None:
+        self._key = folder.about()["key"]
+        saved = checkpoint.load(folder.checkpoint)
+        self.history = folder.history()
+        if saved is not None:
+            (state, fact), place = saved, self._model.place
+            if fact is not None:
+                # It knows what was asked for after its round was recorded.
+                self.history[fact.round - 1 :] = [fact]
+            if len(self.history) != state.round:
+                raise RunError(
+                    f"{folder.rounds.path} has {len(self.history)} rounds, but the checkpoint is of round "
+                    f"{state.round}; restore the file, or teach a new learner the labels of labels.csv."
+                )
+            self._state = replace(state, weights=place(state.weights), moments=place(state.moments))
+            self._model.load(self._state.weights or self._model.pretrained)
+        written = csv.DictReader(io.StringIO((folder.path / "labels.csv").read_text(encoding="utf-8")))
+        given = {row["id"]: row["label"] for row in written if row["id"] in self._validation_rows}
+        self.withdraw(id for id in self._validation_rows if id not in given)
+        self.teach(given, update=False)
+
+    def _labels_csv(self) -> str:
+        task = self.cell.task
+        rows = np.flatnonzero(self._validation_labels != UNKNOWN).tolist()
+        measured = {task.validation.ids[row]: task.classes[self._validation_labels[row]] for row in rows}
+        table = io.StringIO()
+        csv.writer(table).writerows([("id", "label"), *self.labels.items(), *measured.items()])
+        return table.getvalue()
+
+
+def _bare(fact: Round) -> Round:
+    """A round's facts without what a later query and the clock add to them."""
+    return replace(fact, acquired=(), scores=(), held=(), seconds={})

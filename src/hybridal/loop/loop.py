@@ -1,0 +1,222 @@
+"""The round, and the loop around it: Algorithm 1."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from hybridal.acquisition import Acquisition
+from hybridal.annotators import Annotator
+from hybridal.core.facts import Metrics, Round
+from hybridal.core.outputs import Ints, Outputs
+from hybridal.core.pool import Pool
+from hybridal.core.rules import Rules
+from hybridal.errors import UserError
+from hybridal.loop.initial import draw_initial, partly_labelled, spread
+from hybridal.measures import calibration
+from hybridal.measures.metrics import measure
+from hybridal.models.role import Fit, Model
+from hybridal.randomness import stream
+from hybridal.schedules import Schedule
+from hybridal.signals import Signal, Snapshot, measured_change
+from hybridal.system.stopwatch import Stopwatch
+from hybridal.tasks.task import Task
+from hybridal.updates import Plan, Situation, Update, Weights
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stands after `round` rounds: a value, and a function of the run's word."""
+
+    round: int
+    word: str
+    pool: Pool
+    weights: Weights | None = None
+    moments: Weights | None = None
+    snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
+    temperature: float | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All that the schedules of one comparison share. `advance` is a function of state and update alone."""
+
+    task: Task
+    model: Model
+    rules: Rules
+    seed: int
+    acquisition: Acquisition
+    signals: tuple[Signal, ...]
+    annotator: Annotator
+    tests_every_round: bool = False
+
+    def start(self) -> State:
+        """Before the first round: the initial pool is chosen, and waits for its labels."""
+        pool = Pool.unlabelled(len(self.task.train))
+        if self.rules.initial_draw == "spread" and not partly_labelled(self.task):
+            return State(0, "", self.choose_first(pool, self.rules.initial))
+        drawn = draw_initial(self.task, self.rules, self.seed)
+        held = self._hold(pool, drawn, len(drawn), 0)
+        return State(0, "", pool.choose(drawn[~np.isin(drawn, held)], held))
+
+    @cached_property
+    def first_order(self) -> Ints:
+        """All rows, in the order in which to label them before there is a model."""
+        if self.rules.initial_draw == "spread":
+            return spread(self.task, self.model, self.seed)
+        return stream(self.seed, "initial").permutation(len(self.task.train))
+
+    def choose_first(self, pool: Pool, n: int) -> Pool:
+        """Chooses n texts before there is a model; those to measure on are drawn by chance in place of the last."""
+        candidates = self._appeared(pool.candidates(), 1)
+        held = self._hold(pool, candidates, n, -len(candidates))
+        free = self.first_order[np.isin(self.first_order, np.setdiff1d(candidates, held))]
+        return pool.choose(free[: n - len(held)], held)
+
+    def advance(self, state: State, update: Update) -> tuple[State, Round]:
+        """One round: label what the last one chose, learn, and choose what to label next.
+
+        Labels are asked for when a round begins, not when the round before ends: so a round's facts are complete
+        before anybody starts to label, and nobody labels texts that no model will see.
+        """
+        learnt, fact = self.learn(self.labelled(state), update)
+        return self.acquire(learnt, fact, self.rules.batch)
+
+    def labelled(self, state: State) -> State:
+        """The state with the labels that it waits for."""
+        return replace(state, pool=self.label(state.pool)) if len(state.pool.pending) else state
+
+    def learn(self, state: State, update: Update) -> tuple[State, Round]:
+        """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
+        t = state.round + 1
+        fit = self.model.fit(self._plan(update, state, t), state.pool, t)
+        temperature = self._temperature(fit, state.temperature)
+        watch = Stopwatch()
+        with watch("signal"):
+            snapshots, changes = self._signals(fit.validation, state)
+        with watch("test"):
+            test = self._test(t, temperature)
+        fact = Round(
+            round=t,
+            update=update.spec,
+            word=state.word + update.letter,
+            labels=len(state.pool),
+            cost=fit.cost,
+            kept_epoch=fit.kept_epoch,
+            temperature=temperature,
+            validation=self._validation(fit.validation, temperature),
+            test=test,
+            changes=changes,
+            acquired=(),
+            scores=(),
+            seconds={**fit.seconds, **watch.seconds},
+            reason=update.reason,
+            news=state.pool.news(),
+        )
+        return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots, temperature), fact
+
+    def acquire(self, state: State, fact: Round, n: int) -> tuple[State, Round]:
+        """Lines 8-9: choose n texts of a random subset of the candidates; they wait for their labels.
+
+        Where a share of the labels is measured on, so many of the n are drawn at random instead.
+        """
+        rows = self._appeared(state.pool.candidates(), state.round + 1)
+        held = self._hold(state.pool, rows, n, state.round)
+        rows = np.setdiff1d(rows, held)
+        if self.rules.candidates is not None and len(rows) > self.rules.candidates:
+            draw = stream(self.seed, "candidates", state.round)
+            rows = np.sort(draw.choice(rows, self.rules.candidates, replace=False))
+        fact = replace(fact, held=tuple(self.task.train.ids[row] for row in held))
+        if not len(rows) or len(held) == n:
+            return replace(state, pool=state.pool.choose(rows[:0], held)), fact
+        scale = fact.temperature if self.rules.calibrate and fact.temperature is not None else 1.0
+        candidates = self.model.candidates(rows, state.pool, state.round, scale)
+        start = time.perf_counter()
+        batch = self.acquisition.select(candidates, n - len(held), stream(self.seed, "acquisition", state.round))
+        wanted = set(batch.ids)
+        row_of = {id: row for id, row in zip(candidates.ids, rows, strict=True) if id in wanted}
+        chosen = np.array([row_of[id] for id in batch.ids], dtype=np.int64)
+        scoring = candidates.seconds
+        seconds = {**fact.seconds, "score": scoring, "select": time.perf_counter() - start - scoring}
+        return (
+            replace(state, pool=state.pool.choose(chosen, held)),
+            replace(fact, acquired=batch.ids, scores=batch.scores, seconds=seconds),
+        )
+
+    def _appeared(self, rows: Ints, t: int) -> Ints:
+        """What can be labelled for round t: all, but for a class that a simulation lets appear later."""
+        if self.rules.late_class is None or t >= self.rules.late_class:
+            return rows
+        others: Ints = rows[self.task.train.labels[rows] != len(self.task.classes) - 1]
+        return others
+
+    def _hold(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
+        """Texts to measure on, among the next n."""
+        wanted = self.rules.held(len(pool) + len(pool.held) + n) - len(pool.held)
+        size = min(max(0, wanted), n, len(candidates))
+        return stream(self.seed, "validation", t).choice(candidates, size, replace=False)
+
+    def label(self, pool: Pool) -> Pool:
+        """The pool with the labels of its pending texts."""
+        train = self.task.train
+        texts = {train.ids[row]: train.texts[row] for row in pool.pending}
+        answers = self.annotator.label(texts)
+        rows = dict(zip(texts, pool.pending.tolist(), strict=True))
+        for id in answers:
+            if id not in rows:
+                raise UserError(f"The annotator gave a label for '{id}', which it was not asked about.")
+        return pool.reveal({rows[id]: self.task.class_index(name) for id, name in answers.items()})
+
+    def _plan(self, update: Update, state: State, t: int) -> Plan:
+        prepare = partial(self.model.start, state.pool)
+        if len(state.pool) < self.rules.probe_until:
+            return Plan(prepare(None), state.pool.order[:0])
+        rng = stream(self.seed, "update", t)
+        return update.plan(Situation(prepare, state.weights, state.moments, state.pool, self.rules, rng))
+
+    def _signals(
+        self, validation: Outputs | None, before: State
+    ) -> tuple[dict[str, Snapshot], dict[str, float | None]]:
+        view = self.model.look(validation, before.pool)
+        now = {signal.name: signal.snapshot(view) for signal in self.signals}
+        changes: dict[str, float | None] = dict.fromkeys(now)
+        for signal in self.signals:
+            if signal.name in before.snapshots:
+                changes[signal.name] = measured_change(signal, before.snapshots[signal.name], now[signal.name])
+        return now, changes
+
+    def _temperature(self, fit: Fit, last: float | None) -> float | None:
+        found, labels = fit.validation, self.model.validation_labels
+        if self.rules.temperature == "shrunk":
+            logits = np.empty((0, len(self.task.classes))) if found is None else found.logits
+            return calibration.shrunk_temperature(logits, labels, last, trained=fit.cost.steps > 0)
+        return None if found is None else calibration.temperature(found.logits, labels)
+
+    def _validation(self, outputs: Outputs | None, temperature: float | None) -> Metrics | None:
+        if outputs is None or temperature is None:
+            return None
+        return measure(outputs.logits, self.model.validation_labels, temperature)
+
+    def _test(self, t: int, temperature: float | None) -> Metrics | None:
+        if not (self.tests_every_round or t == self.rules.rounds):
+            return None
+        tested = self.model.test()
+        return None if tested is None else measure(tested[0].logits, tested[1], temperature or 1.0)
+
+
+def active_learning(
+    cell: Cell, schedule: Schedule, state: State | None = None, history: Sequence[Round] = ()
+) -> Iterator[tuple[State, Round]]:
+    """Algorithm 1: decide, advance, until all rounds are done. Continues from a state and its history where given."""
+    state = state or cell.start()
+    history = list(history)
+    while len(history) < cell.rules.rounds:
+        state = cell.labelled(state)
+        update = schedule.decide(history, state.pool.news())
+        state, fact = cell.advance(state, update)
+        history.append(fact)
+        yield state, fact

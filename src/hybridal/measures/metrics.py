@@ -1,0 +1,71 @@
+"""How good a classifier's answers are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybridal.core.facts import Metrics
+from hybridal.core.outputs import Floats, Ints
+from hybridal.errors import UserError
+from hybridal.measures import calibration
+
+
+def right_count(labels: Ints, predictions: Ints) -> int:
+    """How many answers are right.
+
+    >>> right_count(np.array([0, 1, 1]), np.array([0, 1, 0]))
+    2
+    """
+    return int(np.count_nonzero(labels == predictions))
+
+
+def accuracy(labels: Ints, predictions: Ints) -> float:
+    """The share of right answers.
+
+    >>> accuracy(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]))
+    0.75
+    """
+    _some(labels)
+    return right_count(labels, predictions) / len(labels)
+
+
+def macro_f1(labels: Ints, predictions: Ints, classes: int) -> float:
+    """The mean F1 of all the task's classes; one that is neither a label nor an answer counts 0.
+
+    Three counts give it, because it is asked for after each epoch.
+
+    >>> round(macro_f1(np.array([0, 1, 1]), np.array([0, 1, 0]), classes=3), 4)  # (2/3 + 2/3 + 0) / 3
+    0.4444
+    """
+    _some(labels)
+    hits = np.bincount(labels[labels == predictions], minlength=classes)
+    either = np.bincount(labels, minlength=classes) + np.bincount(predictions, minlength=classes)
+    return float((2 * hits / np.maximum(either, 1)).mean())
+
+
+def measure(logits: Floats, labels: Ints, temperature: float = 1.0) -> Metrics:
+    """All measures of one split; the scaled ones after division of the logits by the temperature.
+
+    >>> found = measure(np.array([[0.0, 2.0], [0.0, 2.0]]), np.array([1, 0]), temperature=2.0)
+    >>> found.right, found.accuracy, round(found.nll, 4), round(found.nll_scaled, 4)
+    (1, 0.5, 1.1269, 0.8133)
+    """
+    calibration.paired(logits, labels)
+    predictions = logits.argmax(axis=1)
+    probabilities = calibration.softmax(logits)
+    return Metrics(
+        n=len(labels),
+        right=right_count(labels, predictions),
+        accuracy=accuracy(labels, predictions),
+        f1=macro_f1(labels, predictions, logits.shape[1]),
+        nll=calibration.nll(logits, labels),
+        ece=calibration.ece(probabilities, labels),
+        brier=calibration.brier(probabilities, labels),
+        nll_scaled=calibration.nll(logits, labels, temperature),
+        ece_scaled=calibration.ece(calibration.softmax(logits, temperature), labels),
+    )
+
+
+def _some(labels: Ints) -> None:
+    if len(labels) == 0:
+        raise UserError("There are no labelled examples to measure on; give the split at least one.")

@@ -1,0 +1,306 @@
+"""A backbone with a head: weights θ that can be loaded, read and asked."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hybridal.backbones import Backbone
+from hybridal.backbones.backbone import LOADING
+from hybridal.core.outputs import Ints
+from hybridal.errors import UserError
+from hybridal.models.cuda.recorder import GENERATOR_IN_USE, Recorder
+from hybridal.models.device import Device
+from hybridal.models.memory import keep_freed
+from hybridal.models.packing import familiar, pack, packed_logits, teach_packing
+from hybridal.models.plain import survives_plainly
+from hybridal.models.pooled import PooledClassifier, load_pooled
+from hybridal.models.portable import pooled_classifier, portable_classifier
+from hybridal.models.probe import Probe
+from hybridal.models.source import Source
+from hybridal.models.tokens import Encoder, Tokens
+from hybridal.models.trunk import States, Trunk
+from hybridal.randomness import key
+from hybridal.system.cache import cache_dir
+
+
+class Classifier:
+    """The workspace in which a round trains. `pretrained` is θ₀: the backbone's weights and a random head.
+
+    The head's numbers come from the seed alone, so that every RETRAIN starts from the same point on any machine.
+    `train_layers` leaves all but the top layers as they are; `pooling` says what the head reads: the "mean" of all
+    tokens, or the "first" as transformers' own classes do.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        classes: Sequence[str],
+        seed: int,
+        device: Device,
+        train_layers: int | None = None,
+        pooling: str = "first",
+    ) -> None:
+        self.device, on_gpu = device, device.torch.type == "cuda"
+        self.classes, self.pooling = tuple(classes), pooling
+        with LOADING:
+            self.module = _load_module(backbone, classes, seed, pooling).to(device.torch)
+        if not on_gpu:
+            _own_memory(self.module)
+        self.module.eval()
+        self._head = _last_linear(self.module, len(classes))
+        self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
+        records = device.fast and on_gpu and self._trunk is None and familiar(self.module)
+        self.recorder = Recorder(device.torch) if records else None
+        self.packs = device.fast and not on_gpu and teach_packing(self.module, first_tokens=pooling == "first")
+        if self.packs:
+            keep_freed()
+        self.pretrained = self.weights()
+
+    @property
+    def positions(self) -> int:
+        """The longest row that the encoder has positions for."""
+        return int(self.module.config.max_position_embeddings)
+
+    def trainable(self) -> dict[str, Any]:
+        """The parameters that training changes, by name."""
+        return dict(self.module.named_parameters())
+
+    def weights(self) -> dict[str, Tensor]:
+        """A copy of the trainable parameters."""
+        return {name: parameter.detach().clone() for name, parameter in self.trainable().items()}
+
+    def copy_to(self, weights: Mapping[str, Tensor]) -> None:
+        """Overwrites an earlier copy."""
+        for name, parameter in self.trainable().items():
+            weights[name].copy_(parameter.detach())
+
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        """Takes these weights over, in place."""
+        with torch.no_grad():
+            for name, parameter in self.trainable().items():
+                parameter.copy_(weights[name])
+
+    @contextmanager
+    def as_pretrained(self) -> Iterator[None]:
+        """Inside, it answers by θ₀."""
+        now = self.weights()
+        self.load(self.pretrained)
+        try:
+            yield
+        finally:
+            self.load(now)
+
+    def with_head(self, weights: Mapping[str, Tensor], probe: Probe) -> dict[str, Tensor]:
+        """These weights with another last layer."""
+        names = {id(parameter): name for name, parameter in self.trainable().items()}
+        head = {names[id(self._head.weight)]: probe.weight, names[id(self._head.bias)]: probe.bias}
+        placed = {name: torch.from_numpy(values).float().to(self.device.torch) for name, values in head.items()}
+        return {**weights, **placed}
+
+    def save(self, folder: Path, temperature: float = 1.0) -> None:
+        """Writes what `from_pretrained` reads; its probabilities are those at this temperature."""
+        from transformers.utils import logging as transformers_logging
+
+        transformers_logging.disable_progress_bar()
+        with self._whole():
+            if isinstance(self.module, PooledClassifier):
+                self._portable(portable_classifier, temperature).save_pretrained(folder)
+                return
+            with self._cooled(temperature):
+                self.module.save_pretrained(folder)
+
+    def save_onnx(self, encoder: Encoder, folder: Path, temperature: float = 1.0) -> Path:
+        """Writes `model.onnx`, for those who serve without torch."""
+        from hybridal.models.onnx import Probabilities, export_onnx
+
+        with self._whole():
+            if isinstance(self.module, PooledClassifier):
+                return export_onnx(
+                    Probabilities(self._portable(pooled_classifier, temperature)), encoder, self.classes, folder
+                )
+            with tempfile.TemporaryDirectory() as scratch, self._cooled(temperature):
+                # Taught to pack texts, the module is no longer what the exporter knows.
+                self.module.save_pretrained(scratch)
+                return export_onnx(Probabilities(_as_saved(Path(scratch))), encoder, self.classes, folder)
+
+    @property
+    def loads_plainly(self) -> bool:
+        """Whether transformers loads what `save` writes with no code beside it."""
+        return not isinstance(self.module, PooledClassifier) or survives_plainly(self.module.body)
+
+    def _portable(self, build: Callable[..., Any], temperature: float) -> Any:
+        head = self.module.classifier
+        return build(self.module.body, head.weight, head.bias, temperature, self.classes)
+
+    def _whole(self) -> AbstractContextManager[None]:
+        return self._trunk.put_back() if self._trunk else nullcontext()
+
+    @contextmanager
+    def _cooled(self, temperature: float) -> Iterator[None]:
+        """Inside, the last layer divides by the temperature."""
+        parts = [part for part in (self._head.weight, self._head.bias) if part is not None]
+        kept = [part.detach().clone() for part in parts]
+        with torch.no_grad():
+            for part in parts:
+                part.div_(temperature)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for part, before in zip(parts, kept, strict=True):
+                    part.copy_(before)
+
+    def source(self, tokens: Tokens) -> Source:
+        """What this classifier reads for these texts: their tokens, or what its frozen layers make of them."""
+        if self._trunk is None:
+            return tokens
+        width = self.module.config.hidden_size
+        return States(self._trunk, tokens, width, self.device.torch, cache_dir() / "states")
+
+    def matrices(self) -> dict[str, Tensor]:
+        """The weight matrices of all linear layers."""
+        layers = self.module.named_modules()
+        return {name: layer.weight.detach() for name, layer in layers if isinstance(layer, nn.Linear)}
+
+    def batch(self, source: Source, rows: Ints) -> tuple[Tensor, Tensor]:
+        values, mask = source.batch(rows)
+        return torch.from_numpy(values).to(self.device.torch), torch.from_numpy(mask).to(self.device.torch)
+
+    def logits(self, values: Tensor, mask: Tensor) -> Tensor:
+        given = "inputs_embeds" if values.is_floating_point() else "input_ids"
+        with self.device.autocast():
+            return self.module(**{given: values}, attention_mask=mask).logits.float()
+
+    def logits_of(self, source: Source, rows: Ints) -> Tensor:
+        """As `logits` of `batch`, by the fastest way for texts of different lengths."""
+        if self.packs:
+            return packed_logits(self.module, pack(source, rows))
+        return self.logits(*self.batch(source, rows))
+
+    @contextmanager
+    def listening(self) -> Iterator[dict[str, Tensor]]:
+        """Inside, each call of `logits` leaves its `hidden` and `embedding` in the dictionary."""
+        heard: dict[str, Tensor] = {}
+        pooled = isinstance(self.module, PooledClassifier)
+        body = self.module.mean if pooled else self.module.base_model
+
+        def hear_body(_module: Any, _inputs: Any, output: Any) -> None:
+            heard["hidden"] = output.float() if pooled else output[0][:, 0].float()
+
+        def hear_head(_module: Any, inputs: Any) -> None:
+            heard["embedding"] = inputs[0].float()
+
+        hooks = [
+            body.register_forward_hook(hear_body),
+            self._head.register_forward_pre_hook(hear_head),
+        ]
+        try:
+            yield heard
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    @contextmanager
+    def training(self, dropout: bool) -> Iterator[None]:
+        """Dropout on or off inside, and always off outside."""
+        self.module.train(dropout)
+        try:
+            yield
+        finally:
+            self.module.eval()
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
+    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield
+
+
+def _load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> nn.Module:
+    from transformers import AutoModelForSequenceClassification
+
+    options = {
+        "num_labels": len(classes),
+        "id2label": dict(enumerate(classes)),
+        "label2id": {name: i for i, name in enumerate(classes)},
+        "dtype": torch.float32,
+    }
+    try:
+        # The library draws what is missing from the global generator, before we draw it anew.
+        with seeded(key(seed, "head")), _silence():
+            if pooling == "mean":
+                module, to_draw = load_pooled(Path(backbone.folder), classes, **options)
+                _draw_head(module, to_draw, seed)
+                return module
+            module, loaded = AutoModelForSequenceClassification.from_pretrained(
+                Path(backbone.folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
+            )
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error
+    if loaded["mismatched_keys"]:
+        name = sorted(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])[0]
+        raise UserError(
+            f"Backbone '{backbone.name}' cannot be loaded as a text classifier of {len(classes)} classes: its "
+            f"`{name}` has another shape; use an encoder without a head, or one with a head of as many classes."
+        )
+    _draw_head(module, loaded["missing_keys"], seed)
+    return module
+
+
+def _as_saved(folder: Path) -> Any:
+    from transformers import AutoModelForSequenceClassification
+
+    with _silence():
+        return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
+
+
+def _own_memory(module: nn.Module) -> None:
+    """Loaded weights are pages of a file: it may be written over, and their first change costs more than a copy."""
+    for parameter in module.parameters():
+        parameter.data = parameter.data.clone()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """The missing head is no news here, and a progress bar per load is noise."""
+    from transformers.utils import logging as transformers_logging
+
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+
+
+def _draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
+    """Fills what the backbone did not bring: matrices from a normal distribution, the rest with zeros."""
+    generator = torch.Generator().manual_seed(key(seed, "head"))
+    spread = float(getattr(module.config, "initializer_range", 0.02))
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if name not in missing:
+                continue
+            if not name.endswith(("weight", "bias")) or (parameter.ndim == 1 and name.endswith("weight")):
+                logging.getLogger(__name__).warning("The backbone has no weights for %s; they stay as drawn.", name)
+            elif parameter.ndim == 1:
+                parameter.zero_()
+            else:
+                parameter.copy_(torch.empty(parameter.shape).normal_(0.0, spread, generator=generator))
+
+
+def _last_linear(module: nn.Module, classes: int) -> nn.Module:
+    layers = [m for m in module.modules() if isinstance(m, nn.Linear) and m.out_features == classes]
+    return layers[-1]

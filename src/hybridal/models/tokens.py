@@ -1,0 +1,128 @@
+"""Texts as token ids: tokenised once, kept on disk as one ragged array, read by memory map."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.core.outputs import Ints
+from hybridal.system.files import folder_made_whole
+
+# Enough to keep every core busy, and little enough that what the encoder makes of them fits into little memory.
+CHUNK = 4096
+
+Progress = Callable[[int, int], None]
+"""Hears how many texts are done, and of how many."""
+
+
+def unheard(_done: int, _of: int) -> None:
+    """Progress that nobody asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """Row i is `flat[offsets[i]:offsets[i + 1]]`.
+
+    >>> tokens = Tokens(np.array([5, 6, 7, 8]), np.array([0, 1, 4]), pad=0)
+    >>> ids, mask = tokens.batch(np.array([0, 1]))
+    >>> ids.tolist(), mask.tolist()
+    ([[5, 0, 0], [6, 7, 8]], [[1, 0, 0], [1, 1, 1]])
+    """
+
+    flat: NDArray[Any]
+    offsets: Ints
+    pad: int
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], pad: int) -> Tokens:
+        """Tokens that are only needed now, in memory."""
+        offsets = np.cumsum([0, *map(len, rows)])
+        return cls(np.fromiter(chain.from_iterable(rows), np.int32, offsets[-1]), offsets, pad)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def lengths(self, rows: Ints) -> Ints:
+        lengths: Ints = self.offsets[rows + 1] - self.offsets[rows]
+        return lengths
+
+    def slice(self, start: int, stop: int) -> Tokens:
+        return Tokens(self.flat, self.offsets[start : stop + 1], self.pad)
+
+    def batch(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Token ids and attention mask, padded to the longest row."""
+        lengths = self.lengths(rows)
+        columns = np.arange(lengths.max())
+        mask = columns < lengths[:, None]
+        ids = np.full(mask.shape, self.pad, dtype=np.int64)
+        ids[mask] = self.flat[(self.offsets[rows][:, None] + columns)[mask]]
+        return ids, mask.astype(np.int64)
+
+    def joined(self, rows: Ints) -> Ints:
+        """The token ids of these rows, one after the other."""
+        return np.concatenate([self.flat[self.offsets[r] : self.offsets[r + 1]] for r in rows]).astype(np.int64)
+
+
+class Encoder(Protocol):
+    """Turns texts into token ids with the special tokens, cut to a length."""
+
+    @property
+    def pad(self) -> int: ...
+
+    @property
+    def key(self) -> str:
+        """Equal for encoders that give equal tokens."""
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+
+def tokenise(texts: Sequence[str], encoder: Encoder, folder: Path, progress: Progress = unheard) -> Tokens:
+    """The tokens of these texts: from `folder` when they were made before, else made and put there."""
+    home = folder / _key(texts, encoder)
+    if not home.is_dir():
+        with folder_made_whole(home) as scratch:
+            _write(texts, encoder, scratch, progress)
+    offsets = np.load(home / "offsets.npy")
+    # An empty file cannot be mapped.
+    flat = np.memmap(home / "flat.i32", dtype=np.int32, mode="r") if offsets[-1] else np.empty(0, np.int32)
+    return Tokens(flat, offsets, encoder.pad)
+
+
+def length_sorted(lengths: Ints, tokens: int) -> Iterator[Ints]:
+    """Batches of like length and so many tokens at most, longest first so that memory runs out at once or never.
+
+    >>> [batch.tolist() for batch in length_sorted(np.array([3, 9, 1, 9]), 18)]
+    [[1, 3], [0, 2]]
+    """
+    order = np.argsort(-lengths, kind="stable")
+    while len(order):
+        size = max(1, tokens // max(1, int(lengths[order[0]])))
+        yield order[:size]
+        order = order[size:]
+
+
+def _write(texts: Sequence[str], encoder: Encoder, scratch: Path, progress: Progress) -> None:
+    lengths = np.zeros(len(texts) + 1, dtype=np.int64)
+    with (scratch / "flat.i32").open("wb") as file:
+        for start in range(0, len(texts), CHUNK):
+            part = Tokens.of(encoder.encode(texts[start : start + CHUNK]), encoder.pad)
+            lengths[start + 1 : start + 1 + len(part)] = np.diff(part.offsets)
+            part.flat.tofile(file)
+            progress(start + len(part), len(texts))
+    np.save(scratch / "offsets.npy", np.cumsum(lengths))
+
+
+def _key(texts: Sequence[str], encoder: Encoder) -> str:
+    digest = hashlib.sha256(encoder.key.encode())
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,298 @@
+"""The model of the loop's role: a transformer, the task's tokens, and the rules of training."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+
+from hybridal.backbones import Backbone
+from hybridal.core.observer import Observer
+from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
+from hybridal.core.pool import Pool
+from hybridal.core.rules import Rules
+from hybridal.errors import UserError
+from hybridal.measures.calibration import softmax
+from hybridal.models import evaluation, training
+from hybridal.models.classifier import Classifier
+from hybridal.models.device import Device
+from hybridal.models.examples import Examples
+from hybridal.models.features import Features
+from hybridal.models.probe import Probe, best_probe, fit_probe
+from hybridal.models.role import Fit
+from hybridal.models.source import Source
+from hybridal.models.tokens import Tokens, tokenise
+from hybridal.randomness import key, stream
+from hybridal.signals import Sample
+from hybridal.system.cache import cache_dir
+from hybridal.system.stopwatch import Stopwatch
+from hybridal.tasks.splits import draw
+from hybridal.tasks.task import Split, Task
+from hybridal.updates import Plan, Weights
+
+Result = TypeVar("Result")
+
+# Unlabelled texts that label-free signals look at: of a share of 2%, the standard error is 0.6 points.
+SAMPLE = 512
+
+
+class TransformerModel:
+    """A classifier over one task. `keeps_features` makes each pass over validation keep its features."""
+
+    def __init__(
+        self,
+        task: Task,
+        backbone: Backbone,
+        rules: Rules,
+        seed: int,
+        device: Device,
+        keeps_features: bool = False,
+        observer: Observer | None = None,
+    ) -> None:
+        texts = [text for _, split in task.splits() for text in split.texts]
+        self.encoder = backbone.encoder(rules.max_length)
+        self.observer = observer or Observer()
+        tokens = tokenise(texts, self.encoder, cache_dir() / "tokens", partial(self.observer.texts_done, "tokenising"))
+        pooling = backbone.pooling if rules.pooling == "auto" else rules.pooling
+        self.classifier = Classifier(backbone, task.classes, seed, device, rules.train_layers, pooling)
+        ends = np.cumsum([0, *(len(split) for _, split in task.splits())]).tolist()
+        train, validation, test = (self.classifier.source(tokens.slice(*span)) for span in pairwise(ends))
+        self.train_source = train
+        self.train_ids: Sequence[str] = task.train.ids
+        known = _labelled(validation, task.validation if rules.validation == "fixed" else Split.empty())
+        self.validation = _subset(known, rules.validation_size, seed)
+        self.test_examples = _labelled(test, task.test)
+        self.rules, self.seed, self.classes = rules, seed, task.classes
+        self.keeps_features = keeps_features
+        self.features = Features(self.classifier, self.train_source)
+        self._probe: tuple[bytes, Probe] | None = None
+        size = min(SAMPLE, len(task.train))
+        self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
+
+    @cached_property
+    def sample_features(self) -> Floats:
+        """What the pretrained encoder says of the sample: always of all of it, so that it is the same each time."""
+        return self.describe(self.sample)
+
+    def describe(self, rows: Ints) -> Floats:
+        with self.classifier.as_pretrained():
+            return self._features(self.train_source, rows)
+
+    def describe_classes(self) -> Floats | None:
+        names = [_spoken(name) for name in self.classes]
+        if not all(any(map(str.isalpha, name)) for name in names):
+            return None  # numbers say nothing, and would draw texts that are near to numbers
+        tokens = Tokens.of(self.encoder.encode(names), self.encoder.pad)
+        with self.classifier.as_pretrained():
+            return self._features(self.classifier.source(tokens), np.arange(len(names)))
+
+    def _features(self, source: Source, rows: Ints) -> Floats:
+        return _present(evaluation.predict(self.classifier, source, rows, features=True).embedding)
+
+    def start(self, pool: Pool, weights: Weights | None = None) -> Weights:
+        if self.rules.head == "random" or not len(pool):
+            return self.pretrained if weights is None else weights
+        if weights is None:
+            return self.classifier.with_head(self.pretrained, self.probe(pool))
+        self.load(weights)
+        features = self._features(self.train_source, pool.order)
+        # An encoder that was trained tells these texts apart by heart: how noisy they are, only the frozen one says.
+        penalty = self.probe(pool).penalty
+        return self.classifier.with_head(
+            weights, fit_probe(features, pool.labels[pool.order], len(self.classes), penalty)
+        )
+
+    def probe(self, pool: Pool) -> Probe:
+        """A logistic regression on what the pretrained encoder says of the labelled texts."""
+        rows, labels = pool.order, pool.labels[pool.order]
+        known = rows.tobytes() + labels.tobytes()
+        if self._probe is None or self._probe[0] != known:  # a round asks for it more than once
+            self._probe = known, best_probe(self.features.of(rows), labels, len(self.classes), self.seed)
+        return self._probe[1]
+
+    @property
+    def pretrained(self) -> Weights:
+        return self.classifier.pretrained
+
+    @property
+    def validation_labels(self) -> Ints:
+        return self.validation.labels
+
+    def load(self, weights: Weights) -> None:
+        self.classifier.load(weights)
+
+    def place(self, weights: Weights | None) -> Weights | None:
+        if weights is None:
+            return None
+        return {name: tensor.to(self.classifier.device.torch) for name, tensor in weights.items()}
+
+    def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:
+        if self.rules.validation == "share":
+            self.validation = Examples(self.train_source, pool.held, pool.labels[pool.held])
+        examples = Examples(self.train_source, plan.rows, pool.labels[plan.rows])
+        validate = self._validate if len(self.validation.rows) else None
+        labels = self.validation.labels
+        told, whole = self.observer.epoch_done, len(plan.rows) == len(pool)
+        return training.fit(
+            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told, whole
+        )
+
+    def look(self, validation: Outputs | None, pool: Pool) -> Look:
+        return Look(self, validation, pool)
+
+    def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> ScoredCandidates:
+        return ScoredCandidates(self, rows, pool, round, temperature)
+
+    def test(self) -> tuple[Outputs, Ints] | None:
+        known = self.test_examples
+        if not len(known.rows):
+            return None
+        return evaluation.predict(self.classifier, known.source, known.rows), known.labels
+
+    def relabel_validation(self, labels: Ints) -> None:
+        """Measures by these labels of the validation split from now on; unknown ones are left out."""
+        rows = np.flatnonzero(labels != UNKNOWN)
+        known = Examples(self.validation.source, rows, labels[rows])
+        self.validation = _subset(known, self.rules.validation_size, self.seed)
+
+    def _validate(self) -> Outputs:
+        return evaluation.predict(
+            self.classifier, self.validation.source, self.validation.rows, features=self.keeps_features
+        )
+
+
+class Look:
+    """What signals may look at: the model as it is now, each part computed when it is asked for."""
+
+    def __init__(self, model: TransformerModel, validation: Outputs | None, pool: Pool) -> None:
+        self._model, self._validation, self._pool = model, validation, pool
+        self.validation_labels = model.validation.labels
+
+    @property
+    def validation(self) -> Outputs:
+        if self._validation is None:
+            raise UserError("This signal looks at validation texts, and the task has none with labels; use alpha.")
+        return self._validation
+
+    def weights(self) -> Weights:
+        return {name: p.detach() for name, p in self._model.classifier.module.named_parameters()}
+
+    def matrices(self) -> Weights:
+        return self._model.classifier.matrices()
+
+    def gradient_norm(self) -> float:
+        _ = self.validation  # without any, the norm would be 0 and look stable
+        known = self._model.validation
+        return evaluation.gradient_norm(self._model.classifier, known.source, known.rows, known.labels)
+
+    def labelled(self) -> tuple[Outputs, Ints]:
+        rows = self._pool.order
+        outputs = evaluation.predict(self._model.classifier, self._model.train_source, rows, features=True)
+        return outputs, self._pool.labels[rows]
+
+    def unlabelled(self) -> Sample:
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
+        model, pool = self._model, self._pool
+        free = pool.labels[model.sample] == UNKNOWN
+        rows = model.sample[free]
+        if not len(rows):  # all are labelled: nothing to look at, and nothing that could have changed
+            none = np.empty((0, len(model.classes)), dtype=np.float32)
+            return Sample(rows, none, lambda: none)
+        logits = evaluation.predict(model.classifier, model.train_source, rows).logits
+
+        def probe() -> Floats:
+            return model.probe(pool).logits(model.sample_features[free])
+
+        return Sample(rows, logits, probe)
+
+
+class ScoredCandidates:
+    """What acquisition may look at; every pass over the texts happens once, and its time is counted."""
+
+    def __init__(self, model: TransformerModel, rows: Ints, pool: Pool, round: int, temperature: float) -> None:
+        self._model, self._rows, self._pool = model, rows, pool
+        self._round, self._temperature = round, temperature
+        self._watch = Stopwatch(model.classifier.device.synchronise)
+        self.ids = [model.train_ids[row] for row in rows]
+
+    @property
+    def seconds(self) -> float:
+        return self._watch.seconds.get("score", 0.0)
+
+    def probabilities(self) -> Floats:
+        # A pass with features, once made, serves for the logits too.
+        outputs = self.__dict__.get("_featured") or self._plain
+        return softmax(outputs.logits, self._temperature)
+
+    def embeddings(self) -> Floats:
+        return _present(self._featured.embedding)
+
+    def sampled_probabilities(self, passes: int) -> Floats:
+        seed = key(self._model.seed, "sampled", self._round)
+        samples = self._timed(
+            lambda: evaluation.sampled_logits(
+                self._model.classifier, self._model.train_source, self._rows, passes, seed
+            )
+        )
+        return np.stack([softmax(logits, self._temperature) for logits in samples])
+
+    def labelled_probabilities(self) -> Floats:
+        return softmax(self._labelled.logits, self._temperature)
+
+    def labelled_embeddings(self) -> Floats:
+        return _present(self._labelled.embedding)
+
+    @cached_property
+    def _plain(self) -> Outputs:
+        return self._pass(self._rows, features=False)
+
+    @cached_property
+    def _featured(self) -> Outputs:
+        return self._pass(self._rows, features=True)
+
+    @cached_property
+    def _labelled(self) -> Outputs:
+        return self._pass(self._pool.order, features=True)
+
+    def _pass(self, rows: Ints, features: bool) -> Outputs:
+        model = self._model
+        told = partial(model.observer.texts_done, "scoring")
+        return self._timed(lambda: evaluation.predict(model.classifier, model.train_source, rows, features, told))
+
+    def _timed(self, work: Callable[[], Result]) -> Result:
+        with self._watch("score"):
+            return work()
+
+
+def _labelled(source: Source, split: Split) -> Examples:
+    rows = np.flatnonzero(split.labels != UNKNOWN)
+    return Examples(source, rows, split.labels[rows])
+
+
+def _subset(examples: Examples, size: int | None, seed: int) -> Examples:
+    """So many of the examples, stratified by class; all where fewer are there or none is said."""
+    if size is None or size >= len(examples.rows):
+        return examples
+    kept = draw(examples.labels, [size], seed, "validation-size")[0]
+    return Examples(examples.source, examples.rows[kept], examples.labels[kept])
+
+
+def _spoken(name: str) -> str:
+    """A class's name as a text: `card_arrival` and `CardArrival` are two words.
+
+    >>> _spoken("card_arrival"), _spoken("CardArrival"), _spoken("Sci/Tech")
+    ('card arrival', 'Card Arrival', 'Sci Tech')
+    """
+    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", name).split()) or name
+
+
+def _present(values: Floats | None) -> Floats:
+    assert values is not None
+    return values

@@ -1,0 +1,106 @@
+"""From settings to a cell that can run."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from hybridal import __version__
+from hybridal.acquisition import ACQUISITIONS
+from hybridal.annotators import Annotator
+from hybridal.annotators.oracle import Oracle
+from hybridal.backbones import load_backbone
+from hybridal.core.observer import Observer
+from hybridal.loop.loop import Cell
+from hybridal.models.role import Model
+from hybridal.runs.settings import Settings
+from hybridal.schedules import Schedule
+from hybridal.signals import SIGNALS, Signal
+from hybridal.tasks import Task, load_task
+
+if TYPE_CHECKING:
+    from hybridal.models.transformer import TransformerModel
+
+Notify = Callable[[str], None]
+
+
+def silent(_message: str) -> None:
+    """Says nothing."""
+
+
+def find_task(settings: Settings, notify: Notify = silent) -> Task:
+    """The task that was asked for; where a share of the labels is measured on, all its texts are to choose from."""
+    split_seed = settings.rules.split_seed
+    task = load_task(
+        settings.task,
+        text=settings.text,
+        label=settings.label,
+        id=settings.id,
+        validation=settings.validation,
+        test=settings.test,
+        validation_size=_size(settings.validation_size),
+        test_size=_size(settings.test_size),
+        classes=settings.classes,
+        max_words=settings.max_words,
+        split_seed=settings.seed if split_seed is None else split_seed,
+        notify=notify,
+    )
+    return task if settings.rules.validation == "fixed" else task.merged()
+
+
+def _size(asked: float | None) -> int | float | None:
+    """A count where it is whole, else a share."""
+    return int(asked) if asked is not None and asked >= 1 and float(asked).is_integer() else asked
+
+
+def watched(settings: Settings, *schedules: Schedule) -> tuple[Signal, ...]:
+    """Every signal that somebody asked for, once."""
+    asked = [SIGNALS.make(spec) for spec in settings.signals]
+    by_name = {signal.name: signal for signal in (*asked, *(s for each in schedules for s in each.watches))}
+    return tuple(by_name.values())
+
+
+def build_model(
+    settings: Settings,
+    task: Task,
+    signals: tuple[Signal, ...],
+    observer: Observer | None = None,
+) -> TransformerModel:
+    """Loads the backbone and tokenises the texts."""
+    from hybridal.models.device import choose_device
+    from hybridal.models.transformer import TransformerModel
+
+    rules = settings.rules
+    device = choose_device(settings.device, rules.precision, plain=rules.path == "plain")
+    observer = observer or Observer()
+    backbone = load_backbone(settings.backbone, task, observer.message)
+    features = any(signal.needs_features for signal in signals)
+    return TransformerModel(task, backbone, rules, settings.seed, device, features, observer)
+
+
+def build_cell(
+    settings: Settings, task: Task, model: Model, signals: tuple[Signal, ...], annotator: Annotator | None = None
+) -> Cell:
+    """Puts the parts together; the annotator is asked for what the task does not know."""
+    acquisition = ACQUISITIONS.make(settings.acquisition)
+    oracle = Oracle(task, annotator)
+    every = settings.test_every_round or settings.stop == "auto"  # any round may be the last
+    return Cell(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)
+
+
+def surroundings(device: str) -> dict[str, Any]:
+    """Versions and hardware, for the record."""
+    from hybridal.models.device import choose_device
+
+    names = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn")
+    return {
+        "versions": {"hybridal": __version__, "python": platform.python_version()} | {n: version(n) for n in names},
+        "hardware": {
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "device": choose_device(device).description,
+        },
+    }

@@ -1,0 +1,111 @@
+"""A run's state on disk: one safetensors file, written beside and renamed, that proves itself when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybridal.core.facts import Round
+from hybridal.core.pool import Pool
+from hybridal.errors import RunError
+from hybridal.loop.loop import State
+from hybridal.system.files import strict_json, sync_folder
+
+_POOL = ("labels", "order", "pending", "held")
+_COUNTS = ("newest", "corrected", "withdrawn")
+
+
+def save(folder: Path, state: State, fact: Round | None) -> Path:
+    """Keeps the state after `fact`'s round (None: before the first); drops the one before once this is durable."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    tensors = _to_tensors(state)
+    counts = {name: getattr(state.pool, name) for name in _COUNTS}
+    said_of = {"round": state.round, "word": state.word, "temperature": state.temperature}
+    about = {**said_of, **counts, "fact": fact and fact.to_json()}
+    said = strict_json(about)
+    metadata = {"about": said, "sha256": _digest(tensors, said)}
+    target = folder / f"round-{state.round:05d}.safetensors"
+    scratch = folder / f".{target.name}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file(tensors, scratch, metadata)
+        with scratch.open("rb") as file:
+            os.fsync(file.fileno())
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, target)
+        sync_folder(folder)
+    except (OSError, SafetensorError) as error:
+        scratch.unlink(missing_ok=True)
+        raise RunError(
+            f"The checkpoint {target} could not be written ({error}); all recorded rounds are safe. "
+            "Make room, then run `hybridal resume`."
+        ) from error
+    for old in folder.glob("*round-*"):
+        if old != target:
+            old.unlink(missing_ok=True)
+    return target
+
+
+def load(folder: Path) -> tuple[State, Round | None] | None:
+    """The newest state, or None where there is none."""
+    found = sorted(folder.glob("round-*.safetensors"))
+    if not found:
+        return None
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(found[-1], framework="pt") as file:
+            metadata: Mapping[str, str] = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if metadata["sha256"] != _digest(tensors, metadata["about"]):
+            raise ValueError("its checksum differs")
+        about = json.loads(metadata["about"])
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise RunError(
+            f"The checkpoint {found[-1]} is damaged ({error}); all recorded rounds are safe. "
+            "Run `hybridal resume --recompute` to compute its state again from the beginning."
+        ) from error
+    return _to_state(tensors, about), about["fact"] and Round.from_json(about["fact"])
+
+
+def _to_tensors(state: State) -> dict[str, Any]:
+    import torch
+
+    arrays = {f"pool/{name}": getattr(state.pool, name) for name in _POOL}
+    for signal, snapshot in state.snapshots.items():
+        arrays |= {f"signal/{signal}/{part}": values for part, values in snapshot.items()}
+    tensors = {name: torch.from_numpy(np.array(values)) for name, values in arrays.items()}
+    for kind, weights in (("weights", state.weights), ("moments", state.moments)):
+        tensors |= {f"{kind}/{name}": tensor.detach().cpu().contiguous() for name, tensor in (weights or {}).items()}
+    return tensors
+
+
+def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
+    def under(prefix: str) -> dict[str, Any]:
+        return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+    snapshots: dict[str, dict[str, Any]] = {}
+    for name, tensor in under("signal/").items():
+        signal, part = name.split("/", 1)
+        snapshots.setdefault(signal, {})[part] = tensor.numpy()
+    rows = {name: tensors[f"pool/{name}"].numpy() for name in _POOL if f"pool/{name}" in tensors}
+    pool = Pool(**rows, **{name: about.get(name, 0) for name in _COUNTS})
+    weights, moments = under("weights/") or None, under("moments/") or None
+    return State(about["round"], about["word"], pool, weights, moments, snapshots, about.get("temperature"))
+
+
+def _digest(tensors: Mapping[str, Any], about: str) -> str:
+    digest = hashlib.sha256(about.encode())
+    for name in sorted(tensors):
+        values = tensors[name].contiguous().numpy()
+        digest.update(f"{name} {values.dtype} {values.shape}".encode())
+        digest.update(memoryview(values.reshape(-1)).cast("B"))
+    return digest.hexdigest()

@@ -1,0 +1,114 @@
+"""The run folder: what was asked, the facts of each round, and everything needed to go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from hybridal.core.facts import Round
+from hybridal.errors import RunError, UserError
+from hybridal.runs.journal import Journal
+from hybridal.runs.settings import Settings
+from hybridal.system.files import strict_json, write_whole
+from hybridal.system.lock import locked
+from hybridal.tasks.store import load_saved, save_task
+from hybridal.tasks.task import Task
+
+
+class RunFolder:
+    """One run on disk.
+
+    `run.json` says what was asked and on what; `task/` holds the texts, so that the folder can be moved;
+    `rounds.jsonl` the facts, append-only; `checkpoint/` the state after the last round; `model/` and
+    `report.html` come at the end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rounds = Journal(path / "rounds.jsonl")
+        self.checkpoint = path / "checkpoint"
+        self.model = path / "model"
+        self.report = path / "report.html"
+
+    @classmethod
+    def create(cls, path: Path, settings: Settings, task: Task, about: Mapping[str, Any]) -> RunFolder:
+        """A new folder; one that holds a run already is left as it is."""
+        folder = cls(path)
+        if (path / "run.json").exists():
+            raise UserError(
+                f"{path} holds a run already; go on with `hybridal resume {path}`, or choose another --out."
+            )
+        for left in ("task", "rounds.jsonl", "checkpoint"):
+            if (path / left).exists():
+                raise UserError(f"{path} has a '{left}' that belongs to no run; delete it, or choose another --out.")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            save_task(task, path / "task")
+            asked = {
+                "settings": settings.to_json(),
+                "protocol": settings.rules.to_json(),
+                "task": {"name": task.name, "classes": task.classes, "fingerprint": task.fingerprint},
+                **about,
+            }
+            write_whole(path / "run.json", strict_json(asked, indent=2) + "\n")
+        except OSError as error:
+            raise UserError(
+                f"The run folder {path} could not be written ({error.strerror}); choose another --out."
+            ) from error
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        if not (path / "run.json").is_file():
+            raise UserError(f"{path} is not a run folder: it has no run.json.")
+        return cls(path)
+
+    def about(self) -> dict[str, Any]:
+        file = self.path / "run.json"
+        try:
+            data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            for part in ("settings", "task"):
+                if not isinstance(data[part], dict):
+                    raise ValueError(f"its {part} is no object")
+        except (ValueError, TypeError, KeyError) as error:
+            raise RunError(
+                f"{file} is damaged ({error}); restore it from a backup, what lies beside it is safe."
+            ) from error
+        return data
+
+    def settings(self) -> Settings:
+        return Settings.from_json(self.about()["settings"])
+
+    def task(self) -> Task:
+        """The texts that the run was begun with."""
+        task = load_saved(self.path / "task")
+        if task.fingerprint != self.about()["task"]["fingerprint"]:
+            raise RunError(f"The texts in {self.path / 'task'} are not those of run.json; restore that folder.")
+        return task
+
+    def history(self) -> list[Round]:
+        return recorded_rounds(self.rounds)
+
+    def append(self, fact: Round) -> None:
+        self.rounds.append(fact.to_json())
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Only one process may work on a run."""
+        return locked(self.path / "run.lock", self.path)
+
+
+def recorded_rounds(journal: Journal) -> list[Round]:
+    """The rounds in a file of facts, each of which must be whole."""
+    history = []
+    for number, fact in enumerate(journal.read(), start=1):
+        try:
+            history.append(Round.from_json(fact))
+        except (KeyError, TypeError) as error:
+            raise RunError(
+                f"Line {number} of {journal.path} is no round ({error}): something else has written there; "
+                "restore the file from a backup, or delete that line and all after it."
+            ) from error
+    return history

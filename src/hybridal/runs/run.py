@@ -1,0 +1,200 @@
+"""A run from its beginning, or from where it was left, to its exported model."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybridal.annotators.labels_file import LabelsFile
+from hybridal.backbones import load_backbone
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
+from hybridal.core.outputs import UNKNOWN
+from hybridal.errors import RunError, UserError
+from hybridal.loop.loop import State, active_learning
+from hybridal.loop.stopping import advise
+from hybridal.runs import checkpoint
+from hybridal.runs.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.runs.export import export_model
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.schedules import make_schedule
+from hybridal.tasks.task import Task
+
+if TYPE_CHECKING:
+    from hybridal.models.transformer import TransformerModel
+
+# Our signals that are measured on validation texts; those of others say so in the first round.
+ON_VALIDATION = ("accuracy", "cka", "f1", "gradient-norm", "loss", "nc")
+
+
+def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
+    """Checks what was asked and makes the run folder; nothing is trained yet."""
+    observer = observer or Observer()
+    task = find_task(settings, observer.message)
+    check(settings, task)
+    check_backbone(settings, task, observer)
+    about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
+    return RunFolder.create(path, settings, task, about)
+
+
+def check(settings: Settings, task: Task) -> None:
+    """Refuses what cannot work, before any time is spent on it."""
+    from hybridal.acquisition import ACQUISITIONS
+    from hybridal.loop.initial import check_initial
+    from hybridal.models.device import choose_device
+
+    signals = watched(settings, make_schedule(settings.schedule))
+    ACQUISITIONS.make(settings.acquisition)
+    choose_device(settings.device)
+    if settings.labels is not None and Path(settings.labels).is_dir():
+        raise UserError(f"--labels {settings.labels} is a folder; name a CSV file in it, which need not exist yet.")
+    unknown = int((task.train.labels == UNKNOWN).sum())
+    if unknown and settings.labels is None:
+        raise UserError(
+            f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; give --labels FILE to "
+            "label them as they are chosen, or leave them out of the file to simulate with the others."
+        )
+    known = int((task.validation.labels != UNKNOWN).sum())
+    measured = settings.rules.validation == "share" or (len(task.validation) if settings.labels else known)
+    for signal in signals:
+        if not measured and signal.name in ON_VALIDATION:
+            raise UserError(
+                f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "
+                "labels; give it some, or watch alpha."
+            )
+    check_initial(task, settings.rules, settings.seed)
+
+
+def check_backbone(settings: Settings, task: Task, observer: Observer) -> None:
+    """Brings it here, before there is a folder: one whose backbone cannot be had would be left behind for good."""
+    backbone = load_backbone(settings.backbone, task, observer.message)
+    backbone.encoder(settings.rules.max_length)
+    backbone.check_layers(settings.rules.train_layers)
+
+
+def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: bool = False) -> list[Round]:
+    """Runs the rounds that are missing, then exports the model. A finished run is left as it is.
+
+    With `recompute` the state is computed again from the beginning: each round must come out as it was recorded.
+    """
+    observer = observer or Observer()
+    if "key" in folder.about():
+        raise UserError(
+            f"{folder.path} was saved by an ActiveLearner, which is taught its labels; go on with "
+            f"ActiveLearner.load('{folder.path}')."
+        )
+    with folder.locked():
+        settings, task = folder.settings(), folder.task()
+        schedule = make_schedule(settings.schedule)
+        state, history = restore(folder, recompute)
+        if not recompute and folder.model.is_dir() and finished(settings, task, state, history):
+            return history
+        annotator = None
+        if settings.labels is not None:
+            annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", task.classes, observer)
+            task = with_validation(task, annotator)
+        signals = watched(settings, schedule)
+        model = build_model(settings, task, signals, observer)
+        cell = build_cell(settings, task, model, signals, annotator)
+        if state is not None:
+            state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
+            model.load(state.weights or model.pretrained)
+        known, before = history[: state.round] if state else [], state
+        if not stopped(settings, task, known):
+            observer.round_started(len(known) + 1, cell.rules.rounds, schedule.decide(known).spec)
+        rounds = () if stopped(settings, task, known) else active_learning(cell, schedule, before, known)
+        for state, fact in rounds:
+            if fact.round <= len(history):
+                same_facts(history[fact.round - 1], fact)
+            checkpoint.save(folder.checkpoint, state, fact)
+            if fact.round > len(history):
+                folder.append(fact)
+                history.append(fact)
+            done = history[: fact.round]
+            observer.round_done(done)
+            if stopped(settings, task, done):
+                break
+            observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
+        export(folder, model, task, settings, history[-1])
+    return history
+
+
+def finished(settings: Settings, task: Task, state: State | None, history: list[Round]) -> bool:
+    """All rounds are recorded, and the checkpoint, unless somebody deleted it, is that of the last."""
+    complete = len(history) == settings.rules.rounds or stopped(settings, task, history)
+    return complete and (state is None or state.round == len(history))
+
+
+def stopped(settings: Settings, task: Task, history: list[Round]) -> bool:
+    """Whether the run may end here because more labels would hardly help."""
+    return settings.stop == "auto" and advise(history, len(task.classes)).stop
+
+
+def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Settings, last: Round) -> None:
+    """Writes the model, and clears away what exports that were killed left behind."""
+    from safetensors import SafetensorError
+
+    for left in folder.path.glob(f".{folder.model.name}.*"):
+        shutil.rmtree(left, ignore_errors=True)
+    try:
+        export_model(model.classifier, model.encoder, task, settings, last, folder.model)
+    except (OSError, SafetensorError) as error:
+        raise RunError(
+            f"The model {folder.model} could not be written ({error}); all recorded rounds are safe. "
+            "Make room, then run `hybridal resume`."
+        ) from error
+
+
+def restore(folder: RunFolder, recompute: bool = False) -> tuple[State | None, list[Round]]:
+    """The state to go on from, and all recorded rounds.
+
+    A checkpoint is written before its round is recorded: where the process ended between the two, the fact is in
+    the checkpoint and is recorded now.
+    """
+    history = folder.history()
+    for number, recorded in enumerate(history, start=1):
+        if recorded.round != number:
+            raise RunError(
+                f"Line {number} of {folder.rounds.path} is of round {recorded.round}: lines are missing or out of "
+                "order; restore the file from a backup, or delete that line and all after it and run "
+                "`hybridal resume --recompute`."
+            )
+    saved = None if recompute else checkpoint.load(folder.checkpoint)
+    if saved is None:
+        return None, history
+    state, fact = saved
+    if fact is not None and state.round == len(history) + 1:
+        folder.append(fact)
+        history.append(fact)
+    if state.round > len(history):
+        raise RunError(
+            f"{folder.rounds.path} has {len(history)} rounds, but the checkpoint is of round {state.round}; "
+            "restore the file, or run `hybridal resume --recompute`."
+        )
+    return state, history
+
+
+def same_facts(recorded: Round, computed: Round) -> None:
+    """A round that is computed again must come out as recorded; its seconds apart, and why its schedule chose it."""
+    if replace(recorded, seconds={}, reason="") != replace(computed, seconds={}, reason=""):
+        raise RunError(
+            f"Round {recorded.round} comes out differently from what is recorded: the versions, the machine or "
+            "the labels have changed since; the recorded rounds are kept as they are."
+        )
+
+
+def with_validation(task: Task, annotator: LabelsFile) -> Task:
+    """Asks for the labels of validation texts that have none: without them nothing can be measured."""
+    split = task.validation
+    rows = np.flatnonzero(split.labels == UNKNOWN).tolist()
+    answers = annotator.label({split.ids[row]: split.texts[row] for row in rows})
+    labels = split.labels.copy()
+    for row in rows:
+        labels[row] = task.class_index(answers[split.ids[row]])
+    return replace(task, validation=replace(split, labels=labels))

@@ -1,0 +1,132 @@
+"""What a user asks of a run: from the command line, a YAML file, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from hybridal.core.rules import Rules, protocol
+from hybridal.errors import UserError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run, asked for.
+
+    `task` is a name or a file with its columns `text`, `label` and `id`; `overrides` replace fields of the
+    protocol; `signals` are watched and recorded beside the schedule's own; `labels` is a file to label in, by hand.
+    With `stop` "auto" a run ends when more labels are not expected to make the model better.
+
+    >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.schedule
+    (3, 'auto')
+    """
+
+    task: str
+    text: str | None = None
+    label: str | None = None
+    id: str | None = None
+    validation: str | None = None
+    test: str | None = None
+    validation_size: float | None = None
+    test_size: float | None = None
+    classes: tuple[str, ...] | None = None
+    max_words: int | None = None
+    backbone: str = "minilm"
+    protocol: str = "best"
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    schedule: str = "auto"
+    acquisition: str = "entropy"
+    signals: tuple[str, ...] = ()
+    seed: int = 42
+    device: str = "auto"
+    labels: str | None = None
+    test_every_round: bool = False
+    stop: str = "never"
+
+    def __post_init__(self) -> None:
+        if self.stop not in ("auto", "never"):
+            raise UserError(f"The setting 'stop' must be auto or never, not {self.stop!r}.")
+
+    @property
+    def rules(self) -> Rules:
+        """The protocol with its overrides. Validation texts that were asked for are used, whatever it says of them."""
+        asked = self.validation is not None or self.validation_size is not None
+        return protocol(self.protocol, {**({"validation": "fixed"} if asked else {}), **self.overrides})
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Settings:
+        """Settings out of a mapping, refusing what it does not know."""
+        known = {item.name for item in fields(cls)}
+        for name in data:
+            if name not in known and name in Rules.__dataclass_fields__:
+                raise UserError(f"'{name}' is a field of the protocol; write it under `overrides`.")
+            if name not in known:
+                raise UserError(f"'{name}' is not a setting; there are {', '.join(sorted(known))}.")
+            _check_kind(name, data[name])
+        values = dict(data)
+        for name in ("classes", "signals"):
+            if isinstance(values.get(name), list):
+                values[name] = tuple(str(item) for item in values[name])
+        return cls(**values)
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Settings:
+        """These settings with others laid over them; protocol overrides are merged."""
+        merged = {**self.overrides, **changes.get("overrides", {})}
+        return replace(self, **{**changes, "overrides": merged})
+
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("task", "backbone", "protocol", "schedule", "acquisition", "device", "stop"), ((str,), "a text")),
+    "seed": ((int,), "a whole number"),
+    "max_words": ((int, NoneType), "a whole number"),
+    "validation_size": ((int, float, NoneType), "a number"),
+    "test_size": ((int, float, NoneType), "a number"),
+    "classes": ((list, tuple, NoneType), "a list"),
+    "signals": ((list, tuple), "a list"),
+    "overrides": ((dict,), "fields of the protocol with their values"),
+    "test_every_round": ((bool,), "true or false"),
+}
+
+
+def _check_kind(name: str, value: Any) -> None:
+    kinds, words = _KINDS.get(name, ((str, NoneType), "a text"))
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise UserError(f"The setting '{name}' must be {words}, not {value!r}.")
+
+
+# Runs on any machine, without a hub, and ends in about two minutes on two cores.
+DEMO = Settings(
+    task="newsgroups",
+    classes=("comp.graphics", "rec.sport.hockey", "sci.space", "talk.politics.guns"),
+    test_size=400,
+    overrides={"initial": 24, "rounds": 8, "batch": 16, "candidates": 192, "max_length": 40, "min_steps": 60},
+)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The settings that a YAML file names."""
+    data = read_yaml(path)
+    Settings.from_json({"task": DEMO.task, **data})
+    return data
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The `name: value` pairs of a YAML file."""
+    import yaml
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}.") from error
+    except (yaml.YAMLError, ValueError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path} is not valid YAML: {reason}") from error
+    if not isinstance(data, dict):
+        raise UserError(f"{path} must hold `name: value` lines.")
+    return data

@@ -1,0 +1,131 @@
+"""What a hybrid schedule would have decided, from values that somebody recorded."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from hybridal.errors import UserError
+from hybridal.runs.record import RunFolder
+from hybridal.schedules.hybrid import HybridAL
+
+# The published code measures these as the size of a step, not as the difference of two values.
+LEVELS = ("gradient-norm", "weight-distance", "cka")
+
+
+def decisions(
+    source: Path,
+    column: str | None,
+    signal: str,
+    epsilon: float | None = None,
+    patience: int | None = None,
+    count: int | None = None,
+) -> dict[str, Any]:
+    """t* and the first fine-tuning round, both None when the schedule never fires.
+
+    A run folder brings its changes itself: those of the signals that it recorded, and those of accuracy, whose right
+    answers are among the facts of every round. In a file, `column` holds the signal's value after
+    each round; for signals that are levels it holds the change, and the first row is not looked at.
+    """
+    schedule = HybridAL(signal, epsilon, patience)
+    if count is not None and schedule.signal.name != "accuracy":
+        raise UserError(f"--count is of texts that accuracies were measured on; leave it out for '{signal}'.")
+    if count is not None and count < 1:
+        raise UserError(f"--count must be at least 1, not {count}.")
+    if not source.exists():
+        raise UserError(f"There is no file {source}.")
+    if source.is_dir():
+        if column is not None or count is not None:
+            raise UserError(
+                f"--column and --count are for files; {source} is a folder, which knows both: leave them out."
+            )
+        changes = _recorded(source, schedule.signal.name)
+    else:
+        if column is None:
+            raise UserError(f"--column is missing: name the column of {source} that holds the values.")
+        values = read_column(source, column, skip_first=schedule.signal.name in LEVELS)
+        changes = changes_of(values, schedule.signal.name, count)
+    t_star = schedule.detector.t_star(changes)
+    return {
+        "signal": schedule.signal.name,
+        "epsilon": schedule.epsilon,
+        "patience": schedule.patience,
+        "rounds": len(changes),
+        "t_star": t_star,
+        "first_finetune_round": None if t_star is None else t_star + 1,
+        "changes": changes,
+        "stable": schedule.detector.streaks(changes),
+    }
+
+
+def changes_of(values: Sequence[float], signal: str, count: int | None = None) -> list[float | None]:
+    """The change of each round since the one before; with a count, differences of whole right answers.
+
+    >>> changes_of([0.5, 0.505], "accuracy", count=1200)
+    [None, 0.005]
+    """
+    if signal in LEVELS:
+        return [None, *values[1:]]
+    if count is None:
+        return [None, *(abs(now - before) for before, now in pairwise(values))]
+    return _exact_changes([Fraction(round(value * count), count) for value in values])
+
+
+def _exact_changes(shares: Sequence[Fraction]) -> list[float | None]:
+    return [None, *(float(abs(now - before)) for before, now in pairwise(shares))]
+
+
+def read_column(path: Path, column: str, skip_first: bool = False) -> list[float]:
+    """The numbers of one column of a CSV or JSONL file, in the order of the rounds.
+
+    With `skip_first` the first is 0, whatever stands there: no round came before it to have moved from.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            if path.suffix.lower() in (".jsonl", ".ndjson"):
+                rows: list[Any] = [json.loads(line) for line in file if line.strip()]
+            else:
+                rows = list(csv.DictReader(file))
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}.") from error
+    except (ValueError, csv.Error) as error:
+        raise UserError(f"{path} cannot be read as CSV or JSONL: {error}.") from error
+    if not rows:
+        raise UserError(f"{path} has no rounds.")
+    numbers = [_number(path, number, row, column) for number, row in enumerate(rows, start=1) if number > skip_first]
+    return [0.0, *numbers] if skip_first else numbers
+
+
+def _number(path: Path, round: int, row: Any, column: str) -> float:
+    if not isinstance(row, dict) or column not in row:
+        there = ", ".join(filter(None, row)) if isinstance(row, dict) else "no columns"
+        raise UserError(f"{path} has no column '{column}' in round {round}; it has {there}.")
+    try:
+        value = float(row[column])
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise UserError(f"{path}: '{row[column]}' in column '{column}', round {round}, is not a number.")
+    return value
+
+
+def _recorded(source: Path, signal: str) -> list[float | None]:
+    folder = RunFolder.open(source)
+    if "schedules" in folder.about():
+        raise UserError(f"{source} compares several schedules; replay a run, or a file with one value a round.")
+    history = folder.history()
+    if not history:
+        raise UserError(f"{source} has no recorded rounds yet.")
+    if signal in history[0].changes:
+        return [fact.changes[signal] for fact in history]
+    measured = [fact.validation for fact in history if fact.validation is not None]
+    if signal == "accuracy" and len(measured) == len(history):
+        return _exact_changes([Fraction(metrics.right, metrics.n) for metrics in measured])
+    known = ", ".join(history[0].changes) or "none"
+    raise UserError(f"{source} did not record the signal '{signal}' (it has {known}); run with --signals {signal}.")

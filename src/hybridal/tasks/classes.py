@@ -1,0 +1,62 @@
+"""Which classes a task has: those asked for, or those found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hybridal.errors import UserError
+from hybridal.tasks.read import Rows
+from hybridal.tasks.task import check_classes
+
+
+def sort_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Sorted as numbers if all of them are, so that 10 follows 9, else as strings.
+
+    >>> sort_names({"10", "9"}), sort_names({"ham", "Eggs"})
+    (('9', '10'), ('Eggs', 'ham'))
+    """
+    unique = set(names)
+    if all(name.isascii() and name.isdigit() for name in unique):
+        return tuple(sorted(unique, key=lambda name: (int(name), name)))
+    return tuple(sorted(unique))
+
+
+def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | None) -> tuple[str, ...]:
+    """The class names of a task whose rows are these.
+
+    Classes that are asked for may leave some of those found out, or add some that no row has yet, but not both at
+    once: that is how a misspelt name looks, and it would silently drop the class that was meant.
+
+    >>> from pathlib import Path
+    >>> from hybridal.tasks.table import Table
+    >>> rows = Rows(["1", "2"], ["Hello", "WIN"], ["ham", "spam"], Table(Path("mail.csv"), {}, "line", [2, 3]), True)
+    >>> choose_classes(rows, [], None), choose_classes(rows, [], ["spam", "ham"])
+    (('ham', 'spam'), ('spam', 'ham'))
+    """
+    found = sort_names(label for label in train.labels if label is not None)
+    where = train.table.path
+    if asked is None:
+        if not found:
+            raise UserError(f"{where}: no row has a label; name the classes with --classes.")
+        if len(found) == 1:
+            raise UserError(
+                f"{where}: every label is '{found[0]}'; two classes or more are needed, name all with --classes."
+            )
+        names = found
+    else:
+        check_classes(asked)
+        names = tuple(asked)
+        absent = [name for name in names if name not in found]
+        left_out = [name for name in found if name not in names]
+        if absent and (left_out or None not in train.labels):
+            raise UserError(
+                f"{where}: no row has the class '{absent[0]}' of --classes; those found are {', '.join(found)}."
+            )
+    for rows in others:
+        for row, label in enumerate(rows.labels):
+            if label is not None and label not in names and label not in found:
+                raise UserError(
+                    f"{rows.table.at(row)}: the label '{label}' does not occur in {where}, which has "
+                    f"{', '.join(found) or 'none'}; correct it, or name all classes with --classes."
+                )
+    return names

@@ -1,0 +1,93 @@
+"""A task out of the user's own files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.errors import UserError
+from hybridal.tasks.classes import choose_classes
+from hybridal.tasks.divide import divide
+from hybridal.tasks.read import Rows, read_rows
+from hybridal.tasks.task import Split, Task
+
+
+def load_files(
+    path: str | Path,
+    *,
+    text: str,
+    label: str | None = None,
+    id: str | None = None,
+    validation: str | Path | None = None,
+    test: str | Path | None = None,
+    validation_size: int | float | None = None,
+    test_size: int | float | None = None,
+    classes: Sequence[str] | None = None,
+    split_seed: int = 42,
+) -> Task:
+    """The texts of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns.
+
+    Validation and test come from files of the same columns, or are drawn from the rows of `path`, stratified; their
+    sizes are counts, or shares below 1 of the rows that can be drawn. By default
+
+    - if labels are known, test is a fifth of the labelled rows and validation about a tenth (see
+      `splits.validation_size`);
+    - if none is known, or a few (under 200) among many without, validation is 50 random texts that the annotator
+      labels first, at most a quarter, and there is no test.
+
+    `classes` keeps these classes alone, in this order, and names those that no row has yet; without it they are the
+    labels found, sorted. Ids without an id column are row numbers, `train-17` if there are several files.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("text,kind\\n" + "Hello,ham\\nWIN NOW,spam\\n" * 100)
+    >>> task = load_files(path, text="text", label="kind")
+    >>> task.name, task.classes, len(task.train), len(task.validation), len(task.test)
+    ('mail', ('ham', 'spam'), 110, 50, 40)
+    """
+    parts = {"train": path, "validation": validation, "test": test}
+    rows = {name: read_rows(file, text, label, id) for name, file in parts.items() if file is not None}
+    if label is None and classes is None:
+        raise UserError(f"{path}: no classes are known; name the label column with --label, or classes with --classes.")
+    names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], classes)
+    splits = {name: _split(part, name if len(rows) > 1 else None, names) for name, part in rows.items()}
+    _check_ids(rows, splits)
+    for name, size in (("validation", validation_size), ("test", test_size)):
+        if name in splits and size is not None:
+            raise UserError(f"--{name}-size: {name} is given as the file {parts[name]}; leave one of the two away.")
+    drawn = divide(
+        splits["train"].labels,
+        validation=0 if "validation" in splits else validation_size,
+        test=0 if "test" in splits else test_size,
+        seed=split_seed,
+    )
+    pool = splits["train"].take(drawn.train)
+    if not len(pool):
+        raise UserError(f"{path}: no row is left to learn from; hold fewer out for validation and test, or give more.")
+    held_out = {
+        "validation": splits.get("validation") or splits["train"].take(drawn.validation),
+        "test": splits.get("test") or splits["train"].take(drawn.test),
+    }
+    return Task(Path(path).stem, names, pool, held_out["validation"], held_out["test"])
+
+
+def _split(rows: Rows, prefix: str | None, classes: Sequence[str]) -> Split:
+    """The rows with their labels as numbers, less those of classes that nobody wants."""
+    number = {name: i for i, name in enumerate(classes)}
+    keep = [i for i, label in enumerate(rows.labels) if label is None or label in number]
+    labels: Ints = np.array([number.get(rows.labels[i] or "", UNKNOWN) for i in keep], dtype=np.int64)
+    mark = f"{prefix}-" if prefix and rows.numbered else ""
+    return Split([mark + rows.ids[i] for i in keep], [rows.texts[i] for i in keep], labels)
+
+
+def _check_ids(rows: Mapping[str, Rows], splits: Mapping[str, Split]) -> None:
+    seen: dict[str, str] = {}
+    for name, split in splits.items():
+        for id in split.ids:
+            if id in seen:
+                first, second = rows[seen[id]].table.path, rows[name].table.path
+                raise UserError(f"{second}: the id '{id:.40}' is also in {first}; make ids unique over all files.")
+        seen.update(dict.fromkeys(split.ids, name))

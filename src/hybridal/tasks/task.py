@@ -1,0 +1,175 @@
+"""A task: texts with stable ids, class names, and train, validation and test splits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.errors import UserError
+
+
+@dataclass(frozen=True)
+class Split:
+    """Texts with their ids and labels; a label is an index into the task's classes, or UNKNOWN."""
+
+    ids: Sequence[str]
+    texts: Sequence[str]
+    labels: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Ints) -> Split:
+        """These rows, in this order.
+
+        >>> Split(["a", "b"], ["good", "bad"], np.array([1, 0])).take(np.array([1])).texts
+        ['bad']
+        """
+        return Split([self.ids[i] for i in rows], [self.texts[i] for i in rows], self.labels[rows])
+
+    @classmethod
+    def empty(cls) -> Split:
+        return cls([], [], np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be learnt. The labels of train may be known (a simulation), partly known or unknown.
+
+    >>> rows = Split(["a", "b"], ["good", "bad"], np.array([1, UNKNOWN]))
+    >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
+    >>> len(task.train), task.classes[task.train.labels[0]]
+    (2, 'yes')
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    train: Split
+    validation: Split
+    test: Split
+
+    def splits(self) -> Iterator[tuple[str, Split]]:
+        yield "train", self.train
+        yield "validation", self.validation
+        yield "test", self.test
+
+    def class_index(self, name: str) -> int:
+        """The label that stands for a class name."""
+        try:
+            return self.classes.index(name)
+        except ValueError:
+            known = ", ".join(self.classes)
+            raise UserError(f"'{name}' is not a class of task '{self.name}'; its classes are {known}.") from None
+
+    def answers(self, ids: Iterable[str]) -> dict[str, str]:
+        """The known labels of these texts, by class name: what the annotator of a simulation says."""
+        labels = {id: label for _, split in self.splits() for id, label in zip(split.ids, split.labels, strict=True)}
+        return {id: self.classes[labels[id]] for id in ids if labels[id] != UNKNOWN}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes when any text, id, label or class name does.
+
+        >>> rows = Split(["a"], ["good"], np.array([0]))
+        >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
+        >>> other = replace(task, classes=("yes", "no"))
+        >>> task.fingerprint == replace(task).fingerprint, task.fingerprint == other.fingerprint
+        (True, False)
+        """
+        digest = hashlib.sha256()
+        _add(digest, self.classes)
+        for name, split in self.splits():
+            _add(digest, [name])
+            _add(digest, split.ids)
+            _add(digest, split.texts)
+            digest.update(np.ascontiguousarray(split.labels, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    def merged(self) -> Task:
+        """The task without validation texts of its own: they are to choose from like the others.
+
+        >>> rows = Split(["a"], ["good"], np.array([0]))
+        >>> task = Task("tiny", ("no", "yes"), rows, Split(["b"], ["bad"], np.array([1])), Split.empty()).merged()
+        >>> task.train.ids, task.train.labels.tolist(), len(task.validation)
+        (['a', 'b'], [0, 1], 0)
+        """
+        joined = Split(
+            [*self.train.ids, *self.validation.ids],
+            [*self.train.texts, *self.validation.texts],
+            np.concatenate([self.train.labels, self.validation.labels]),
+        )
+        return replace(self, train=joined, validation=Split.empty())
+
+    def only(self, classes: Sequence[str]) -> Task:
+        """The task with these classes alone, in this order; texts whose label is unknown stay.
+
+        >>> rows = Split(["a", "b", "c"], ["good", "bad", "so so"], np.array([2, 0, 1]))
+        >>> task = Task("tiny", ("no", "hm", "yes"), rows, Split.empty(), Split.empty()).only(["yes", "no"])
+        >>> list(zip(task.train.ids, task.train.labels.tolist()))
+        [('a', 0), ('b', 1)]
+        """
+        check_classes(classes)
+        missing = [name for name in classes if name not in self.classes]
+        if missing:
+            raise UserError(
+                f"--classes: task '{self.name}' has no class '{missing[0]}'; it has {', '.join(self.classes)}."
+            )
+        dropped = -2
+        renumber = np.full(len(self.classes) + 1, dropped, dtype=np.int64)
+        renumber[UNKNOWN] = UNKNOWN
+        for new, name in enumerate(classes):
+            renumber[self.classes.index(name)] = new
+
+        def keep(split: Split) -> Split:
+            labels = renumber[split.labels]
+            rows = np.flatnonzero(labels != dropped)
+            return replace(split.take(rows), labels=labels[rows])
+
+        return self._with("--classes", tuple(classes), keep)
+
+    def short(self, max_words: int) -> Task:
+        """The task without texts of more than this many words.
+
+        >>> rows = Split(["a", "b"], ["good", "not so good"], np.array([1, 0]))
+        >>> Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty()).short(2).train.ids
+        ['a']
+        """
+
+        def keep(split: Split) -> Split:
+            rows = [row for row, text in enumerate(split.texts) if len(text.split()) <= max_words]
+            return split.take(np.array(rows, dtype=np.int64))
+
+        return self._with("--max-words", self.classes, keep)
+
+    def _with(self, option: str, classes: tuple[str, ...], keep: Callable[[Split], Split]) -> Task:
+        task = Task(self.name, classes, keep(self.train), keep(self.validation), keep(self.test))
+        if not len(task.train):
+            raise UserError(f"{option}: no text of task '{self.name}' is left to learn from; ask for more.")
+        return task
+
+
+def check_classes(classes: Sequence[str]) -> None:
+    """There must be two class names or more, each different.
+
+    >>> check_classes(["spam", "ham"])
+    """
+    if len(set(classes)) < len(classes):
+        twice = next(name for name in classes if list(classes).count(name) > 1)
+        raise UserError(f"--classes: '{twice}' is named twice; name each class once.")
+    if not all(name.strip() for name in classes):
+        raise UserError("--classes: a class name is empty; name each class.")
+    if len(classes) < 2:
+        raise UserError(f"--classes: one class, '{''.join(classes)}', leaves nothing to learn; name two or more.")
+
+
+def _add(digest: hashlib._Hash, strings: Sequence[str]) -> None:
+    """Each string with its length, so that no text, whatever it contains, can look like two."""
+    digest.update(len(strings).to_bytes(8, "little"))
+    for string in strings:
+        data = string.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)

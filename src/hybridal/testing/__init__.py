@@ -1,0 +1,15 @@
+"""Checks that any component of a role must pass, ours and other packages' alike.
+
+In a test of your own package:
+
+>>> from hybridal.testing import check_signal
+>>> from hybridal.signals.loss import Loss
+>>> check_signal(Loss)
+"""
+
+from hybridal.testing.acquisition import check_acquisition
+from hybridal.testing.fakes import FakeCandidates, FakeModel
+from hybridal.testing.schedule import check_schedule, fake_history
+from hybridal.testing.signal import check_signal
+
+__all__ = ["FakeCandidates", "FakeModel", "check_acquisition", "check_schedule", "check_signal", "fake_history"]

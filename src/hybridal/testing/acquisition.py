@@ -1,0 +1,84 @@
+"""What every acquisition must keep to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from hybridal.acquisition import Acquisition, Selection
+from hybridal.testing.common import check_configuration, ensure, globals_untouched, peak_bytes
+from hybridal.testing.fakes import FakeCandidates
+
+CANDIDATES = 20_000
+MEMORY = 64 * 2**20  # their 20 × 64 gradients would take 98 MiB multiplied out, their distances 1.5 GiB
+
+
+def check_acquisition(make: Callable[[], Acquisition]) -> None:
+    """Runs an acquisition through all checks; `make` builds it anew each time.
+
+    >>> from hybridal.acquisition.entropy import Entropy
+    >>> check_acquisition(Entropy)
+    """
+    name = make().name
+    check_configuration(make)
+    with globals_untouched(name):
+        for candidates in (FakeCandidates.random(1), FakeCandidates.random(2, ties=True)):
+            _check_repeat(make, candidates)  # first, while nothing can have been changed yet
+            for n in (0, 1, 12, len(candidates.ids), len(candidates.ids) + 5):
+                _check_selection(name, candidates, n, _select(make, candidates, n))
+            _check_order(make, candidates)
+        _check_selection(name, *_one_candidate(), _select(make, *_one_candidate()))
+    _check_memory(make)
+
+
+def _select(make: Callable[[], Acquisition], candidates: FakeCandidates, n: int, seed: int = 7) -> Selection:
+    return make().select(candidates, n, np.random.default_rng(seed))
+
+
+def _one_candidate() -> tuple[FakeCandidates, int]:
+    return FakeCandidates.random(3, count=1), 4
+
+
+def _check_selection(name: str, candidates: FakeCandidates, n: int, found: Selection) -> None:
+    ensure(isinstance(found, Selection), f"{name}: must return a Selection")
+    ensure(set(found.ids) <= set(candidates.ids), f"{name}: must choose ids of the candidates")
+    ensure(len(set(found.ids)) == len(found.ids), f"{name}: must not choose an id twice")
+    wanted = min(n, len(candidates.ids))
+    ensure(len(found.ids) == wanted, f"{name}: must choose {wanted} of {len(candidates.ids)}, not {len(found.ids)}")
+    ensure(len(found.scores) == len(found.ids), f"{name}: must give one score for each id")
+    ensure(
+        all(type(s) is float and math.isfinite(s) for s in found.scores), f"{name}: its scores must be finite floats"
+    )
+    ensure(all(type(one) is str for one in found.ids), f"{name}: its ids must be plain strings")
+
+
+def _check_repeat(make: Callable[[], Acquisition], candidates: FakeCandidates) -> None:
+    name, acquisition = make().name, make()
+    before = [array.copy() for array in candidates.arrays()]
+    ids = list(candidates.ids)
+    found = [acquisition.select(candidates, 12, np.random.default_rng(7)) for _ in range(2)]
+    ensure(found[0] == found[1] == _select(make, candidates, 12), f"{name}: the same seed must give the same choice")
+    same = all(np.array_equal(was, now) for was, now in zip(before, candidates.arrays(), strict=True))
+    ensure(same and ids == candidates.ids, f"{name}: must not change its candidates")
+
+
+def _check_order(make: Callable[[], Acquisition], candidates: FakeCandidates) -> None:
+    """What the generator does not decide, the ids must: never where a candidate stands."""
+    chances = {_select(make, candidates, 12, seed) for seed in (7, 8, 9)}
+    if len(chances) > 1:
+        return
+    for seed in (1, 2):
+        shuffled = candidates.permuted(np.random.default_rng(seed).permutation(len(candidates.ids)))
+        ensure({_select(make, shuffled, 12)} == chances, f"{make().name}: the order of candidates must not matter")
+
+
+def _check_memory(make: Callable[[], Acquisition]) -> None:
+    many = FakeCandidates.random(4, count=CANDIDATES, classes=20, width=64, labelled=200)
+    own = sum(array.nbytes for array in many.arrays())
+    peak = peak_bytes(lambda: _select(make, many, 8)) - many.sampled_probabilities(10).nbytes
+    ensure(
+        peak < MEMORY,
+        f"{make().name}: takes {peak >> 20} MiB beside {own >> 20} of {CANDIDATES:,} candidates, over {MEMORY >> 20}",
+    )

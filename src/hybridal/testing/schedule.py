@@ -1,0 +1,81 @@
+"""What every schedule must keep to."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.testing.common import check_configuration, ensure, globals_untouched
+
+if TYPE_CHECKING:
+    from hybridal.schedules import Schedule
+    from hybridal.signals import Signal
+
+ROUNDS = 12
+
+
+def fake_history(signals: tuple[Signal, ...], seed: int, rounds: int = ROUNDS) -> list[Round]:
+    """Rounds whose signals calm down: each change about its ε, larger before and smaller after.
+
+    >>> [fact.word for fact in fake_history((), seed=1, rounds=3)]
+    ['R', 'RR', 'RRR']
+    """
+    rng = np.random.default_rng(seed)
+    history = []
+    for t in range(1, rounds + 1):
+        calm = 2.0 ** (rounds / 2 - t)
+        changes = {s.name: None if t == 1 else s.epsilon * calm * float(rng.uniform(0.5, 2.0)) for s in signals}
+        right = int(rng.integers(50, 100))
+        metrics = Metrics(100, right, right / 100, right / 100, 0.5, 0.1, 0.4, 0.5, 0.1)
+        history.append(
+            Round(
+                round=t, update="retrain", word="R" * t, labels=200 + 32 * t, cost=Cost(30, 480, 9000, 3), kept_epoch=1,
+                temperature=1.5, validation=metrics, test=metrics, changes=changes, acquired=(f"text-{t}",),
+                scores=(0.5,), seconds={"train": float(rng.random())},
+            )
+        )  # fmt: skip
+    return history
+
+
+def check_schedule(make: Callable[[], Schedule]) -> None:
+    """Runs a schedule through all checks; `make` builds it anew each time.
+
+    >>> from hybridal.schedules.fixed import FixedSwitch
+    >>> check_schedule(lambda: FixedSwitch(3))
+    """
+    from hybridal.schedules import SCHEDULES, make_schedule
+
+    schedule = make()
+    check_configuration(make)
+    watched = [signal.name for signal in schedule.watches]
+    ensure(len(set(watched)) == len(watched), f"{schedule.name}: must not watch two signals of one name")
+    if schedule.name in SCHEDULES.names():
+        ensure(make_schedule(schedule.spec) == schedule, f"{schedule.name}: its spec must make it again")
+    with globals_untouched(schedule.name):
+        for seed in (1, 2):
+            history = fake_history(schedule.watches, seed)
+            for t in range(len(history) + 1):
+                _check_decision(schedule, make(), history[:t])
+
+
+def _check_decision(schedule: Schedule, other: Schedule, history: list[Round]) -> None:
+    name, before = schedule.name, copy.deepcopy(history)
+    update = schedule.decide(history)
+    ensure(bool(update.spec and update.letter), f"{name}: must decide for an update with a spec and a letter")
+    ensure(history == before, f"{name}: must not change the history")
+    # A schedule that remembers would decide otherwise after a resume, and one that looks at
+    # the clock otherwise on another machine.
+    for who, facts in {
+        "asked again": history,
+        "given a tuple": tuple(history),
+        "given the facts of a file": [Round.from_json(json.loads(json.dumps(fact.to_json()))) for fact in history],
+        "on a slower machine": [replace(fact, seconds={"train": 1e6}) for fact in history],
+    }.items():
+        for one in (schedule, other):
+            ensure(one.decide(facts).spec == update.spec, f"{name}: must decide the same when {who}")

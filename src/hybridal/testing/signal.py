@@ -1,0 +1,83 @@
+"""What every signal must keep to."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from hybridal.signals import Signal, Snapshot, measured_change
+from hybridal.testing.common import check_configuration, ensure, globals_untouched, peak_bytes
+from hybridal.testing.fakes import FakeModel
+
+TEXTS = 20_000
+MEMORY = 96 * 2**20  # for 20,000 texts of 64 features, 5 MB; their products alone would take 1.6 GB
+
+
+def check_signal(make: Callable[[], Signal]) -> None:
+    """Runs a signal through all checks; `make` builds it anew each time.
+
+    >>> from hybridal.signals.accuracy import Accuracy
+    >>> check_signal(Accuracy)
+    """
+    signal = make()
+    check_configuration(make)
+    ensure(signal.epsilon > 0 and math.isfinite(signal.epsilon), f"{signal.name}: epsilon must be positive")
+    ensure(isinstance(signal.patience, int) and signal.patience >= 1, f"{signal.name}: patience must be 1 or more")
+    with globals_untouched(signal.name):
+        _check_snapshot(signal, make())
+        _check_change(signal)
+    _check_memory(signal)
+
+
+def _model(signal: Signal, seed: int, texts: int = 60, width: int = 8) -> FakeModel:
+    """A signal that says it needs no features gets none."""
+    return FakeModel.random(seed, texts=texts, width=width, features=signal.needs_features)
+
+
+def _check_snapshot(signal: Signal, other: Signal) -> None:
+    name, model = signal.name, _model(signal, 1)
+    before = [array.copy() for array in model.arrays()]
+    snapshot = signal.snapshot(model)
+    ensure(bool(snapshot), f"{name}: a snapshot must hold something")
+    for key, array in snapshot.items():
+        ensure(isinstance(array, np.ndarray), f"{name}: '{key}' of its snapshot must be a numpy array")
+        ensure(array.dtype.kind in "biuf", f"{name}: '{key}' of its snapshot must hold numbers")
+    for was, now in zip(before, model.arrays(), strict=True):
+        ensure(np.array_equal(was, now), f"{name}: must not change the model it looks at")
+    ensure(_equal(snapshot, other.snapshot(model)), f"{name}: the same model must give the same snapshot")
+    kept = {key: array.copy() for key, array in snapshot.items()}
+    for array in model.arrays():
+        array.fill(1)
+    ensure(_equal(snapshot, kept), f"{name}: its snapshot must not share memory with the model")
+
+
+def _check_change(signal: Signal) -> None:
+    name = signal.name
+    before, now = signal.snapshot(_model(signal, 1)), signal.snapshot(_model(signal, 2))
+    kept = [{key: array.copy() for key, array in snapshot.items()} for snapshot in (before, now)]
+    change = signal.change(before, now)
+    ensure(type(change) is float, f"{name}: a change must be a float, not {type(change).__name__}")
+    ensure(measured_change(signal, before, now) >= 0, f"{name}: a change must not be negative")
+    ensure(_equal(before, kept[0]) and _equal(now, kept[1]), f"{name}: must not change the snapshots it compares")
+    ensure(signal.change(_stored(before), _stored(now)) == change, f"{name}: its snapshots must survive a checkpoint")
+
+
+def _check_memory(signal: Signal) -> None:
+    before, now = (_model(signal, seed, texts=TEXTS, width=64) for seed in (1, 2))
+    peak = peak_bytes(lambda: signal.change(signal.snapshot(before), signal.snapshot(now)))
+    ensure(peak < MEMORY, f"{signal.name}: takes {peak >> 20} MiB for {TEXTS:,} texts, more than {MEMORY >> 20}")
+
+
+def _equal(one: Snapshot, other: Snapshot) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+def _stored(snapshot: Snapshot) -> Snapshot:
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **snapshot)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as loaded:
+        return dict(loaded)

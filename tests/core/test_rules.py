@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import Any
+
+import pytest
+
+from hybridal.core.rules import PRESETS, Rules, protocol
+from hybridal.errors import UserError
+
+WHOLE = ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs", "looks")
+CHOICES = (
+    "initial_draw", "dropout", "moments", "validation_loss", "newonly_round_1", "precision", "path", "pooling", "head",
+    "temperature", "validation",
+)  # fmt: skip
+NAN, INFINITE = float("nan"), float("inf")
+
+INVALID: list[tuple[str, Any]] = [
+    *((name, value) for name in WHOLE for value in (0, -1, 2.5, 3.0, "three", None, True, NAN, [3])),
+    *(
+        (name, value)
+        for name in ("candidates", "stop_after", "validation_size", "part_epochs", "late_class")
+        for value in (0, -1, 2.5, "many", True)
+    ),
+    *(("train_layers", value) for value in (-1, 2.5, "top", True)),
+    *((name, value) for name in ("min_steps", "probe_until") for value in (-1, 2.5, "few", None, True)),
+    *(("warmup", value) for value in (-0.1, 1.1, NAN, "short", None, True)),
+    *(("validation_share", value) for value in (0, 1, -0.1, NAN, "some", None, True)),
+    *((name, value) for name in ("decay", "keep_start", "average") for value in ("yes", 1, None)),
+    ("candidates", 31),  # fewer than a batch of 32
+    *(("learning_rate", value) for value in (0, -1e-5, NAN, INFINITE, "fast", None, True)),
+    *((name, value) for name in ("weight_decay", "min_delta") for value in (-1e-9, NAN, INFINITE, "some", None, True)),
+    *((name, value) for name in CHOICES for value in ("other", "", None, 1, True, ["on"])),
+    *(("calibrate", value) for value in ("yes", 1, None)),
+    *(("split_seed", value) for value in (1.5, "x", True)),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), INVALID)
+def test_what_cannot_work_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(UserError, match=rf"^Protocol: `{name}` .*\.$"):
+        protocol("paper", {name: value})
+
+
+def test_every_field_has_an_invalid_value_above() -> None:
+    assert {name for name, _ in INVALID} == {field.name for field in fields(Rules)} - {"name"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, 1) for name in WHOLE if name != "batch"),
+        ("batch", 1000),
+        ("candidates", 32),
+        ("candidates", None),
+        ("stop_after", 1),
+        ("stop_after", None),
+        ("learning_rate", 1),
+        ("weight_decay", 0),
+        ("min_delta", 0.0),
+        ("calibrate", True),
+        ("split_seed", None),
+        ("split_seed", 0),
+        ("dropout", "off"),
+        ("initial_draw", "proportional"),
+    ],
+)
+def test_the_edge_of_what_works_is_taken(name: str, value: Any) -> None:
+    assert getattr(protocol("paper", {name: value}), name) == value
+
+
+def test_a_number_that_yaml_reads_as_text_is_a_number() -> None:
+    # YAML 1.1 knows 2.0e-5 but takes 2e-5 for text.
+    assert protocol("paper", {"learning_rate": "2e-5"}).learning_rate == 2e-5
+
+
+@pytest.mark.parametrize("name", ["round", "name", "Rounds", ""])
+def test_an_unknown_field_gets_the_list(name: str) -> None:
+    with pytest.raises(
+        UserError, match=f"`{name}` is not a field of a protocol; there are average, batch, calibrate, candidates"
+    ):
+        protocol("paper", {name: 3})
+
+
+def test_an_unknown_preset_gets_the_list() -> None:
+    with pytest.raises(UserError, match="no protocol named 'papper'; there are paper, reference, best, quick"):
+        protocol("papper")
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_a_preset_bears_its_name_and_survives_json(name: str) -> None:
+    rules = protocol(name)
+    assert rules.name == name
+    written = json.loads(json.dumps(rules.to_json()))
+    assert Rules(**written) == rules
+
+
+def test_overrides_change_nothing_else() -> None:
+    changed = asdict(protocol("reference", {"rounds": 3, "stop_after": None}))
+    assert changed == asdict(PRESETS["reference"]) | {"rounds": 3, "stop_after": None}
+
+
+def test_the_paper_s_numbers() -> None:
+    """Section "Setup" of the paper, and the budget in the table of facts: 200 + 24 · 32 = 968 labels at the end."""
+    rules = protocol("paper")
+    assert rules.initial + (rules.rounds - 1) * rules.batch == 968
+    assert (rules.learning_rate, rules.weight_decay, rules.train_batch) == (2e-5, 1e-3, 16)
+    assert (rules.max_epochs, rules.stop_after, rules.min_delta, rules.max_length) == (10, 2, 1e-4, 128)
+    assert (rules.dropout, rules.moments, rules.split_seed) == ("on", "fresh", 42)
+
+
+def test_where_the_published_code_differs() -> None:
+    """The rows of the table of facts whose two columns differ; everything else is shared."""
+    paper, reference = asdict(protocol("paper")), asdict(protocol("reference"))
+    assert {name: reference[name] for name in paper if reference[name] != paper[name]} == {
+        "name": "reference",
+        "dropout": "finetune",
+        "moments": "carry",
+        "validation_loss": "batches",
+        "newonly_round_1": "skip",
+        "precision": "fp32",
+        "split_seed": None,
+    }

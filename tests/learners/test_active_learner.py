@@ -1,0 +1,466 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hybridal import ActiveLearner
+from hybridal.annotators.callback import Callback
+from hybridal.core.facts import Round
+from hybridal.core.outputs import UNKNOWN
+from hybridal.errors import RunError, UserError
+from hybridal.learners import active_learner
+from hybridal.measures.calibration import softmax
+from hybridal.models.evaluation import predict
+from hybridal.runs.journal import Journal
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.schedules.fixed import FixedSwitch
+from hybridal.tasks import Split, Task
+from hybridal.testing.small import toy_task
+
+TASK = toy_task(train=60, validation=20, test=0)
+RULES: dict[str, Any] = {
+    "batch": 6,
+    "candidates": 30,
+    "max_length": 16,
+    "max_epochs": 3,
+    "train_batch": 8,
+    "learning_rate": 2e-3,
+}
+
+
+def learner_of(task: Task | str = TASK, schedule: Any = "fixed:3", **options: Any) -> ActiveLearner:
+    asked: dict[str, Any] = {"protocol": "paper", **RULES, **options}
+    return ActiveLearner(task, backbone="tiny", schedule=schedule, device="cpu", **asked)
+
+
+def hidden(task: Task, train: Any = UNKNOWN, validation: Any = None) -> Task:
+    """The task with these labels in place of its own."""
+    labels = np.broadcast_to(train, len(task.train)).astype(np.int64)
+    known = task.validation.labels if validation is None else np.broadcast_to(validation, len(task.validation))
+    return replace(
+        task,
+        train=replace(task.train, labels=labels),
+        validation=replace(task.validation, labels=known.astype(np.int64)),
+    )
+
+
+def teach(learner: ActiveLearner, rounds: int = 1) -> list[Round]:
+    for _ in range(rounds):
+        learner.teach(TASK.answers(learner.query()))
+    return bare(learner.history)
+
+
+def bare(history: Sequence[Round]) -> list[Round]:
+    return [replace(fact, seconds={}) for fact in history]
+
+
+def weights_of(learner: ActiveLearner) -> dict[str, Any]:
+    return learner._model.classifier.weights()
+
+
+def same_weights(one: ActiveLearner, other: ActiveLearner) -> bool:
+    a, b = weights_of(one), weights_of(other)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+# --- learning ------------------------------------------------------------------------------------------------------
+
+
+def test_no_labels_at_all_can_start() -> None:
+    learner = learner_of(hidden(TASK))
+    assert learner.labels == {}
+    ids = learner.query(5)
+    assert set(ids) <= set(TASK.train.ids)
+    fact = learner.teach(TASK.answers(ids))
+    assert fact is not None
+    assert (fact.labels, fact.word) == (5, "R")
+    assert learner.labels == TASK.answers(ids)
+
+
+def test_a_partly_labelled_task_starts_from_its_labels() -> None:
+    partly = np.where(np.arange(60) % 4 == 0, TASK.train.labels, UNKNOWN)
+    learner = learner_of(hidden(TASK, partly))
+    assert learner.labels == TASK.answers(TASK.train.ids[::4])
+    fact = learner.update()
+    assert (fact.labels, fact.cost.examples) == (15, 15 * fact.cost.epochs)
+
+
+def test_the_same_labels_give_the_same_learner_whether_the_task_knows_them_or_not() -> None:
+    known, unknown = learner_of(), learner_of(hidden(TASK))
+    assert teach(known, 3) == teach(unknown, 3)
+    assert same_weights(known, unknown)
+
+
+def test_a_schedule_may_be_an_object_and_signals_names() -> None:
+    learner = learner_of(schedule=FixedSwitch(2), signals=["loss"])
+    history = teach(learner, 3)
+    assert [fact.word for fact in history] == ["R", "RF", "RFF"]
+    assert all(fact.changes.keys() == {"loss"} for fact in history)
+    assert learner.settings.schedule == "fixed:2"
+
+
+def test_a_task_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active_learner, "load_task", {"toys": TASK}.__getitem__)
+    assert learner_of("toys").cell.task is TASK
+
+
+def test_a_rule_that_is_none_is_refused() -> None:
+    with pytest.raises(UserError, match="`learning_rat` is not a field of a protocol"):
+        learner_of(learning_rat=1.0)
+
+
+# --- validation texts ----------------------------------------------------------------------------------------------
+
+
+def test_unlabelled_validation_texts_are_asked_for_first() -> None:
+    partly = np.where(np.arange(20) < 12, TASK.validation.labels, UNKNOWN)
+    learner = learner_of(hidden(TASK, validation=partly))
+    missing = list(TASK.validation.ids[12:])
+    assert learner.query(100) == missing
+    assert learner.query() == learner.query() == missing[:6]
+    assert learner.teach(TASK.answers(missing[:6])) is None
+    assert learner.history == []
+    assert learner.labels == {}  # they are measured by, not learnt from
+    assert learner.query() == missing[6:]
+    learner.teach(TASK.answers(missing[6:]))
+    assert set(learner.query()) <= set(TASK.train.ids)
+    with_all = learner_of(hidden(TASK))
+    assert teach(learner, 2) == teach(with_all, 2)
+    assert learner.history[0].validation is not None
+    assert learner.history[0].validation.n == 20
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_at_least_one_must_be_asked_for_here_too(n: int) -> None:
+    with pytest.raises(UserError, match="ask for at least one text"):
+        learner_of(hidden(TASK, validation=UNKNOWN)).query(n)
+
+
+def test_validation_and_train_labels_may_come_together() -> None:
+    learner = learner_of(hidden(TASK, validation=UNKNOWN))
+    ids = [*TASK.validation.ids[:4], *TASK.train.ids[:8]]
+    fact = learner.teach(TASK.answers(ids))
+    assert fact is not None
+    assert fact.labels == 8
+    assert fact.validation is not None
+    assert fact.validation.n == 4
+    assert set(learner.labels) == set(TASK.train.ids[:8])
+
+
+def test_without_any_validation_label_alpha_can_be_watched_and_accuracy_not() -> None:
+    nothing = replace(hidden(TASK), validation=Split.empty())
+    learner = learner_of(nothing, schedule="hybrid:alpha:100.0:1")
+    teach(learner, 2)
+    assert learner.history[-1].validation is None
+    assert learner.predict_proba(["goal"]).sum() == pytest.approx(1.0)
+    with pytest.raises(UserError, match="the task has none with labels; use alpha"):
+        teach(learner_of(nothing, schedule="hybrid:accuracy"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"train-999": "sport"}, "'train-999' is not the id of a text"),
+        ({"train-3": "sprot"}, "'sprot' is not a class"),
+        ({"validation-3": "sprot"}, "'sprot' is not a class"),
+    ],
+)
+def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message: str) -> None:
+    learner = learner_of(hidden(TASK, validation=UNKNOWN))
+    good = TASK.answers([*TASK.validation.ids[:3], *TASK.train.ids[:2]])
+    with pytest.raises(UserError, match=message):
+        learner.teach({**good, **wrong})
+    assert learner.labels == {}
+    assert learner.query(3) == list(TASK.validation.ids[:3])
+    assert len(learner._model.validation.rows) == 0
+
+
+def test_a_validation_label_that_is_taken_back_is_measured_on_no_more(tmp_path: Path) -> None:
+    learner = learner_of()
+    learner.withdraw([*TASK.validation.ids[:15], *TASK.train.ids[:1]])
+    learner.save(tmp_path / "run")
+    for one in (learner, ActiveLearner.load(tmp_path / "run")):
+        one.teach(TASK.answers(TASK.train.ids[:8]))
+        measured = one.history[-1].validation
+        assert measured is not None
+        assert measured.n == 5
+
+
+# --- predictions ---------------------------------------------------------------------------------------------------
+
+
+def test_probabilities_are_scaled_by_the_last_temperature() -> None:
+    learner = learner_of()
+    teach(learner, 2)
+    texts = list(TASK.validation.texts)
+    found = learner.predict_proba(texts)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    temperature = learner.history[-1].temperature
+    assert temperature is not None
+    assert temperature != pytest.approx(1.0, abs=0.01)
+    model = learner._model
+    logits = predict(model.classifier, model.validation.source, np.arange(20)).logits
+    np.testing.assert_allclose(found, softmax(logits, temperature), atol=1e-6)
+    assert learner.predict(texts) == [TASK.classes[best] for best in logits.argmax(axis=1)]
+
+
+def test_no_texts_get_no_answers_and_no_model_gives_none() -> None:
+    learner = learner_of()
+    with pytest.raises(UserError, match="has not learnt anything yet; teach it first"):
+        learner.predict(["goal"])
+    teach(learner)
+    assert learner.predict_proba([]).shape == (0, 2)
+    assert learner.predict([]) == []
+
+
+# --- save and load -------------------------------------------------------------------------------------------------
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "fixed": {"schedule": "fixed:2"},
+    "carried moments": {"schedule": "finetune", "moments": "carry"},
+    "hybrid": {"schedule": "hybrid:loss:100.0:2", "signals": ["weight-distance", "cka"], "acquisition": "bald:2"},
+    "newonly": {"schedule": "newonly", "acquisition": "badge"},
+    "a part of validation": {"schedule": "hybrid:accuracy:0.5:1", "validation_size": 8},
+}
+
+
+@pytest.mark.parametrize("variant", [*VARIANTS])
+def test_loaded_it_goes_on_as_if_never_saved(variant: str, tmp_path: Path) -> None:
+    never, saved = (learner_of(hidden(TASK), seed=3, **VARIANTS[variant]) for _ in range(2))
+    teach(never, 2)
+    teach(saved, 2)
+    asked = never.query()
+    assert saved.query() == asked
+    saved.save(tmp_path / "run")
+    loaded = ActiveLearner.load(tmp_path / "run")
+    assert bare(loaded.history) == bare(never.history)
+    assert loaded.labels == never.labels
+    assert same_weights(loaded, never)
+    assert np.array_equal(loaded.predict_proba(TASK.test.texts), never.predict_proba(TASK.test.texts))
+    assert loaded.query() == asked
+    assert teach(loaded, 2) == teach(never, 2)
+    assert same_weights(loaded, never)
+    assert loaded.query() == never.query()
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_labels_that_were_not_learnt_yet_are_saved_too(rounds: int, tmp_path: Path) -> None:
+    never, saved = learner_of(), learner_of()
+    for learner in (never, saved):
+        teach(learner, rounds)
+        learner.teach(TASK.answers(learner.query(4)), update=False)
+        learner.withdraw(list(learner.labels)[:1])
+    loaded = ActiveLearner.load(saved.save(tmp_path / "run"))
+    assert loaded.labels == never.labels
+    assert len(loaded.labels) == 6 * rounds + 3
+    never.update()
+    loaded.update()
+    assert bare(loaded.history) == bare(never.history)
+
+
+def test_labels_of_validation_texts_are_saved_too(tmp_path: Path) -> None:
+    learners = [learner_of(hidden(TASK, validation=UNKNOWN)) for _ in range(2)]
+    for learner in learners:
+        learner.teach(TASK.answers(TASK.validation.ids[:7]))
+    never = learners[0]
+    loaded = ActiveLearner.load(learners[1].save(tmp_path / "run"))
+    assert loaded.query(100) == never.query(100) == list(TASK.validation.ids[7:])
+    for learner in (never, loaded):
+        learner.teach(TASK.answers(TASK.validation.ids[7:]))
+    assert teach(loaded) == teach(never)
+    assert loaded.history[0].validation is not None
+    assert loaded.history[0].validation.n == 20
+
+
+def test_saved_again_it_adds_to_the_folder(tmp_path: Path) -> None:
+    learner, never = learner_of(), learner_of()
+    for _ in range(3):
+        teach(learner)
+        learner.save(tmp_path / "run")
+        learner.query()  # after the round was recorded: the next save remembers it
+        learner.save(tmp_path / "run")
+    teach(never, 3)
+    never.query()
+    folder = RunFolder.open(tmp_path / "run")
+    assert [fact.word for fact in folder.history()] == ["R", "RR", "RRF"]
+    assert len(list(folder.checkpoint.iterdir())) == 1
+    loaded = ActiveLearner.load(tmp_path / "run")
+    assert bare(loaded.history)[-1] == bare(never.history)[-1]
+    assert loaded.history[-1].acquired
+    assert same_weights(loaded, never)
+    teach(loaded)
+    loaded.save(tmp_path / "run")
+    assert len(folder.history()) == 4
+
+
+def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
+    learner = learner_of(hidden(TASK, validation=UNKNOWN))
+    learner.teach(TASK.answers(TASK.validation.ids[:2]))
+    learner.teach(TASK.answers(TASK.train.ids[5:8]), update=False)
+    learner.save(tmp_path / "run")
+    with (tmp_path / "run" / "labels.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    ids = [*TASK.train.ids[5:8], *TASK.validation.ids[:2]]
+    assert {row["id"]: row["label"] for row in rows} == TASK.answers(ids)
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
+    one, other = learner_of(), learner_of()
+    teach(one)
+    teach(other)
+    one.save(tmp_path / "run")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    with pytest.raises(UserError, match="holds another run; save this learner to a folder of its own"):
+        other.save(tmp_path / "run")
+    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
+    with pytest.raises(UserError, match=r"is not a run folder: it has no run\.json"):
+        ActiveLearner.load(tmp_path)
+
+
+def test_a_run_of_the_command_line_is_not_loaded(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path / "run", Settings("toy", backbone="tiny"), TASK, {})
+    with pytest.raises(UserError, match=r"run was not saved by an ActiveLearner; go on with `hybridal resume .*run`\."):
+        ActiveLearner.load(tmp_path / "run")
+
+
+def test_a_folder_that_went_on_without_it_is_refused(tmp_path: Path) -> None:
+    learner = learner_of()
+    teach(learner)
+    learner.save(tmp_path / "run")
+    twin = ActiveLearner.load(tmp_path / "run")
+    teach(twin, 2)
+    twin.save(tmp_path / "run")
+    with pytest.raises(UserError, match="has gone on without this learner"):
+        learner.save(tmp_path / "run")
+    assert len(ActiveLearner.load(tmp_path / "run").history) == 3
+
+
+def test_a_round_whose_record_was_cut_off_is_in_the_checkpoint(tmp_path: Path) -> None:
+    learner, never = learner_of(), learner_of()
+    teach(learner, 1)
+    learner.save(tmp_path / "run")
+    teach(never, 2)
+    teach(learner, 1)
+    recorded = (tmp_path / "run" / "rounds.jsonl").read_bytes()
+    learner.save(tmp_path / "run")
+    (tmp_path / "run" / "rounds.jsonl").write_bytes(recorded)  # as if killed before the last line was written
+    loaded = ActiveLearner.load(tmp_path / "run")
+    assert len(loaded.history) == 2
+    assert bare(loaded.history)[-1] == bare(never.history)[-1]
+    teach(loaded)
+    loaded.save(tmp_path / "run")
+    assert len(Journal(tmp_path / "run" / "rounds.jsonl").read()) == 3
+
+
+def test_lost_rounds_are_not_passed_over(tmp_path: Path) -> None:
+    learner = learner_of()
+    teach(learner, 3)
+    learner.save(tmp_path / "run")
+    (tmp_path / "run" / "rounds.jsonl").write_bytes(b"")
+    with pytest.raises(RunError, match="has 1 rounds, but the checkpoint is of round 3"):
+        ActiveLearner.load(tmp_path / "run")
+
+
+def test_the_folder_says_what_was_asked(tmp_path: Path) -> None:
+    learner = learner_of(seed=9, acquisition="margin")
+    learner.save(tmp_path / "run")
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert about["settings"]["seed"] == 9
+    assert about["settings"]["acquisition"] == "margin"
+    assert about["protocol"]["batch"] == 6
+    assert about["versions"]["torch"] == torch.__version__
+    assert ActiveLearner.load(tmp_path / "run").settings == learner.settings
+
+
+def test_a_callback_labels_round_after_round() -> None:
+    known = toy_task()
+    blank = replace(
+        known,
+        train=replace(known.train, labels=np.full(len(known.train), UNKNOWN)),
+        validation=replace(known.validation, labels=np.full(len(known.validation), UNKNOWN)),
+    )
+    asked: list[str] = []
+
+    def ask(texts: Mapping[str, str]) -> Mapping[str, str]:
+        asked.extend(texts)
+        return known.answers(texts)
+
+    learner = ActiveLearner(blank, "tiny", "retrain", "quick", device="cpu", batch=20, candidates=40, max_epochs=1)
+    facts = learner.run(Callback(ask), rounds=2)
+    assert [fact.labels for fact in facts] == [20, 40]
+    # The validation texts came first, and nothing was asked for twice.
+    assert set(asked[:40]) == set(known.validation.ids)
+    assert len(asked) == len(set(asked)) == 40 + 40
+    assert learner.run(Callback(lambda _texts: {}), rounds=1) == []
+
+
+# --- with the defaults ---------------------------------------------------------------------------------------------
+
+
+def by_default(task: Task) -> ActiveLearner:
+    small: dict[str, Any] = {
+        "batch": 10,
+        "candidates": 30,
+        "max_length": 16,
+        "min_steps": 4,
+        "max_epochs": 2,
+        "probe_until": 15,
+    }
+    return ActiveLearner(task, backbone="tiny", device="cpu", **small)
+
+
+def blank() -> Task:
+    """Nothing is labelled, as where people start."""
+    return replace(TASK, train=replace(TASK.train, labels=np.full(60, UNKNOWN)), validation=Split.empty())
+
+
+def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures_on_a_share(tmp_path: Path) -> None:
+    learner = by_default(blank())
+    measured: list[int] = []
+    for _ in range(4):
+        fact = learner.teach(TASK.answers(learner.query()))
+        assert fact is not None
+        measured.append(fact.validation.n if fact.validation else 0)
+        assert fact.labels + measured[-1] == 10 * fact.round
+        learner.save(tmp_path / "run")
+    assert measured == [1, 2, 3, 4]
+    assert [fact.cost.steps > 0 for fact in learner.history] == [False, True, True, True]
+    again = ActiveLearner.load(tmp_path / "run")
+    assert again.query() == learner.query()
+    ours, theirs = (one.teach(TASK.answers(one.query())) for one in (learner, again))
+    assert ours is not None
+    assert theirs is not None
+    assert replace(ours, seconds={}) == replace(theirs, seconds={})
+    assert again.predict_proba(["goal"]).tolist() == learner.predict_proba(["goal"]).tolist()
+
+
+def test_validation_labels_that_are_there_are_used_and_cost_nothing() -> None:
+    learner = by_default(replace(TASK, train=blank().train))
+    fact = learner.teach(TASK.answers(learner.query()))
+    assert fact is not None
+    assert fact.validation is not None
+    assert (fact.labels, fact.validation.n) == (10, 20)
+
+
+def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None:
+    learner = by_default(blank())
+    first = learner.query(10)
+    assert first == by_default(blank()).query(10)
+    assert len({*TASK.answers(first).values()}) == 2
+
+
+def test_advice_is_given_in_a_sentence() -> None:
+    learner = by_default(blank())
+    assert learner.advice().stop is False
+    for _ in range(3):
+        learner.teach(TASK.answers(learner.query()))
+    assert "The next 100 labels are expected to add" in learner.advice().sentence

@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import MultinomialNB
+
+from hybridal.acquisition.entropy import entropies
+from hybridal.errors import UserError
+from hybridal.learners.estimator import EstimatorLearner
+from hybridal.tasks import Task
+from hybridal.testing.small import toy_task
+from hybridal.updates.finetune import FineTune
+
+TASK: Task = toy_task(train=90, validation=30, classes=3)
+WORDS = CountVectorizer().fit([*TASK.train.texts])
+X: Any = WORDS.transform(TASK.train.texts)
+X_VALIDATION: Any = WORDS.transform(TASK.validation.texts)
+Y_VALIDATION = [TASK.classes[label] for label in TASK.validation.labels]
+
+
+def bayes() -> Any:
+    return MultinomialNB()
+
+
+def sgd() -> Any:
+    return SGDClassifier(loss="log_loss", random_state=3)
+
+
+def learner_of(estimator: Any, schedule: str = "fixed:3", **options: Any) -> EstimatorLearner:
+    given = {"classes": TASK.classes, "ids": TASK.train.ids, "batch": 9, "candidates": None, **options}
+    return EstimatorLearner(estimator, X, X_VALIDATION, Y_VALIDATION, schedule=schedule, **given)
+
+
+def labels_of(ids: Sequence[str]) -> Any:
+    known = TASK.answers(ids)
+    return np.array([TASK.class_index(known[id]) for id in ids])
+
+
+def rows_of(ids: Sequence[str]) -> Any:
+    return np.array([TASK.train.ids.index(id) for id in ids])
+
+
+def first_ids(label: int, n: int) -> list[str]:
+    return [TASK.train.ids[row] for row in np.flatnonzero(TASK.train.labels == label)[:n]]
+
+
+@pytest.mark.parametrize("make", [bayes, sgd])
+def test_each_update_is_what_scikit_learn_would_do(make: Any) -> None:
+    """R is `fit` of all labels so far, F `partial_fit` of all of them to the last estimator."""
+    assert X.format == "csr"  # sparse
+    learner = learner_of(make(), "fixed:3")
+    direct = make()
+    for round in range(1, 6):
+        learner.teach(TASK.answers(learner.query()))
+        ids = list(learner.labels)
+        direct = (
+            clone(make()).fit(X[rows_of(ids)], labels_of(ids))
+            if round < 3
+            else direct.partial_fit(X[rows_of(ids)], labels_of(ids))
+        )
+        found = learner.predict_proba(X_VALIDATION)
+        np.testing.assert_allclose(found, direct.predict_proba(X_VALIDATION), atol=1e-12)
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    fact = learner.history[-1]
+    assert fact.word == "RRFFF"
+    assert fact.validation is not None
+    assert fact.validation.accuracy == np.mean(found.argmax(axis=1) == TASK.validation.labels)
+    assert fact.validation.accuracy > 0.6
+
+
+def test_newonly_learns_the_newest_alone() -> None:
+    learner = learner_of(bayes(), "newonly")
+    direct = None
+    for _ in range(3):
+        ids = learner.query()
+        fact = learner.teach(TASK.answers(ids))
+        assert fact is not None
+        assert fact.cost.examples == 9
+        rows, y = rows_of(ids), labels_of(ids)
+        direct = bayes().fit(X[rows], y) if direct is None else direct.partial_fit(X[rows], y)
+    assert direct is not None
+    np.testing.assert_allclose(learner.predict_proba(X_VALIDATION), direct.predict_proba(X_VALIDATION))
+
+
+def test_newonly_with_nothing_new_leaves_the_estimator_as_it_is() -> None:
+    learner = learner_of(bayes(), "newonly")
+    learner.teach(TASK.answers(learner.query()))
+    before = learner.predict_proba(X_VALIDATION)
+    fact = learner.update()
+    assert (fact.cost.examples, fact.cost.steps) == (0, 0)
+    assert np.array_equal(learner.predict_proba(X_VALIDATION), before)
+
+
+def test_a_hybrid_schedule_decides_by_accuracy() -> None:
+    learner = learner_of(sgd(), "hybrid:accuracy:1.5:2")
+    for _ in range(5):
+        learner.teach(TASK.answers(learner.query()))
+    assert [fact.word for fact in learner.history] == ["R", "RR", "RRR", "RRRF", "RRRFF"]
+    changes = [fact.changes["accuracy"] for fact in learner.history]
+    assert changes[0] is None
+    assert all(change is not None for change in changes[1:])
+
+
+@pytest.mark.parametrize("signal", ["f1", "loss"])
+def test_signals_of_probabilities_work(signal: str) -> None:
+    learner = learner_of(bayes(), f"hybrid:{signal}:100.0:1")
+    for _ in range(3):
+        learner.teach(TASK.answers(learner.query()))
+    assert learner.history[-1].word == "RRF"
+
+
+@pytest.mark.parametrize("signal", ["alpha", "weight-distance", "gradient-norm", "nc-labelled"])
+def test_signals_that_look_into_a_network_say_so(signal: str) -> None:
+    learner = learner_of(bayes(), f"hybrid:{signal}")
+    with pytest.raises(UserError, match="looks into a network, which an estimator is not; use accuracy, f1 or loss"):
+        learner.teach(TASK.answers(learner.query()))
+
+
+def test_what_mixes_weights_or_samples_them_says_so() -> None:
+    with pytest.raises(UserError, match="anchor mixes the weights of a network"):
+        learner_of(bayes(), "anchor:0.5")
+    learner = learner_of(bayes(), acquisition="bald")
+    learner.teach(TASK.answers(learner.query()))
+    with pytest.raises(UserError, match="bald samples by dropout, which an estimator does not have"):
+        learner.query()
+
+
+@pytest.mark.parametrize(
+    "acquisition", ["margin", "least-confidence", "coreset", "badge", "cal", "typiclust", "random"]
+)
+def test_every_other_acquisition_chooses_among_sparse_rows(acquisition: str) -> None:
+    learner = learner_of(bayes(), acquisition=acquisition)
+    learner.teach(TASK.answers(learner.query()))
+    ids = learner.query(5)
+    assert len(set(ids)) == 5
+    assert not set(ids) & learner.labels.keys()
+
+
+# --- classes that come late ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [bayes, sgd])
+@pytest.mark.parametrize("schedule", ["finetune", "newonly", "replay:4", "hybrid:accuracy:1.5:1"])
+def test_a_class_that_comes_late_is_learnt_with_all_that_came_before(make: Any, schedule: str) -> None:
+    learner = learner_of(make(), schedule)
+    learner.teach(TASK.answers([*first_ids(0, 5), *first_ids(1, 5)]))
+    early = learner.predict_proba(X_VALIDATION)
+    assert early.shape == (30, 3)
+    assert not early[:, 2].any()
+    learner.teach(TASK.answers([*first_ids(0, 6)[5:], *first_ids(1, 6)[5:]]))
+    fact = learner.teach(TASK.answers(first_ids(2, 6)))
+    assert fact is not None
+    late = learner.predict_proba(X_VALIDATION)
+    ids = list(learner.labels)
+    whole = make().fit(X[rows_of(ids)], labels_of(ids))
+    np.testing.assert_allclose(late, whole.predict_proba(X_VALIDATION))
+    assert fact.cost.examples == 18  # and the cost says what was really trained on
+    assert fact.validation is not None
+    assert np.isfinite(fact.validation.nll)
+
+
+def test_one_class_alone_teaches_some_estimators_nothing_yet() -> None:
+    learner = learner_of(sgd())
+    with pytest.raises(UserError, match=r"cannot learn from the labels so far \(.*\); teach more"):
+        learner.teach(TASK.answers(first_ids(0, 4)))
+    assert set(learner.labels) == set(first_ids(0, 4))  # nothing is lost
+    assert learner.history == []
+    fact = learner.teach(TASK.answers(first_ids(1, 4)))
+    assert fact is not None
+    assert fact.labels == 8
+
+
+def test_one_class_alone_is_enough_for_others() -> None:
+    learner = learner_of(bayes())
+    learner.teach(TASK.answers(first_ids(1, 4)))
+    assert learner.predict_proba(X_VALIDATION)[:, 1].tolist() == [1.0] * 30
+
+
+# --- the caller's things -------------------------------------------------------------------------------------------
+
+
+def test_the_callers_estimator_is_left_alone() -> None:
+    estimator = bayes()
+    before = copy.deepcopy(vars(estimator))
+    learner = learner_of(estimator)
+    learner.teach(TASK.answers(learner.query()))
+    assert vars(estimator) == before
+
+
+def test_a_state_is_a_value_that_no_later_update_writes_to() -> None:
+    learner = learner_of(bayes())
+    learner.teach(TASK.answers(learner.query()))
+    found = []
+    for _ in range(2):
+        learner.cell.learn(learner._state, FineTune())
+        found.append(learner.predict_proba(X_VALIDATION))
+    assert np.array_equal(found[0], found[1])
+
+
+def test_without_ids_rows_are_numbered() -> None:
+    learner = learner_of(bayes(), ids=None)
+    assert set(learner.query(90)) == {str(row) for row in range(90)}
+
+
+def test_before_it_has_learnt_it_says_nothing() -> None:
+    with pytest.raises(UserError, match="has not learnt anything yet; teach it first"):
+        learner_of(bayes()).predict_proba(X_VALIDATION)
+
+
+def test_a_label_that_is_no_class_is_named() -> None:
+    with pytest.raises(UserError, match="y_validation: 'sprot' is not a class; the classes are sport, food, space"):
+        EstimatorLearner(bayes(), X, X_VALIDATION, ["sprot"] * 30, classes=TASK.classes)
+
+
+@pytest.mark.parametrize("ids", [["a"] * 90, ["a", "b"]])
+def test_each_row_needs_an_id_of_its_own(ids: list[str]) -> None:
+    with pytest.raises(UserError, match=r"ids: there are \d different ids for the 90 rows of X"):
+        learner_of(bayes(), ids=ids)
+
+
+def test_calibration_scales_the_candidates() -> None:
+    plain, scaled = learner_of(bayes()), learner_of(bayes(), calibrate=True)
+    for learner in (plain, scaled):
+        for _ in range(2):
+            learner.teach(TASK.answers(first_ids(0, 5) + first_ids(1, 3) + first_ids(2, 4)))
+        learner.query(4)
+    temperature = scaled.history[-1].temperature
+    assert temperature == plain.history[-1].temperature
+    assert temperature is not None
+    assert temperature != pytest.approx(1.0, abs=0.05)
+    powered = scaled.predict_proba(X[rows_of(scaled.history[-1].acquired)]) ** (1 / temperature)
+    expected = entropies(powered / powered.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(scaled.history[-1].scores, expected, rtol=1e-6)
+    unscaled = entropies(plain.predict_proba(X[rows_of(plain.history[-1].acquired)]))
+    np.testing.assert_allclose(plain.history[-1].scores, unscaled, rtol=1e-6)
+
+
+def test_the_same_seed_twice() -> None:
+    histories = []
+    for _ in range(2):
+        learner = learner_of(sgd(), "hybrid:accuracy", acquisition="badge", seed=5)
+        for _ in range(3):
+            learner.teach(TASK.answers(learner.query()))
+        histories.append([replace(fact, seconds={}) for fact in learner.history])
+    assert histories[0] == histories[1]

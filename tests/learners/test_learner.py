@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybridal.acquisition import ACQUISITIONS
+from hybridal.annotators.oracle import Oracle
+from hybridal.core.outputs import UNKNOWN
+from hybridal.core.rules import protocol
+from hybridal.errors import UserError
+from hybridal.learners.estimator import EstimatorModel
+from hybridal.learners.learner import Learner
+from hybridal.loop.loop import Cell
+from hybridal.schedules import make_schedule
+from hybridal.tasks import Split, Task
+
+SIZE = 60
+
+
+def table(labels: Any = UNKNOWN) -> tuple[Any, Any, Task]:
+    """Points on a line with two classes; which labels the task knows is the caller's choice."""
+    rng = np.random.default_rng(0)
+    X, X_validation = rng.normal(size=(SIZE, 3)), rng.normal(size=(30, 3))
+    ids = [f"row-{(row * 7) % SIZE}" for row in range(SIZE)]
+    train = Split(ids, [""] * SIZE, np.broadcast_to(labels, SIZE).astype(np.int64))
+    validation = Split([f"v-{row}" for row in range(30)], [""] * 30, (X_validation[:, 0] > 0).astype(np.int64))
+    return X, X_validation, Task("table", ("down", "up"), train, validation, Split.empty())
+
+
+def learner_of(
+    schedule: str = "fixed:3", labels: Any = UNKNOWN, acquisition: str = "entropy", seed: int = 1, batch: int = 6
+) -> Learner:
+    from sklearn.linear_model import SGDClassifier
+
+    X, X_validation, task = table(labels)
+    model = EstimatorModel(SGDClassifier(loss="log_loss", random_state=0), X, X_validation, task)
+    rules = protocol("paper", {"batch": batch, "candidates": None})
+    chosen = make_schedule(schedule)
+    cell = Cell(task, model, rules, seed, ACQUISITIONS.make(acquisition), chosen.watches, Oracle(task))
+    return Learner(cell, chosen)
+
+
+def truth() -> dict[str, str]:
+    X, _, task = table()
+    return {id: "up" if x > 0 else "down" for id, x in zip(task.train.ids, X[:, 0], strict=True)}
+
+
+TRUTH = truth()
+
+
+def answers(ids: list[str]) -> dict[str, str]:
+    return {id: TRUTH[id] for id in ids}
+
+
+@pytest.fixture
+def learner() -> Learner:
+    return learner_of()
+
+
+def taught(rounds: int = 1, **options: Any) -> Learner:
+    learner = learner_of(**options)
+    for _ in range(rounds):
+        learner.teach(answers(learner.query()))
+    return learner
+
+
+# --- query ---------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_model_the_texts_are_drawn_by_the_seed(learner: Learner) -> None:
+    ids = learner.query(10)
+    assert len(set(ids)) == 10
+    assert set(ids) <= TRUTH.keys()
+    assert ids == learner_of(seed=1).query(10) != learner_of(seed=2).query(10)
+    assert ids != list(TRUTH)[:10]
+    assert learner_of(batch=6).query() == ids[:6]
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+@pytest.mark.parametrize("acquisition", ["entropy", "random"])
+def test_asked_twice_it_answers_the_same(rounds: int, acquisition: str) -> None:
+    learner = taught(rounds, acquisition=acquisition)
+    first = learner.query(5)
+    assert len(first) == 5
+    assert learner.query(5) == first
+    assert learner.query(8)[:5] == first
+    assert learner.query(5) == first
+
+
+def test_what_was_asked_for_stands_in_the_history() -> None:
+    learner = taught(2)
+    ids = learner.query(4)
+    assert list(learner.history[-1].acquired) == ids
+    assert len(learner.history[-1].scores) == 4
+    assert len(learner.history[0].acquired) == 6
+
+
+def test_labelled_texts_are_not_asked_for_again() -> None:
+    learner = taught(3)
+    assert not set(learner.query(SIZE)) & learner.labels.keys()
+    assert len(learner.query(SIZE)) == SIZE - 18
+
+
+def test_when_all_is_labelled_nothing_is_asked_for() -> None:
+    learner = learner_of()
+    learner.teach(TRUTH)
+    assert learner.query() == []
+    fact = learner.update()
+    assert fact.labels == SIZE
+
+
+@pytest.mark.parametrize("n", [0, -3])
+def test_at_least_one_text_must_be_asked_for(learner: Learner, n: int) -> None:
+    with pytest.raises(UserError, match=rf"query\({n}\): ask for at least one text"):
+        learner.query(n)
+
+
+def test_it_asks_where_it_is_least_decided() -> None:
+    learner = taught(3)
+    ids = learner.query(6)
+    X, _, task = table()
+    model = learner.cell.model
+    assert isinstance(model, EstimatorModel)
+    doubt = {id: -abs(p[0] - 0.5) for id, p in zip(task.train.ids, model.probabilities(X), strict=True)}
+    others = TRUTH.keys() - learner.labels.keys() - set(ids)
+    assert min(doubt[id] for id in ids) >= max(doubt[id] for id in others)
+
+
+# --- teach ---------------------------------------------------------------------------------------------------------
+
+
+def test_teaching_learns_as_the_schedule_says() -> None:
+    learner = learner_of("fixed:3")
+    words = []
+    for _ in range(4):
+        fact = learner.teach(answers(learner.query()))
+        assert fact is learner.history[-1]
+        words.append(fact.word)
+    assert words == ["R", "RR", "RRF", "RRFF"]
+    assert [fact.labels for fact in learner.history] == [6, 12, 18, 24]
+    assert [fact.round for fact in learner.history] == [1, 2, 3, 4]
+
+
+def test_labels_stand_in_the_order_they_came(learner: Learner) -> None:
+    first = learner.query(3)
+    learner.teach(answers(list(reversed(first))), update=False)  # those asked for: in the order of the question
+    free = [id for id in TRUTH if id not in first][:2]
+    learner.teach(answers(free), update=False)
+    assert list(learner.labels.items()) == list(answers([*first, *free]).items())
+
+
+def test_without_an_update_nothing_is_learnt_yet(learner: Learner) -> None:
+    assert learner.teach(answers(learner.query()), update=False) is None
+    assert learner.history == []
+    assert learner.update().labels == 6
+
+
+def test_labels_of_texts_that_were_not_asked_for_are_welcome(learner: Learner) -> None:
+    asked = learner.query(4)
+    other = next(id for id in TRUTH if id not in asked)
+    learner.teach(answers([*asked[:2], other]), update=False)
+    assert set(learner.labels) == {*asked[:2], other}
+    assert set(asked[2:]) <= set(learner.query(SIZE))  # the unanswered can be asked for again
+
+
+def test_a_label_may_be_corrected() -> None:
+    learner = taught(2)
+    id, name = next(iter(learner.labels.items()))
+    other = "up" if name == "down" else "down"
+    fact = learner.teach({id: other})
+    assert learner.labels[id] == other
+    assert list(learner.labels)[-1] == id  # it counts as new
+    assert fact is not None
+    assert fact.labels == 12
+
+
+def test_a_correction_is_new_to_a_model_that_learns_only_the_new() -> None:
+    learner = taught(2, schedule="newonly")
+    fact = learner.teach({next(iter(learner.labels)): "up"})
+    assert fact is not None
+    assert fact.cost.examples == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"nobody": "up"}, "'nobody' is not the id of a text of task 'table'"),
+        ({"row-7": "sideways"}, "'sideways' is not a class of task 'table'; its classes are down, up"),
+    ],
+)
+def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message: str) -> None:
+    learner = taught(1)
+    asked = learner.query(4)
+    labels, history = learner.labels, list(learner.history)
+    with pytest.raises(UserError, match=message):
+        learner.teach({**answers(asked), **wrong})
+    assert learner.labels == labels
+    assert learner.history == history
+    assert learner.query(4) == asked
+    fact = learner.teach(answers(asked))
+    assert fact is not None
+    assert fact.labels == 10
+
+
+def test_without_labels_there_is_nothing_to_learn(learner: Learner) -> None:
+    with pytest.raises(UserError, match="no labels to learn from yet; teach some first"):
+        learner.update()
+    assert learner.history == []
+
+
+# --- withdraw ------------------------------------------------------------------------------------------------------
+
+
+def test_a_withdrawn_label_is_not_learnt_from_and_may_be_asked_for_again() -> None:
+    learner = taught(2)
+    id = next(iter(learner.labels))
+    learner.withdraw([id])
+    assert id not in learner.labels
+    assert id in learner.query(SIZE)
+    fact = learner.update()
+    assert fact.labels == 11
+    assert fact.cost.examples == 11
+
+
+def test_withdrawing_what_has_no_label_changes_nothing() -> None:
+    learner = taught(1)
+    labels = learner.labels
+    learner.withdraw(learner.query(2))
+    learner.withdraw([])
+    assert learner.labels == labels
+
+
+def test_withdrawing_an_unknown_text_changes_nothing() -> None:
+    learner = taught(1)
+    labels = learner.labels
+    with pytest.raises(UserError, match="'nobody' is not the id"):
+        learner.withdraw([next(iter(labels)), "nobody"])
+    assert learner.labels == labels
+
+
+def test_with_everything_withdrawn_there_is_nothing_to_learn_from() -> None:
+    learner = taught(1)
+    learner.withdraw(list(learner.labels))
+    assert learner.labels == {}
+    with pytest.raises(UserError, match="no labels to learn from"):
+        learner.update()
+
+
+# --- where it starts -----------------------------------------------------------------------------------------------
+
+
+def test_labels_that_came_with_some_texts_are_known_from_the_start() -> None:
+    _, _, task = table()
+    classes = np.array([task.class_index(TRUTH[id]) for id in task.train.ids])
+    partly = np.where(np.arange(SIZE) % 3 == 0, classes, UNKNOWN)
+    learner = learner_of(labels=partly)
+    assert learner.labels == answers([task.train.ids[row] for row in range(0, SIZE, 3)])
+    assert not set(learner.query(SIZE)) & learner.labels.keys()
+    assert learner.update().labels == SIZE // 3
+
+
+def test_a_task_with_all_its_labels_is_a_simulation_that_starts_from_none() -> None:
+    _, _, task = table()
+    learner = learner_of(labels=np.array([task.class_index(TRUTH[id]) for id in task.train.ids]))
+    assert learner.labels == {}
+    assert len(learner.query(5)) == 5
+
+
+def test_two_learners_taught_alike_are_alike() -> None:
+    one, other = taught(3), taught(3)
+    assert [replace(fact, seconds={}) for fact in one.history] == [replace(fact, seconds={}) for fact in other.history]
+    assert one.query() == other.query()

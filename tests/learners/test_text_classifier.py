@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybridal import ActiveLearner, SavedModel
+from hybridal.errors import UserError
+from hybridal.learners import text_classifier as module
+from hybridal.runs.export import export_model
+from hybridal.testing.small import toy_task
+
+TASK = toy_task(train=60, validation=20, test=25, classes=3)
+
+
+@pytest.fixture(scope="module", params=["first", "mean"])
+def learner(request: pytest.FixtureRequest) -> ActiveLearner:
+    rules: dict[str, Any] = {"batch": 20, "max_length": 12, "max_epochs": 4, "learning_rate": 2e-3}
+    learner = ActiveLearner(
+        TASK, backbone="tiny", protocol="paper", schedule="retrain", device="cpu", pooling=request.param, **rules
+    )
+    learner.teach(TASK.answers(learner.query()))
+    # As far from 1 as it may come, so that leaving it out is seen.
+    learner.history[-1] = replace(learner.history[-1], temperature=3.0)
+    return learner
+
+
+@pytest.fixture(scope="module")
+def folder(learner: ActiveLearner, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("saved") / "model"
+    model = learner._model
+    export_model(model.classifier, model.encoder, TASK, learner.settings, learner.history[-1], target)
+    return target
+
+
+def test_it_answers_as_the_learner_that_was_exported(learner: ActiveLearner, folder: Path) -> None:
+    texts = [*TASK.test.texts, "goal " * 50, ""]
+    saved = SavedModel(folder, "cpu")
+    found = saved.predict_proba(texts)
+    np.testing.assert_allclose(found, learner.predict_proba(texts), atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert saved.classes == TASK.classes
+    assert saved.predict(texts) == learner.predict(texts) == [TASK.classes[best] for best in found.argmax(axis=1)]
+
+
+def test_plain_transformers_gives_the_same_probabilities(learner: ActiveLearner, folder: Path) -> None:
+    from transformers import pipeline
+
+    classify = pipeline("text-classification", model=str(folder), device="cpu")
+    texts = [*TASK.test.texts[:10], "goal " * 50]
+    said = classify(texts, truncation=True, top_k=None, batch_size=4)
+    theirs = [[{one["label"]: one["score"] for one in each}[name] for name in TASK.classes] for each in said]
+    np.testing.assert_allclose(theirs, learner.predict_proba(texts), atol=1e-4)
+
+
+def test_a_folder_of_an_earlier_edition_is_refused(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    about = json.loads((copy / "hybridal.json").read_text())
+    del about["pooling"]
+    (copy / "hybridal.json").write_text(json.dumps(about))
+    with pytest.raises(UserError, match="was exported by an earlier edition; export its run again"):
+        SavedModel(copy, "cpu")
+
+
+def test_texts_are_cut_where_they_were_in_training(folder: Path) -> None:
+    saved = SavedModel(folder, "cpu")
+    one, other = saved.predict_proba(["goal " * 30 + "bread", "goal " * 30 + "moon"])
+    assert np.array_equal(one, other)
+
+
+def test_texts_beyond_a_chunk_are_answered_alike(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = SavedModel(folder, "cpu")
+    whole = saved.predict_proba(TASK.test.texts)
+    monkeypatch.setattr(module, "CHUNK", 7)
+    np.testing.assert_allclose(saved.predict_proba(TASK.test.texts), whole, atol=1e-6)
+
+
+def test_no_texts_get_no_answers(folder: Path) -> None:
+    saved = SavedModel(folder, "cpu")
+    assert saved.predict_proba([]).shape == (0, 3)
+    assert saved.predict([]) == []
+
+
+def test_a_folder_that_is_no_exported_model(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=rf"{tmp_path} is not an exported model: it has no hybridal\.json"):
+        SavedModel(tmp_path)

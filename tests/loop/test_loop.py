@@ -1,0 +1,574 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from hybridal.acquisition import ACQUISITIONS, Candidates, Selection
+from hybridal.annotators.callback import Callback
+from hybridal.annotators.oracle import Oracle
+from hybridal.core.facts import News, Round
+from hybridal.core.outputs import UNKNOWN
+from hybridal.core.pool import Pool
+from hybridal.core.rules import Rules
+from hybridal.errors import UserError
+from hybridal.loop.initial import draw_initial
+from hybridal.loop.loop import Cell, State, active_learning
+from hybridal.models import evaluation
+from hybridal.models.transformer import TransformerModel
+from hybridal.randomness import stream
+from hybridal.runs.assemble import build_model, watched
+from hybridal.runs.settings import Settings
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.schedules.hybrid import HybridAL
+from hybridal.signals import ModelView, Signal, Snapshot
+from hybridal.tasks import Split, Task
+from hybridal.testing.small import toy_task
+from hybridal.updates import Plan
+from hybridal.updates.finetune import FineTune
+from hybridal.updates.newonly import NewOnly
+from hybridal.updates.retrain import Retrain
+
+RULES: dict[str, Any] = {
+    "initial": 12,
+    "rounds": 5,
+    "batch": 8,
+    "candidates": 30,
+    "max_length": 16,
+    "train_batch": 8,
+    "max_epochs": 4,
+    "learning_rate": 2e-3,
+}
+TASK = toy_task(train=100, validation=30, test=20)
+
+
+def settings_of(schedule: str = "retrain", seed: int = 42, signals: Sequence[str] = (), **rules: Any) -> Settings:
+    return Settings(
+        "toy",
+        backbone="tiny",
+        protocol="paper",
+        schedule=schedule,
+        seed=seed,
+        signals=tuple(signals),
+        device="cpu",
+        overrides={**RULES, **rules},
+    )
+
+
+def cell_of(
+    settings: Settings, task: Task = TASK, acquisition: Any = None, annotator: Any = None, extra: Sequence[Any] = ()
+) -> Cell:
+    """A fresh cell with a model of its own; `extra` are signals beyond those of the settings."""
+    signals = (*watched(settings, make_schedule(settings.schedule)), *extra)
+    model = build_model(settings, task, signals)
+    return Cell(
+        task,
+        model,
+        settings.rules,
+        settings.seed,
+        acquisition or ACQUISITIONS.make(settings.acquisition),
+        signals,
+        annotator or Oracle(task),
+        settings.test_every_round,
+    )
+
+
+def run(settings: Settings, task: Task = TASK, **parts: Any) -> list[tuple[State, Round]]:
+    return list(active_learning(cell_of(settings, task, **parts), make_schedule(settings.schedule)))
+
+
+def facts(turns: Sequence[tuple[State, Round]]) -> list[Round]:
+    """Without the clock."""
+    return [replace(fact, seconds={}) for _, fact in turns]
+
+
+def same_weights(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def same_state(one: State, other: State) -> bool:
+    """Bit for bit; of the snapshots, those that both have."""
+    shared = one.snapshots.keys() & other.snapshots.keys()
+    return (
+        (one.round, one.word, one.pool.newest) == (other.round, other.word, other.pool.newest)
+        and np.array_equal(one.pool.labels, other.pool.labels)
+        and np.array_equal(one.pool.order, other.pool.order)
+        and np.array_equal(one.pool.pending, other.pool.pending)
+        and same_weights(one.weights, other.weights)
+        and same_weights(one.moments, other.moments)
+        and all(
+            np.array_equal(one.snapshots[name][part], other.snapshots[name][part])
+            for name in shared
+            for part in one.snapshots[name]
+        )
+    )
+
+
+# --- Algorithm 1 ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Turn:
+    """One line of the transcription's own log."""
+
+    word: str
+    labels: int
+    right: int
+    change: float | None
+    acquired: tuple[str, ...]
+    epochs: int
+    weights: Mapping[str, Any] = field(repr=False, default_factory=dict)
+
+
+def algorithm_1(model: TransformerModel, task: Task, rules: Rules, seed: int, epsilon: float, k: int) -> Iterator[Turn]:
+    """The paper's Algorithm 1, line by line, with ΔAcc and entropy. Its S_prev = 0 is read as "there is none"."""
+    ids, n = task.train.ids, rules.batch
+    labelled = draw_initial(task, rules, seed).tolist()
+    unlabelled = sorted(set(range(len(ids))) - set(labelled))
+    s, stable_count, word = "Retrain", 0, ""
+    s_prev: Fraction | None = None
+    theta = model.pretrained
+    for t in range(1, rules.rounds + 1):
+        known = Pool(np.where(np.isin(np.arange(len(ids)), labelled), task.train.labels, UNKNOWN))
+        start = model.pretrained if s == "Retrain" else theta
+        fit = model.fit(Plan(start, np.array(labelled)), known, t)
+        theta = fit.weights
+        word += s[0]
+
+        subset = np.array(unlabelled)
+        if rules.candidates is not None and len(subset) > rules.candidates:
+            subset = np.sort(stream(seed, "candidates", t).choice(subset, rules.candidates, replace=False))
+        logits = evaluation.predict(model.classifier, model.train_source, subset).logits.astype(np.float64)
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        entropy = -(p * np.log(p)).sum(axis=1)
+        ranked = sorted(range(len(subset)), key=lambda i: (-entropy[i], ids[int(subset[i])]))
+        query = [int(subset[i]) for i in ranked[:n]]
+        trained_on = len(labelled)
+        labelled = labelled + query
+        unlabelled = [row for row in unlabelled if row not in query]
+
+        assert fit.validation is not None
+        right = int((fit.validation.logits.argmax(axis=1) == task.validation.labels).sum())
+        s_curr = Fraction(right, len(task.validation))
+        change = None if s_prev is None else float(abs(s_curr - s_prev))
+        s_prev = s_curr
+        yield Turn(word, trained_on, right, change, tuple(ids[r] for r in query), fit.cost.epochs, fit.weights)
+
+        if change is not None and change < epsilon:
+            stable_count += 1
+            if stable_count >= k and s == "Retrain":
+                s = "FineTune"
+        else:
+            stable_count = 0
+
+
+@pytest.fixture(scope="module")
+def trunk() -> list[tuple[State, Round]]:
+    """All rounds retrained, with the accuracy watched."""
+    return run(settings_of(signals=["accuracy"]))
+
+
+@pytest.fixture(scope="module")
+def moves(trunk: list[tuple[State, Round]]) -> list[float]:
+    """How much the accuracy changed in each round of the trunk from the second on."""
+    found = [change for _, fact in trunk if (change := fact.changes["accuracy"]) is not None]
+    assert len(found) == len(trunk) - 1
+    assert len(set(found)) > 1  # the task is hard enough for the model to move
+    return found
+
+
+@pytest.mark.parametrize("case", ["at once", "after three", "tie", "excursion", "never"])
+def test_algorithm_1_line_by_line(case: str, moves: list[float]) -> None:
+    epsilon, k = {
+        "at once": (2.0, 1),
+        "after three": (2.0, 3),
+        "tie": (max(moves), 1),  # a change that equals ε is not below it
+        "excursion": (max(moves), 2),
+        "never": (2.0, 5),
+    }[case]
+    settings = settings_of(f"hybrid:accuracy:{epsilon!r}:{k}")
+    turns = run(settings)
+    model = build_model(settings, TASK, ())
+    literal = list(algorithm_1(model, TASK, settings.rules, settings.seed, epsilon, k))
+    assert len(turns) == len(literal) == settings.rules.rounds
+    for (state, fact), expected in zip(turns, literal, strict=True):
+        assert fact.word == state.word == expected.word
+        assert fact.update == {"R": "retrain", "F": "finetune"}[expected.word[-1]]
+        assert fact.labels == expected.labels
+        assert fact.validation is not None
+        assert fact.validation.right == expected.right
+        assert fact.changes == {"accuracy": expected.change}
+        assert fact.acquired == expected.acquired
+        assert fact.cost.epochs == expected.epochs
+        assert same_weights(state.weights, expected.weights)
+    switches = {"at once": "RRFFF", "after three": "RRRRF", "never": "RRRRR"}
+    assert literal[-1].word == switches.get(case, literal[-1].word)
+
+
+def test_it_goes_on_from_a_state_and_its_history(trunk: list[tuple[State, Round]]) -> None:
+    settings = settings_of(signals=["accuracy"])
+    history = [fact for _, fact in trunk[:3]]
+    rest = list(active_learning(cell_of(settings), make_schedule("retrain"), trunk[2][0], history))
+    assert len(rest) == 2
+    assert facts(rest) == facts(trunk[3:])
+    assert len(history) == 3  # the caller's list is not written to
+    assert all(same_state(one, other) for (one, _), (other, _) in zip(rest, trunk[3:], strict=True))
+
+
+# --- the word decides ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schedule", "shared"), [("fixed:4", 3), ("hybrid:accuracy:2.0:2", 3), ("hybrid:alpha:1e-12:4", 5)]
+)
+def test_whichever_schedule_made_the_word_the_state_is_the_same(
+    schedule: str, shared: int, trunk: list[tuple[State, Round]]
+) -> None:
+    turns = run(settings_of(schedule))
+    words = [fact.word for _, fact in turns]
+    assert words[:shared] == [fact.word for _, fact in trunk[:shared]]
+    assert words[shared:] == ["R" * shared + "F" * more for more in range(1, 6 - shared)]
+    for (state, fact), (other_state, other) in zip(turns[:shared], trunk[:shared], strict=True):
+        assert same_state(state, other_state)
+        assert replace(fact, seconds={}, changes={}) == replace(other, seconds={}, changes={})
+
+
+def test_another_word_is_another_state(trunk: list[tuple[State, Round]]) -> None:
+    cell = cell_of(settings_of())
+    retrained, fine_tuned = (cell.advance(trunk[1][0], update)[0] for update in (Retrain(), FineTune()))
+    assert same_state(retrained, trunk[2][0])
+    assert not same_weights(retrained.weights, fine_tuned.weights)
+
+
+def test_advance_twice_from_one_state_whatever_happens_in_between(trunk: list[tuple[State, Round]]) -> None:
+    """Another branch, another cell, other draws from the global generators: none of them is seen."""
+    settings = settings_of(signals=["accuracy", "weight-distance", "cka", "gradient-norm"])
+    cell, other = cell_of(settings), cell_of(settings_of(seed=7))
+    start, _ = cell.advance(cell.start(), Retrain())
+    here, fact = cell.advance(start, FineTune())
+    other_first, _ = other.advance(other.start(), Retrain())
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002 - the generator that nothing should read
+    cell.advance(here, Retrain())
+    other_here, other_fact = other.advance(other_first, NewOnly())
+    torch.rand(100)
+    again, same_fact = cell.advance(start, FineTune())
+    assert same_state(here, again)
+    assert replace(fact, seconds={}) == replace(same_fact, seconds={})
+    other_again, other_same = other.advance(other_first, NewOnly())
+    assert same_state(other_here, other_again)
+    assert replace(other_fact, seconds={}) == replace(other_same, seconds={})
+    assert same_state(start, trunk[0][0])  # and the state that all began from is as it was
+
+
+@pytest.mark.parametrize("acquisition", ["bald:2", "badge", "random"])
+def test_the_same_seed_gives_the_same_facts_and_another_others(acquisition: str) -> None:
+    def facts_of(seed: int) -> list[Round]:
+        settings = replace(settings_of("fixed:2", seed, rounds=2), acquisition=acquisition)
+        return facts(run(settings))
+
+    first = facts_of(1)
+    torch.rand(3)
+    assert first == facts_of(1)
+    other = facts_of(2)
+    assert first[0].validation != other[0].validation
+    assert set(first[0].acquired) != set(other[0].acquired)
+
+
+def test_moments_go_on_only_from_fine_tuning_to_fine_tuning() -> None:
+    settings = settings_of("fixed:2", rounds=3, moments="carry", dropout="off")
+    states = [state for state, _ in run(settings)]
+    assert [state.moments is None for state in states] == [True, False, False]
+    fresh = [state for state, _ in run(settings_of("fixed:2", rounds=3, dropout="off"))]
+    assert same_weights(states[1].weights, fresh[1].weights)  # the switch itself starts with a fresh optimiser
+    assert not same_weights(states[2].weights, fresh[2].weights)
+
+
+# --- labels and ids ------------------------------------------------------------------------------------------------
+
+
+class Asked:
+    """An annotator that remembers what it was asked, in order with everything else that happened."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.log: list[Any] = []
+
+    def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
+        self.log.append(dict(texts))
+        return self.task.answers(texts)
+
+
+def test_labels_are_asked_for_when_they_are_needed_and_the_last_batch_never() -> None:
+    settings = settings_of(rounds=3)
+    asked = Asked(TASK)
+    cell = cell_of(settings, annotator=asked)
+    history: list[Round] = []
+    for _, fact in active_learning(cell, make_schedule("retrain")):
+        asked.log.append(fact.round)
+        history.append(fact)
+    initial = {TASK.train.ids[row] for row in draw_initial(TASK, settings.rules, settings.seed)}
+    questions = [entry for entry in asked.log if isinstance(entry, dict)]
+    assert [set(question) for question in questions] == [initial, set(history[0].acquired), set(history[1].acquired)]
+    assert [entry for entry in asked.log if not isinstance(entry, dict)] == [1, 2, 3]
+    assert [isinstance(entry, dict) for entry in asked.log] == [True, False] * 3
+    assert [fact.labels for fact in history] == [12, 20, 28]
+    assert len(history[-1].acquired) == 8  # chosen, though nobody is asked for it
+
+
+def test_ids_and_never_positions() -> None:
+    """Ids that read like the positions of other texts."""
+    size = len(TASK.train)
+    train = replace(TASK.train, ids=[str((row * 7 + 3) % size) for row in range(size)])
+    task = replace(TASK, train=train)
+    asked = Asked(task)
+    turns = run(settings_of(rounds=3), task, annotator=asked)
+    text_of, label_of = dict(zip(train.ids, train.texts, strict=True)), dict(zip(train.ids, train.labels, strict=True))
+    for question in asked.log:
+        assert question == {id: text_of[id] for id in question}
+    state, fact = turns[-1]
+    assert [train.ids[row] for row in state.pool.order[-8:]] == list(turns[-2][1].acquired)
+    for row in state.pool.order:
+        assert state.pool.labels[row] == label_of[train.ids[row]]
+    assert [train.ids[row] for row in state.pool.pending] == list(fact.acquired)
+    renamed = dict(zip(TASK.train.ids, train.ids, strict=True))
+    first = run(settings_of(rounds=1))[0][1]
+    assert sorted(renamed[id] for id in first.acquired) == sorted(turns[0][1].acquired)
+
+
+def test_an_annotator_may_leave_texts_out() -> None:
+    dropped: set[str] = set()
+    answered: list[int] = []
+
+    def reluctant(texts: Mapping[str, str]) -> Mapping[str, str]:
+        dropped.update(list(texts)[::2])
+        given = {id: name for id, name in TASK.answers(texts).items() if id not in dropped}
+        answered.append(len(given))
+        return given
+
+    turns = run(settings_of(rounds=3), annotator=Callback(reluctant))
+    assert answered[0] == 6
+    assert [fact.labels for _, fact in turns] == np.cumsum(answered).tolist()
+    free = {TASK.train.ids[row] for row in turns[0][0].pool.candidates()}
+    assert {id for id in dropped if id not in turns[0][1].acquired} & free  # they can be chosen again
+
+
+def test_a_label_that_nobody_asked_for_or_knows_is_refused() -> None:
+    stray = Callback(lambda texts: {**TASK.answers(texts), "train-x": "sport"})
+    with pytest.raises(UserError, match="gave a label for 'train-x', which it was not asked about"):
+        run(settings_of(rounds=1), annotator=stray)
+    with pytest.raises(UserError, match="'sprot' is not a class of task 'toy'; its classes are sport, food"):
+        run(settings_of(rounds=1), annotator=Callback(lambda texts: dict.fromkeys(texts, "sprot")))
+
+
+def test_labels_that_came_with_some_texts_are_the_initial_pool() -> None:
+    labels = np.where(np.arange(len(TASK.train)) % 9 == 0, TASK.train.labels, UNKNOWN)
+    task = replace(TASK, train=replace(TASK.train, labels=labels))
+    asked = Asked(TASK)
+    turns = run(settings_of(rounds=2), task, annotator=Oracle(task, asked))
+    assert [fact.labels for _, fact in turns] == [12, 20]
+    assert [set(question) for question in asked.log] == [set(turns[0][1].acquired)]  # what is known is not asked
+
+
+# --- what is computed ----------------------------------------------------------------------------------------------
+
+
+def test_the_test_split_is_measured_at_the_end_or_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_of("fixed:2", rounds=3)
+    last = facts(run(settings))
+    each = facts(run(replace(settings, test_every_round=True)))
+    assert [fact.test is not None for fact in last] == [False, False, True]
+    assert [fact.test is not None for fact in each] == [True, True, True]
+    assert last[2] == each[2]
+    assert last[2].test is not None
+    assert last[2].test.n == 20
+    assert [replace(fact, test=None) for fact in last] == [replace(fact, test=None) for fact in each]
+
+
+def test_a_task_without_a_test_split() -> None:
+    turns = run(settings_of(rounds=1), replace(TASK, test=Split.empty()))
+    assert turns[-1][1].test is None
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A signal whose changes are written down, and that counts what is done to it."""
+
+    changes: tuple[float, ...]
+    done: list[str]
+    name: ClassVar[str] = "scripted"
+    epsilon: ClassVar[float] = 0.5
+    patience: ClassVar[int] = 2
+    needs_features: ClassVar[bool] = False
+
+    def snapshot(self, model: ModelView) -> Snapshot:
+        self.done.append("snapshot")
+        return {"number": np.array(self.done.count("snapshot"))}
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        self.done.append("change")
+        assert int(now["number"]) == int(before["number"]) + 1  # each round is compared with the one before
+        return self.changes[int(before["number"]) - 1]
+
+
+def test_signals_are_measured_once_a_round_and_only_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gradient_norm(*_: Any) -> float:
+        raise AssertionError("nobody asked for the gradient")
+
+    monkeypatch.setattr(evaluation, "gradient_norm", gradient_norm)
+    signal = Scripted((0.75, 0.25), [])
+    turns = run(settings_of(rounds=3, signals=["loss"]), extra=[signal])
+    assert [dict(fact.changes)["scripted"] for _, fact in turns] == [None, 0.75, 0.25]
+    assert all(fact.changes.keys() == {"loss", "scripted"} == state.snapshots.keys() for state, fact in turns)
+    assert signal.done == ["snapshot", "snapshot", "change", "snapshot", "change"]
+    assert all(not fact.changes for _, fact in run(settings_of(rounds=2)))
+
+
+def test_the_change_of_the_loss_is_that_of_the_facts() -> None:
+    history = facts(run(settings_of(rounds=4, signals=["loss", "accuracy"])))
+    for before, now in pairwise(history):
+        assert before.validation is not None
+        assert now.validation is not None
+        assert now.changes["loss"] == pytest.approx(abs(now.validation.nll - before.validation.nll))
+        assert now.changes["accuracy"] == float(Fraction(abs(now.validation.right - before.validation.right), 30))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_change_that_is_no_number_names_its_signal(value: float) -> None:
+    signal: Signal = Scripted((0.5, value), [])
+    turns = active_learning(cell_of(settings_of(), extra=[signal]), HybridAL(signal))
+    assert [next(turns)[1].word for _ in range(2)] == ["R", "RR"]
+    with pytest.raises(UserError, match=f"The signal 'scripted' changed by {value}, which is not a finite number"):
+        next(turns)
+
+
+def test_a_training_that_diverges_says_so() -> None:
+    with pytest.raises(UserError, match="training has diverged"):
+        run(settings_of(rounds=2, learning_rate=1e30))
+
+
+def without_validation_labels() -> Task:
+    labels = np.full(len(TASK.validation), UNKNOWN)
+    return replace(TASK, validation=replace(TASK.validation, labels=labels))
+
+
+@pytest.mark.parametrize("task", [without_validation_labels(), replace(TASK, validation=Split.empty())])
+def test_without_validation_labels_the_weights_can_still_be_watched(task: Task) -> None:
+    turns = run(settings_of("hybrid:alpha:1000.0:1", rounds=3), task)
+    assert turns[-1][1].word == "RRF"
+    for _, fact in turns:
+        assert (fact.validation, fact.temperature) == (None, None)
+        assert (fact.cost.epochs, fact.kept_epoch) == (4, 4)
+    assert turns[-1][1].test is not None
+    assert turns[-1][1].changes["alpha"] is not None
+
+
+@pytest.mark.parametrize("signal", ["accuracy", "f1", "loss", "cka", "nc", "gradient-norm"])
+def test_without_validation_labels_other_signals_say_what_to_do(signal: str) -> None:
+    with pytest.raises(UserError, match="the task has none with labels; use alpha"):
+        run(settings_of(f"hybrid:{signal}", rounds=1), without_validation_labels())
+
+
+# --- acquisition ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Watching:
+    """Takes the first candidates, and remembers who they were and how they were judged."""
+
+    name: ClassVar[str] = "watching"
+    seen: list[list[str]] = field(default_factory=list)
+    judged: list[Any] = field(default_factory=list)
+
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+        self.seen.append(list(candidates.ids))
+        self.judged.append(candidates.probabilities())
+        ids = tuple(candidates.ids[:n])
+        return Selection(ids, (0.0,) * len(ids))
+
+
+@pytest.mark.parametrize(("candidates", "sizes"), [(30, [30, 30, 30]), (None, [88, 80, 72]), (75, [75, 75, 72])])
+def test_candidates_are_a_random_subset_of_the_unlabelled(candidates: int | None, sizes: list[int]) -> None:
+    watching = Watching()
+    turns = run(settings_of(rounds=3, candidates=candidates), acquisition=watching)
+    assert [len(ids) for ids in watching.seen] == sizes
+    for seen, (state, fact) in zip(watching.seen, turns, strict=True):
+        labelled = {TASK.train.ids[row] for row in state.pool.order}
+        assert len(set(seen)) == len(seen)
+        assert not labelled & set(seen)
+        assert set(fact.acquired) <= set(seen)
+    if candidates == 30:
+        assert len(set(watching.seen[0]) & set(watching.seen[1])) < 25  # drawn anew each round
+
+
+def test_a_pool_that_runs_out() -> None:
+    task = replace(TASK, train=TASK.train.take(np.arange(22)))
+    asked = Asked(task)
+    turns = run(settings_of(rounds=5, initial=10), task, annotator=Oracle(task, asked))
+    assert [len(fact.acquired) for _, fact in turns] == [8, 4, 0, 0, 0]
+    assert [fact.labels for _, fact in turns] == [10, 18, 22, 22, 22]
+    assert sorted(turns[-1][0].pool.order) == list(range(22))
+    assert asked.log == []  # nobody is asked about nothing
+    assert turns[-1][1].scores == ()
+
+
+def test_fewer_candidates_than_the_batch_can_hold() -> None:
+    task = replace(TASK, train=TASK.train.take(np.arange(15)))
+    turns = run(settings_of(rounds=2), task)
+    assert [len(fact.acquired) for _, fact in turns] == [3, 0]
+
+
+def test_newonly_with_nothing_new_does_not_train() -> None:
+    task = replace(TASK, train=TASK.train.take(np.arange(20)))
+    turns = run(settings_of("newonly", rounds=3), task)
+    assert [fact.cost.examples // max(1, fact.cost.epochs) for _, fact in turns] == [12, 8, 0]
+    assert turns[-1][1].cost.steps == 0
+    assert same_weights(turns[-1][0].weights, turns[-2][0].weights)
+
+
+def test_calibration_changes_the_ranking_through_the_temperature_alone() -> None:
+    task = toy_task(train=100, validation=30, test=20, classes=3)
+    plain, scaled = Watching(), Watching()
+    settings = settings_of(rounds=1)
+    one = run(settings, task, acquisition=plain)[0]
+    other = run(settings_of(rounds=1, calibrate=True), task, acquisition=scaled)[0]
+    assert same_state(one[0], other[0])
+    assert replace(one[1], seconds={}) == replace(other[1], seconds={})
+    temperature = other[1].temperature
+    assert temperature is not None
+    assert abs(math.log(temperature)) > 0.1  # else the comparison would say nothing
+    powered = plain.judged[0] ** (1 / temperature)
+    np.testing.assert_allclose(scaled.judged[0], powered / powered.sum(axis=1, keepdims=True), rtol=1e-6)
+
+
+def test_the_facts_say_what_each_phase_took_and_what_was_chosen_why() -> None:
+    state, fact = run(settings_of(rounds=1))[0]
+    assert fact.seconds.keys() == {"train", "validate", "signal", "test", "score", "select"}
+    assert list(fact.scores) == sorted(fact.scores, reverse=True)
+    assert len(fact.scores) == len(fact.acquired) == 8
+    assert [TASK.train.ids[row] for row in state.pool.pending] == list(fact.acquired)
+    assert state.pool.newest == 0
+
+
+def test_any_schedule_is_heard() -> None:
+    class EveryOther:
+        name: ClassVar[str] = "every-other"
+        spec: ClassVar[str] = "every-other"
+        watches: ClassVar[tuple[Signal, ...]] = ()
+
+        def decide(self, history: Sequence[Round], news: News | None = None) -> Any:
+            return NewOnly() if len(history) % 2 else FineTune()
+
+    schedule: Schedule = EveryOther()
+    words = [fact.word for _, fact in active_learning(cell_of(settings_of(rounds=3)), schedule)]
+    assert words == ["F", "FN", "FNF"]

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridal.errors import UserError
+from hybridal.loop.stopping import LEAST_LABELS, LEAST_PER_CLASS, advice
+from hybridal.measures.forecast import Observation, forecast
+
+
+def calm(rounds: int, first: int = 500, share: float = 0.004, right: int = 44, n: int = 50) -> list[Observation]:
+    """Rounds of 32 labels whose models hardly disagree."""
+    return [Observation(first + 32 * i, right, n, 0.88, share if i else None) for i in range(rounds)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 7),
+    st.integers(20, 900),
+    st.floats(0, 0.1),
+    st.integers(2, 200),
+    st.integers(1, 4),
+    st.floats(0.001, 0.02),
+)
+def test_advice_is_its_definition(
+    rounds: int, first: int, share: float, classes: int, patience: int, tolerance: float
+) -> None:
+    seen = calm(rounds, first, share)
+    found = advice(seen, classes, tolerance=tolerance, patience=patience)
+    told = [forecast(seen[: i + 1], seen[i].labels + 100, classes) for i in range(rounds)]
+    below = [each is not None and each.f1_gain.expected < tolerance for each in told]
+    enough = seen[-1].labels >= max(LEAST_LABELS, LEAST_PER_CLASS * classes)
+    assert found.stop == (rounds >= patience and all(below[-patience:]) and enough)
+    assert found.forecast == told[-1]
+    assert found.stop == ("you can stop" in found.sentence)
+
+
+def test_a_settled_model_may_stop_and_says_what_it_costs() -> None:
+    found = advice(calm(6), classes=2)
+    assert found.stop
+    assert found.forecast is not None
+    assert found.forecast.labels == 500 + 5 * 32 + 100
+    assert found.sentence.startswith("The next 100 labels are expected to add 0.")
+    assert "points of macro-F1 (" in found.sentence
+
+
+def test_a_model_that_moves_goes_on() -> None:
+    found = advice(calm(6, share=0.1), classes=2)
+    assert not found.stop
+    assert found.sentence.endswith("go on labelling.")
+
+
+def test_a_model_of_few_labels_goes_on_however_calm() -> None:
+    # It may know one class only, and agree with itself for that reason.
+    found = advice(calm(4, first=60, share=0.0, right=46), classes=2)
+    assert not found.stop
+    assert found.sentence.endswith("go on until 200 at least.")
+    assert advice(calm(6), classes=150).sentence.endswith(("go on until 750 at least.", "go on labelling."))
+
+
+def test_without_validation_disagreement_decides() -> None:
+    assert advice(calm(6, right=0, n=0), classes=2).stop
+    assert not advice(calm(6, share=0.1, right=0, n=0), classes=2).stop
+
+
+@pytest.mark.parametrize("seen", [[], [Observation(300)]])
+def test_where_nothing_is_known_labelling_goes_on(seen: list[Observation]) -> None:
+    found = advice(seen, classes=2)
+    assert not found.stop
+    assert found.forecast is None
+    assert "go on labelling" in found.sentence
+
+
+@pytest.mark.parametrize("bad", [{"ahead": 0}, {"patience": 0}, {"tolerance": 0.0}])
+def test_a_rule_that_cannot_be_met_is_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(UserError, match="Advice needs"):
+        advice(calm(3), classes=2, **bad)  # type: ignore[arg-type]

@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from hybridal.backbones import Backbone
+from hybridal.core.facts import Cost, Round
+from hybridal.core.rules import protocol
+from hybridal.errors import UserError
+from hybridal.models.classifier import Classifier, seeded
+from hybridal.models.evaluation import gradient_norm, predict, sampled_logits
+from hybridal.models.training import fit
+from hybridal.runs.export import export_model
+from hybridal.runs.settings import Settings
+from hybridal.tasks import Task
+from hybridal.updates import Plan
+
+from .parts import ARCHITECTURES, CPU, LENGTH, classifier_of, examples_of, farthest, random_backbone, row_of
+from .parts import same_weights as same
+
+RULES = protocol("paper", {"learning_rate": 1e-3, "max_epochs": 1, "stop_after": None, "max_length": LENGTH})
+
+
+@pytest.fixture(scope="module", params=[*ARCHITECTURES])
+def backbone(request: pytest.FixtureRequest, tiny: Backbone, tmp_path_factory: pytest.TempPathFactory) -> Backbone:
+    """Each architecture of the paper, small and random, in a folder."""
+    folder = tmp_path_factory.mktemp(request.param)
+    return random_backbone(request.param, tiny.folder, folder)
+
+
+def body_and_head(classifier: Classifier) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Weights that the backbone brought, under its own names, and the others."""
+    prefix = f"{classifier.module.base_model_prefix}."
+    weights = classifier.weights()
+    body = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+    return body, {name: value for name, value in weights.items() if not name.startswith(prefix)}
+
+
+# --- θ₀ ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_body_is_the_saved_one_and_the_head_belongs_to_the_seed(backbone: Backbone, task: Task) -> None:
+    torch.manual_seed(1)
+    body, head = body_and_head(classifier_of(backbone, task, seed=1))
+    torch.rand(99)
+    again_body, again_head = body_and_head(classifier_of(backbone, task, seed=1))
+    _, other_head = body_and_head(classifier_of(backbone, task, seed=2))
+    saved = load_file(backbone.folder / "model.safetensors")
+    assert same(body, {name: saved[name] for name in body})
+    assert same(body, again_body)
+    assert same(head, again_head)
+    matrices = [name for name in head if name.endswith("weight")]
+    assert matrices
+    for name in head:
+        if name in matrices:
+            assert not torch.equal(head[name], other_head[name])
+        else:
+            assert not head[name].any()
+
+
+def test_the_head_is_drawn_from_the_normal_distribution_of_the_configuration(backbone: Backbone, task: Task) -> None:
+    drawn = torch.cat([classifier_of(backbone, task, s).matrices()[head_of(backbone)].ravel() for s in range(9)])
+    assert float(drawn.std()) == pytest.approx(0.3, rel=0.15)
+    assert abs(float(drawn.mean())) < 0.05
+
+
+def test_pretrained_is_where_it_stands_at_first(classifier: Classifier) -> None:
+    assert same(classifier.pretrained, classifier.weights())
+
+
+def test_a_backbone_without_a_pooler_gets_one_of_the_seed(
+    tiny: Backbone, task: Task, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "bare")
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: value for name, value in weights.items() if not name.startswith("pooler.")}
+    assert len(kept) < len(weights)
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    first, again, other = (classifier_of(Backbone("bare", folder), task, seed).weights() for seed in (1, 1, 2))
+    assert same(first, again)
+    assert not torch.equal(first["bert.pooler.dense.weight"], other["bert.pooler.dense.weight"])
+    assert not caplog.records
+
+
+def test_a_norm_that_is_missing_is_mentioned_and_the_same_each_time(
+    tiny: Backbone, task: Task, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "torn")
+    weights = load_file(folder / "model.safetensors")
+    del weights["embeddings.LayerNorm.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    first, again = (classifier_of(Backbone("torn", folder), task).weights() for _ in range(2))
+    assert same(first, again)
+    assert "no weights for bert.embeddings.LayerNorm.weight" in caplog.text
+
+
+def test_what_is_no_encoder_is_refused(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(UserError, match="Backbone 'mine' cannot be loaded as a text classifier: "):
+        classifier_of(Backbone("mine", tmp_path), task)
+
+
+def test_a_head_of_other_classes_is_refused(classifier: Classifier, tmp_path: Path) -> None:
+    classifier.save(tmp_path)
+    with pytest.raises(UserError, match=r"a text classifier of 3 classes: its `classifier\.bias` has another shape"):
+        Classifier(Backbone("mine", tmp_path), ("a", "b", "c"), 0, CPU)
+
+
+# --- weights in and out --------------------------------------------------------------------------------------------
+
+
+def test_weights_are_copies(classifier: Classifier) -> None:
+    taken = classifier.weights()
+    with torch.no_grad():
+        classifier.module.classifier.bias.add_(1.0)
+    assert not taken["classifier.bias"].any()
+    assert not classifier.pretrained["classifier.bias"].any()
+
+
+def test_a_backbone_file_that_is_written_over_changes_nothing(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny.folder, tmp_path / "backbone"))
+    classifier = classifier_of(Backbone("copy", folder), task)
+    before = {name: value.clone() for name, value in classifier_of(tiny, task).pretrained.items()}
+    (file,) = folder.glob("*.safetensors")
+    with file.open("r+b") as opened:
+        opened.seek(file.stat().st_size // 2)
+        opened.write(bytes(file.stat().st_size // 2))
+    assert same(classifier.weights(), before)
+
+
+def test_loading_copies_too(classifier: Classifier) -> None:
+    given = {name: value + 1.0 for name, value in classifier.weights().items()}
+    classifier.load(given)
+    assert same(classifier.weights(), given)
+    given["classifier.bias"].zero_()
+    assert bool((classifier.module.classifier.bias == 1.0).all())
+    classifier.load(classifier.pretrained)
+    with torch.no_grad():
+        classifier.module.classifier.bias.add_(5.0)
+    assert not classifier.pretrained["classifier.bias"].any()
+
+
+def test_matrices_are_those_of_the_linear_layers(classifier: Classifier) -> None:
+    found = classifier.matrices()
+    assert len(found) == 2 * 6 + 2  # query, key, value, output and two of feed-forward a layer; pooler and head
+    assert all(matrix.ndim == 2 for matrix in found.values())
+    assert not [name for name in found if "embeddings" in name]
+    assert torch.equal(found["classifier"], classifier.pretrained["classifier.weight"])
+
+
+# --- the global generator ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("deed", ["load", "fit", "predict", "sample", "gradient"])
+def test_the_global_generator_is_left_alone(deed: str, classifier: Classifier, tiny: Backbone, task: Task) -> None:
+    few = examples_of(tiny, task.train, range(6))
+    deeds: dict[str, Callable[[], object]] = {
+        "load": lambda: classifier_of(tiny, task),
+        "fit": lambda: fit(classifier, Plan(classifier.pretrained, few.rows), few, None, few.labels, RULES, 1, 1),
+        "predict": lambda: predict(classifier, few.source, few.rows, features=True),
+        "sample": lambda: sampled_logits(classifier, few.source, few.rows, 2, seed=1),
+        "gradient": lambda: gradient_norm(classifier, few.source, few.rows, few.labels),
+    }
+    torch.manual_seed(123)
+    np.random.seed(123)  # noqa: NPY002 - the legacy generator is what must not be drawn from
+    before: Any = torch.get_rng_state()
+    numpy_before: Any = np.random.get_state()  # noqa: NPY002
+    deeds[deed]()
+    assert torch.equal(before, torch.get_rng_state())
+    numpy_after: Any = np.random.get_state()  # noqa: NPY002
+    assert np.array_equal(numpy_before[1], numpy_after[1])
+    assert numpy_before[2] == numpy_after[2]
+
+
+def test_a_lent_generator_is_put_back_after_an_error_too() -> None:
+    before = torch.get_rng_state()
+
+    def fail() -> None:
+        with seeded(3):
+            torch.rand(5)
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        fail()
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_dropout_is_off_outside_training_even_after_an_error(classifier: Classifier) -> None:
+    def fail() -> None:
+        with classifier.training(dropout=True):
+            assert classifier.module.training
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        fail()
+    assert not any(layer.training for layer in classifier.module.modules())
+    with classifier.training(dropout=False):
+        assert not classifier.module.training
+
+
+def test_nobody_listens_any_more_outside(classifier: Classifier, tiny: Backbone, task: Task) -> None:
+    few = examples_of(tiny, task.train, [0])
+    with classifier.listening() as heard:
+        classifier.logits(*classifier.batch(few.source, few.rows))
+    assert heard.keys() == {"hidden", "embedding"}
+    heard.clear()
+    classifier.logits(*classifier.batch(few.source, few.rows))
+    assert heard == {}
+
+
+# --- each architecture, from its folder to the exported model ------------------------------------------------------
+
+
+def head_of(backbone: Backbone) -> str:
+    return ARCHITECTURES[backbone.name][2]
+
+
+def test_every_architecture_learns_and_shows_its_features(backbone: Backbone, task: Task) -> None:
+    classifier, examples = classifier_of(backbone, task), examples_of(backbone, task.train)
+    plan = Plan(classifier.pretrained, examples.rows)
+    found = fit(classifier, plan, examples, None, examples.labels, RULES, 1, 1)
+    still = [name for name in found.weights if torch.equal(found.weights[name], classifier.pretrained[name])]
+    assert still == []  # every parameter is trained
+    assert farthest(found.weights, classifier.pretrained) < 0.1
+
+    outputs = predict(classifier, examples.source, examples.rows, features=True)
+    assert outputs.hidden is not None
+    assert outputs.embedding is not None
+    module = classifier.module
+    with torch.no_grad():
+        for row in range(0, len(task.train), 9):
+            alone = module.base_model(input_ids=row_of(examples.source, row)).last_hidden_state[0, 0]
+            np.testing.assert_allclose(outputs.hidden[row], alone.numpy(), atol=1e-4)
+    weight, bias = found.weights[f"{head_of(backbone)}.weight"], found.weights[f"{head_of(backbone)}.bias"]
+    np.testing.assert_allclose(
+        outputs.logits, outputs.embedding @ weight.numpy().T + bias.numpy(), atol=1e-4, rtol=1e-4
+    )
+    assert np.ptp(outputs.logits, axis=0).min() > 1e-3  # the texts differ, so the comparison says something
+
+
+def test_every_architecture_is_exported_for_transformers(backbone: Backbone, task: Task, tmp_path: Path) -> None:
+    classifier, examples = classifier_of(backbone, task), examples_of(backbone, task.train, range(20))
+    fit(classifier, Plan(classifier.pretrained, examples.rows), examples, None, examples.labels, RULES, 1, 1)
+    fact = Round(1, "retrain", "R", 20, Cost(), 1, None, None, None, {}, (), ())
+    settings = Settings("toy", backbone=backbone.name, overrides={"max_length": LENGTH})
+    export_model(classifier, backbone.encoder(LENGTH), task, settings, fact, tmp_path / "model")
+
+    module = AutoModelForSequenceClassification.from_pretrained(tmp_path / "model")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
+    assert module.config.id2label == {0: "sport", 1: "food"}
+    assert module.config.label2id == {"sport": 0, "food": 1}
+    with torch.no_grad():
+        encoded = tokenizer(list(task.train.texts[:20]), padding=True, return_tensors="pt")
+        theirs = module(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"]).logits
+    ours = predict(classifier, examples.source, examples.rows).logits
+    np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-5)
+    assert same(dict(module.named_parameters()), classifier.weights())
+
+
+def test_the_longest_text_that_is_allowed_can_be_read(backbone: Backbone, task: Task) -> None:
+    assert backbone.max_positions == LENGTH
+    classifier, encoder = classifier_of(backbone, task), backbone.encoder(LENGTH)
+    ids = torch.tensor(encoder.encode(["goal " * 100]))
+    assert ids.shape == (1, LENGTH)
+    assert bool(classifier.logits(ids, torch.ones_like(ids)).isfinite().all())

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+
+import pytest
+import torch
+
+from hybridal.errors import UserError
+from hybridal.models import device
+from hybridal.models.device import Device, choose_device
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A GPU, as far as torch can tell; the list grows when kernels are made repeatable."""
+    made: list[str] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda which: f"GPU {which.index or 0}")
+    monkeypatch.setattr(device, "_repeatable", lambda: made.append("repeatable"))
+    return made
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_without_a_gpu() -> None:
+    assert choose_device() == choose_device("cpu") == Device("cpu", "fp32")
+    assert choose_device().description == "cpu"
+    assert isinstance(choose_device().autocast(), nullcontext)
+    with pytest.raises(UserError, match="--device cuda was asked for, but torch sees no GPU here; use --device cpu"):
+        choose_device("cuda:0")
+
+
+def test_the_gpu_is_taken_where_there_is_one(gpu: list[str]) -> None:
+    assert choose_device() == Device("cuda", "bf16")
+    assert choose_device("cuda:1", "fp32", plain=True) == Device("cuda:1", "fp32", fast=False)
+    assert choose_device("cuda:1").description == "GPU 1"
+    assert gpu == ["repeatable"] * 3
+    assert choose_device("cpu") == Device("cpu", "fp32")
+    assert gpu == ["repeatable"] * 3
+
+
+@pytest.mark.usefixtures("gpu")
+def test_mixed_precision_only_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
+    assert choose_device("cuda") == Device("cuda", "fp32")
+
+
+@pytest.mark.parametrize("wanted", ["gpu", "mps", "meta", "cuda:x", ""])
+def test_what_is_no_device(wanted: str) -> None:
+    with pytest.raises(UserError, match=f"--device '{wanted}' is not a device to train on; use cpu, cuda or cuda:N"):
+        choose_device(wanted)
+
+
+def test_mixed_precision_computes_in_bfloat16() -> None:
+    with Device("cpu", "bf16").autocast():
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+
+
+def test_repeatable_kernels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    try:
+        device._repeatable()
+        assert torch.are_deterministic_algorithms_enabled()
+        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    finally:
+        torch.use_deterministic_algorithms(False)
+        os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
+
+
+def test_a_gpu_beyond_the_last_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(UserError, match=r"--device cuda:2: this machine has 2 GPU\(s\), counted from 0"):
+        choose_device("cuda:2")

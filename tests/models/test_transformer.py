@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hybridal.acquisition import Candidates
+from hybridal.backbones import Backbone
+from hybridal.backbones.backbone import TextEncoder
+from hybridal.core.observer import Observer
+from hybridal.core.outputs import UNKNOWN
+from hybridal.core.pool import Pool
+from hybridal.core.rules import protocol
+from hybridal.errors import UserError
+from hybridal.measures.calibration import softmax
+from hybridal.models import evaluation, tokens
+from hybridal.models.role import Model
+from hybridal.models.transformer import TransformerModel
+from hybridal.runs.assemble import build_cell, build_model, watched
+from hybridal.runs.settings import Settings
+from hybridal.schedules import make_schedule
+from hybridal.tasks import Task
+from hybridal.updates import UPDATES, Plan
+
+from .parts import CPU, same_weights
+
+RULES = protocol("paper", {"learning_rate": 1e-3, "max_epochs": 3, "max_length": 32})
+POOL = Pool.unlabelled(90).reveal({7: 1, 3: 0, 50: 1})
+ROWS = np.array([12, 80, 41, 5])
+
+
+def model_of(task: Task, backbone: Backbone, **options: Any) -> TransformerModel:
+    return TransformerModel(task, backbone, RULES, 1, CPU, **options)
+
+
+@pytest.fixture
+def model(task: Task, tiny: Backbone) -> TransformerModel:
+    return model_of(task, tiny)
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by the number of texts with each pass."""
+    counted: list[int] = []
+    real = evaluation.predict
+
+    def predict(classifier: Any, tokens: Any, rows: Any, *others: Any, **named: Any) -> Any:
+        counted.append(len(rows))
+        return real(classifier, tokens, rows, *others, **named)
+
+    monkeypatch.setattr(evaluation, "predict", predict)
+    return counted
+
+
+def unlabelled(task: Task, split: str, rows: Any = slice(None)) -> Task:
+    labels = getattr(task, split).labels.copy()
+    labels[rows] = UNKNOWN
+    return replace(task, **{split: replace(getattr(task, split), labels=labels)})
+
+
+def test_texts_are_tokenised_once(task: Task, tiny: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = model_of(task, tiny)
+
+    def encode(self: TextEncoder, texts: Any) -> Any:
+        raise AssertionError("these texts were tokenised before")
+
+    monkeypatch.setattr(TextEncoder, "encode", encode)
+    again = model_of(task, tiny)
+    assert np.array_equal(first.train_source.batch(ROWS)[0], again.train_source.batch(ROWS)[0])
+
+
+def test_each_split_has_its_own_tokens(task: Task, model: TransformerModel) -> None:
+    tokens = {"train": model.train_source, "validation": model.validation.source, "test": model.test_examples.source}
+    for name, split in task.splits():
+        for row in (0, len(split) - 1):
+            ids, _ = tokens[name].batch(np.array([row]))
+            assert ids[0].tolist() == model.encoder.encode([split.texts[row]])[0]
+
+
+def test_it_plays_the_role(model: TransformerModel) -> None:
+    role: Model = model
+    fit = role.fit(Plan(role.pretrained, POOL.order), POOL, 1)
+    candidates: Candidates = role.candidates(ROWS, POOL, 1, 1.0)
+    assert len(candidates.ids) == len(ROWS)
+    assert same_weights(fit.weights, model.classifier.weights())
+
+
+def test_one_pass_over_validation_an_epoch(model: TransformerModel, passes: list[int]) -> None:
+    fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
+    assert passes == [40] * fit.cost.epochs
+    model.load(fit.weights)
+    kept = evaluation.predict(model.classifier, model.validation.source, model.validation.rows)
+    assert fit.validation is not None
+    assert np.array_equal(fit.validation.logits, kept.logits)  # it is that of the kept weights
+    assert fit.validation.hidden is None
+
+
+def test_features_are_kept_when_a_signal_needs_them(task: Task, tiny: Backbone) -> None:
+    model = model_of(task, tiny, keeps_features=True)
+    fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
+    assert fit.validation is not None
+    assert fit.validation.hidden is not None
+    assert fit.validation.hidden.shape == (40, 64)
+
+
+class Listener(Observer):
+    """Remembers what it hears."""
+
+    def __init__(self) -> None:
+        self.epochs: list[int] = []
+        self.texts: list[tuple[str, int, int]] = []
+
+    def epoch_done(self, epoch: int, of: int) -> None:
+        self.epochs.append(epoch)
+
+    def texts_done(self, what: str, done: int, of: int) -> None:
+        self.texts.append((what, done, of))
+
+
+def test_what_takes_time_says_how_far_it_is(
+    task: Task, tiny: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "CHUNK", 50)
+    monkeypatch.setenv("HYBRIDAL_CACHE", str(tmp_path))
+    listener = Listener()
+    model = model_of(task, tiny, observer=listener)
+    count = sum(len(split) for _, split in task.splits())
+    assert listener.texts == [("tokenising", min(done, count), count) for done in range(50, count + 50, 50)]
+    fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
+    assert listener.epochs == list(range(1, fit.cost.epochs + 1))
+    listener.texts.clear()
+    monkeypatch.setitem(evaluation.TOKENS, "cpu", 200)
+    model.candidates(np.arange(70), POOL, 1, 1.0).probabilities()
+    counts = [done for _, done, _ in listener.texts]
+    assert counts == sorted(set(counts))
+    assert len(counts) > 3
+    assert listener.texts[-1] == ("scoring", 70, 70)
+
+
+def test_it_learns_the_labels_of_the_pool_not_of_the_task(task: Task, tiny: Backbone) -> None:
+    one, other = (model_of(each, tiny) for each in (task, unlabelled(task, "train")))
+    weights = [each.fit(Plan(each.pretrained, POOL.order), POOL, 1).weights for each in (one, other)]
+    assert same_weights(*weights)
+
+
+def test_unlabelled_validation_texts_are_left_out(task: Task, tiny: Backbone, passes: list[int]) -> None:
+    model = model_of(unlabelled(task, "validation", slice(0, 10)), tiny)
+    fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
+    assert set(passes) == {30}
+    assert np.array_equal(model.validation_labels, task.validation.labels[10:])
+    whole = evaluation.predict(model.classifier, model.validation.source, np.arange(40)).logits
+    assert fit.validation is not None
+    np.testing.assert_allclose(fit.validation.logits, whole[10:], atol=1e-5)
+
+
+def test_validation_labels_may_come_later(task: Task, tiny: Backbone, passes: list[int]) -> None:
+    model = model_of(unlabelled(task, "validation"), tiny)
+    assert model.fit(Plan(model.pretrained, POOL.order), POOL, 1).validation is None
+    labels = np.full(40, UNKNOWN)
+    labels[[2, 9]] = 1, 0
+    model.relabel_validation(labels)
+    fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
+    assert model.validation_labels.tolist() == [1, 0]
+    assert fit.validation is not None
+    assert fit.validation.logits.shape == (2, 2)
+    assert set(passes) == {2}
+
+
+def test_the_test_split(task: Task, tiny: Backbone, model: TransformerModel) -> None:
+    tested = model.test()
+    assert tested is not None
+    assert np.array_equal(tested[1], task.test.labels)
+    whole = evaluation.predict(model.classifier, model.test_examples.source, np.arange(20)).logits
+    assert np.array_equal(tested[0].logits, whole)
+    assert model_of(unlabelled(task, "test"), tiny).test() is None
+    part = model_of(unlabelled(task, "test", slice(5, None)), tiny).test()
+    assert part is not None
+    np.testing.assert_allclose(part[0].logits, whole[:5], atol=1e-5)
+
+
+def test_weights_from_a_file_are_placed(model: TransformerModel) -> None:
+    assert model.place(None) is None
+    placed = model.place({"a": torch.ones(2)})
+    assert placed is not None
+    assert placed["a"].device == CPU.torch
+
+
+# --- what signals see ----------------------------------------------------------------------------------------------
+
+
+def test_signals_see_the_model_as_it_is(task: Task, model: TransformerModel) -> None:
+    fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
+    look = model.look(fit.validation, POOL)
+    assert same_weights(look.weights(), fit.weights)
+    assert torch.equal(look.matrices()["classifier"], fit.weights["classifier.weight"])
+    assert look.validation is fit.validation
+    assert np.array_equal(look.validation_labels, task.validation.labels)
+    known = model.validation
+    expected = evaluation.gradient_norm(model.classifier, known.source, known.rows, known.labels)
+    assert look.gradient_norm() == expected > 0
+    outputs, labels = look.labelled()
+    assert labels.tolist() == [1, 0, 1]
+    direct = evaluation.predict(model.classifier, model.train_source, np.array([7, 3, 50]), features=True)
+    assert outputs.hidden is not None
+    assert direct.hidden is not None
+    assert np.array_equal(outputs.hidden, direct.hidden)
+
+
+def test_without_validation_what_needs_it_says_so(task: Task, tiny: Backbone) -> None:
+    model = model_of(unlabelled(task, "validation"), tiny)
+    look = model.look(None, POOL)
+    with pytest.raises(UserError, match="looks at validation texts, and the task has none with labels; use alpha"):
+        _ = look.validation
+    with pytest.raises(UserError, match="the task has none with labels"):
+        look.gradient_norm()
+    assert look.matrices()
+
+
+# --- what acquisition sees -----------------------------------------------------------------------------------------
+
+
+def test_candidates_are_scored_by_the_scaled_logits(task: Task, model: TransformerModel) -> None:
+    candidates = model.candidates(ROWS, POOL, 1, temperature=2.5)
+    assert candidates.ids == [task.train.ids[row] for row in ROWS]
+    outputs = evaluation.predict(model.classifier, model.train_source, ROWS, features=True)
+    assert np.array_equal(candidates.probabilities(), softmax(outputs.logits, 2.5))
+    assert outputs.embedding is not None
+    assert np.array_equal(candidates.embeddings(), outputs.embedding)
+    labelled = evaluation.predict(model.classifier, model.train_source, POOL.order, features=True)
+    assert labelled.embedding is not None
+    assert np.array_equal(candidates.labelled_probabilities(), softmax(labelled.logits, 2.5))
+    assert np.array_equal(candidates.labelled_embeddings(), labelled.embedding)
+
+
+def test_nothing_is_computed_before_it_is_asked_for_nor_twice(model: TransformerModel, passes: list[int]) -> None:
+    candidates = model.candidates(ROWS, POOL, 1, 1.0)
+    assert passes == []
+    assert candidates.seconds == 0.0
+    candidates.probabilities()
+    candidates.probabilities()
+    assert passes == [4]
+    assert candidates.seconds > 0.0
+
+    featured = model.candidates(ROWS, POOL, 1, 1.0)
+    for _ in range(2):
+        featured.embeddings()
+        featured.probabilities()
+        featured.labelled_embeddings()
+        featured.labelled_probabilities()
+    assert passes == [4, 4, 3]
+
+
+def test_sampling_is_keyed_by_seed_and_round(task: Task, tiny: Backbone, model: TransformerModel) -> None:
+    def sampled(model: TransformerModel, round: int, temperature: float = 1.0) -> Any:
+        return model.candidates(ROWS, POOL, round, temperature).sampled_probabilities(3)
+
+    first = sampled(model, 1)
+    assert first.shape == (3, 4, 2)
+    assert np.array_equal(first, sampled(model, 1))
+    assert not np.array_equal(first, sampled(model, 2))
+    other = TransformerModel(task, tiny, RULES, 2, CPU)
+    other.load(model.pretrained)
+    assert not np.array_equal(first, sampled(other, 1))
+    scaled = np.log(sampled(model, 1, temperature=4.0))
+    np.testing.assert_allclose(scaled[..., 0] - scaled[..., 1], np.log(first[..., 0] / first[..., 1]) / 4, atol=1e-6)
+
+
+# --- fewer validation texts ----------------------------------------------------------------------------------------
+
+
+def test_a_part_of_validation_drawn_by_the_seed(task: Task, tiny: Backbone) -> None:
+    rules = replace(RULES, validation_size=10)
+    one, same, other = (TransformerModel(task, tiny, rules, seed, CPU) for seed in (1, 1, 2))
+    assert len(one.validation.rows) == 10
+    assert np.bincount(one.validation_labels).tolist() == [5, 5]
+    assert np.array_equal(one.validation_labels, task.validation.labels[one.validation.rows])
+    assert np.array_equal(one.validation.rows, same.validation.rows)
+    assert not np.array_equal(one.validation.rows, other.validation.rows)
+    before = one.validation.rows
+    one.relabel_validation(task.validation.labels)  # the same labels again leave the same part
+    assert np.array_equal(one.validation.rows, before)
+
+
+@pytest.mark.parametrize("layers", [None, 1])
+def test_the_fast_path_asks_for_the_same_texts_as_the_plain_one(task: Task, tiny: Backbone, layers: int | None) -> None:
+    """Without dropout, whose masks have another shape where nothing is padded."""
+    acquired = []
+    for path in ("fast", "plain"):
+        overrides = {
+            "dropout": "off",
+            "path": path,
+            "train_layers": layers,
+            "rounds": 4,
+            "initial": 8,
+            "batch": 8,
+            "learning_rate": 1e-3,
+        }
+        asked = Settings(task.name, backbone=str(tiny.folder), protocol="paper", overrides=overrides, device="cpu")
+        signals = watched(asked, make_schedule("finetune"))
+        cell = build_cell(asked, task, build_model(asked, task, signals), signals)
+        state, ids = cell.start(), []
+        for update in ("retrain", "retrain", "finetune", "finetune"):
+            state, fact = cell.advance(state, UPDATES.make(update))
+            ids.append(fact.acquired)
+        acquired.append(ids)
+    assert acquired[0] == acquired[1]

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hybridal.core.rules import protocol
+from hybridal.errors import RunError, UserError
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.tasks.store import save_task
+from hybridal.testing.schedule import fake_history
+from hybridal.testing.small import toy_task
+
+TASK = toy_task(20, 6, 4)
+SETTINGS = Settings("toy", protocol="reference", overrides={"rounds": 3}, signals=("alpha",))
+
+HOLDER = """
+import sys
+from pathlib import Path
+from hybridal.runs.record import RunFolder
+with RunFolder.open(Path(sys.argv[1])).locked():
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path / "some" / "run", SETTINGS, TASK, {"hardware": {"cores": 2}})
+
+
+def test_a_folder_says_what_was_asked_and_on_what(folder: RunFolder) -> None:
+    said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
+    assert said == folder.about()
+    assert said["protocol"] == protocol("reference", {"rounds": 3}).to_json()
+    assert said["task"] == {"name": "toy", "classes": list(TASK.classes), "fingerprint": TASK.fingerprint}
+    assert said["hardware"] == {"cores": 2}
+    assert folder.settings() == SETTINGS
+    assert folder.task().fingerprint == TASK.fingerprint
+    assert folder.history() == []
+
+
+def test_facts_are_appended(folder: RunFolder) -> None:
+    history = fake_history((), seed=1, rounds=3)
+    for fact in history:
+        folder.append(fact)
+    assert folder.history() == history
+    assert RunFolder.open(folder.path).history() == history
+
+
+@pytest.mark.parametrize("lost", ["cost", "word"])
+def test_a_line_that_lacks_a_fact_is_named(folder: RunFolder, lost: str) -> None:
+    first, second = fake_history((), seed=1, rounds=2)
+    folder.append(first)
+    folder.rounds.append({name: value for name, value in second.to_json().items() if name != lost})
+    with pytest.raises(RunError, match=rf"Line 2 of .*rounds\.jsonl is no round \(.*{lost}.*restore the file"):
+        folder.history()
+
+
+def test_a_moved_folder_opens(folder: RunFolder, tmp_path: Path) -> None:
+    fact = fake_history((), seed=1, rounds=1)[0]
+    folder.append(fact)
+    shutil.move(folder.path, tmp_path / "elsewhere")
+    moved = RunFolder.open(tmp_path / "elsewhere")
+    assert moved.settings() == SETTINGS
+    assert moved.task().fingerprint == TASK.fingerprint
+    assert moved.history() == [fact]
+    with moved.locked():
+        moved.append(fact)
+    assert len(moved.history()) == 2
+
+
+def test_a_folder_that_holds_a_run_is_left_as_it_is(folder: RunFolder) -> None:
+    before = (folder.path / "run.json").read_bytes()
+    with pytest.raises(UserError, match=r"run holds a run already; go on with `hybridal resume .*run`, or choose"):
+        RunFolder.create(folder.path, Settings("other"), toy_task(30), {})
+    assert (folder.path / "run.json").read_bytes() == before
+    assert folder.task().fingerprint == TASK.fingerprint
+
+
+def test_texts_of_a_creation_that_was_cut_off_are_not_taken_for_others(folder: RunFolder) -> None:
+    (folder.path / "run.json").unlink()  # as if the process had ended between the texts and run.json
+    with pytest.raises(UserError, match=f"{folder.path} has a 'task' that belongs to no run; delete it"):
+        RunFolder.create(folder.path, SETTINGS, toy_task(30, seed=9), {})
+    assert not (folder.path / "run.json").exists()
+
+
+def test_a_path_that_cannot_be_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UserError, match=f"The run folder {path} could not be written"):
+            RunFolder.create(path, SETTINGS, TASK, {})
+
+
+def test_what_is_no_run_folder(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(UserError, match=f"{path} is not a run folder"):
+            RunFolder.open(path)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b"{}", b'{"settings": 3}', b'{"settings": {}}'])
+def test_a_damaged_run_json_is_named(folder: RunFolder, damage: bytes) -> None:
+    (folder.path / "run.json").write_bytes(damage)
+    with pytest.raises(UserError, match=r"run.json is damaged"):
+        folder.settings()
+
+
+def test_texts_that_are_gone_are_named(folder: RunFolder) -> None:
+    (folder.path / "task" / "test.parquet").unlink()
+    with pytest.raises(UserError, match=f"The texts in {folder.path / 'task'} cannot be read"):
+        folder.task()
+
+
+@pytest.fixture
+def holder(folder: RunFolder) -> Iterator[subprocess.Popen[str]]:
+    """Another process that works on the run."""
+    command = [sys.executable, "-c", HOLDER, str(folder.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "locked\n"
+        yield process
+        if process.poll() is None:
+            process.kill()
+
+
+def test_two_processes_cannot_work_on_one_run(folder: RunFolder, holder: subprocess.Popen[str]) -> None:
+    with (
+        pytest.raises(RunError, match=rf"run is in use by process {holder.pid}; wait for it or stop it first"),
+        folder.locked(),
+    ):
+        pass
+    # Looking is allowed meanwhile, and asking twice does not blur who the owner is.
+    assert folder.history() == []
+    with pytest.raises(RunError, match=f"process {holder.pid};"), folder.locked():
+        pass
+
+
+@pytest.mark.parametrize("violent", [False, True])
+def test_the_lock_ends_with_its_process(folder: RunFolder, holder: subprocess.Popen[str], violent: bool) -> None:
+    if violent:
+        holder.kill()
+        holder.wait(30)
+    else:
+        holder.communicate("", 30)
+    with folder.locked():
+        assert (folder.path / "run.lock").read_text() == str(os.getpid())
+
+
+def test_the_lock_ends_with_its_block(folder: RunFolder) -> None:
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), folder.locked():
+            raise ZeroDivisionError
+    with folder.locked(), pytest.raises(RunError, match=f"process {os.getpid()};"), folder.locked():
+        pass
+
+
+@pytest.mark.parametrize("left", ["rounds.jsonl", "checkpoint"])
+def test_what_lies_about_is_not_adopted(tmp_path: Path, left: str) -> None:
+    (tmp_path / left).mkdir()
+    with pytest.raises(UserError, match=f"has a '{left}' that belongs to no run"):
+        RunFolder.create(tmp_path, Settings("toy"), toy_task(), {})
+
+
+def test_other_texts_are_not_taken_for_the_runs_own(folder: RunFolder) -> None:
+    shutil.rmtree(folder.path / "task")
+    save_task(toy_task(seed=9), folder.path / "task")
+    with pytest.raises(RunError, match=r"are not those of run\.json"):
+        folder.task()

@@ -1,0 +1,412 @@
+"""A run through the library; the command line's tests kill it at many instants."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hybridal.annotators.labels_file import LabelsFile
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
+from hybridal.core.outputs import UNKNOWN
+from hybridal.errors import RunError, UserError
+from hybridal.runs import checkpoint, run
+from hybridal.runs.assemble import find_task
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.signals import SIGNALS
+from hybridal.tasks import Task
+from hybridal.testing import FakeModel
+from hybridal.testing.small import toy_task
+
+OVERRIDES = {"rounds": 3, "initial": 12, "batch": 4, "candidates": 40, "max_epochs": 2, "learning_rate": 1e-3}
+
+
+class Listener(Observer):
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def round_started(self, round: int, of: int, update: str) -> None:
+        self.heard.append(("started", round, of, update))
+
+    def epoch_done(self, epoch: int, of: int) -> None:
+        self.heard.append(("epoch", epoch, of))
+
+    def round_done(self, history: Sequence[Round]) -> None:
+        self.heard.append(("done", [fact.round for fact in history]))
+
+
+def rows_of(task: Task, labelled: bool = True) -> list[list[str]]:
+    labels = [task.classes[label] if labelled else "" for label in task.train.labels]
+    return [list(row) for row in zip(task.train.ids, task.train.texts, labels, strict=True)]
+
+
+def written(path: Path, rows: Sequence[Sequence[str]]) -> str:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "text", "label"], *rows])
+    return str(path)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        task=written(tmp_path / "texts.csv", rows_of(toy_task())),
+        label="label",
+        id="id",
+        backbone="tiny",
+        protocol="quick",
+        overrides=OVERRIDES,
+        schedule="hybrid:accuracy:0.9:1",
+        device="cpu",
+    )
+
+
+def no_seconds(history: Sequence[Round]) -> list[Round]:
+    return [replace(fact, seconds={}) for fact in history]
+
+
+class TestBegin:
+    def test_makes_a_folder_that_says_what_was_asked(self, settings: Settings, tmp_path: Path) -> None:
+        folder = run.begin(settings, tmp_path / "deep" / "run")
+        about = folder.about()
+        assert folder.settings() == settings
+        assert about["protocol"]["rounds"] == 3
+        assert about["task"]["fingerprint"] == folder.task().fingerprint
+        assert {"created", "versions", "hardware"} <= about.keys()
+        assert folder.history() == []
+        assert not folder.checkpoint.exists()
+
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"schedule": "sometimes"}, "There is no schedule named 'sometimes'"),
+            ({"acquisition": "entropie"}, "did you mean 'entropy'?"),
+            ({"signals": ("accuracie",)}, "did you mean 'accuracy'?"),
+            ({"protocol": "slow"}, "There is no protocol named 'slow'"),
+            ({"overrides": {"round": 3}}, "`round` is not a field of a protocol"),
+            ({"overrides": {**OVERRIDES, "rounds": "three"}}, "`rounds` must be a whole number, not 'three'"),
+            ({"overrides": {**OVERRIDES, "max_length": 4096}}, "`max_length` is 4096, but backbone 'tiny' reads 512"),
+            ({"overrides": {**OVERRIDES, "initial": 500}}, "too few for an initial pool of 500"),
+            ({"device": "abacus"}, "--device 'abacus' is not a device"),
+            ({"backbone": "no/such-encoder"}, "Backbone 'no/such-encoder' is neither a folder here nor"),
+            ({"label": "topic"}, "there is no column 'topic'; its columns are id, text, label"),
+        ],
+    )
+    def test_what_cannot_work_leaves_no_folder(
+        self, changes: dict[str, object], sentence: str, settings: Settings, tmp_path: Path
+    ) -> None:
+        with pytest.raises(UserError) as caught:
+            run.begin(settings.with_changes({"overrides": {}, **changes}), tmp_path / "run")
+        assert sentence in str(caught.value)
+        assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize("changes", [{"schedule": "hybrid:loss"}, {"schedule": "retrain", "signals": ("f1",)}])
+    def test_what_is_measured_on_validation_needs_some(
+        self, changes: dict[str, object], settings: Settings, tmp_path: Path
+    ) -> None:
+        with pytest.raises(UserError, match=r"is measured on validation texts, and task 'texts' has none with labels;"):
+            run.begin(settings.with_changes({"validation_size": 0, **changes}), tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+        blind = settings.with_changes({"validation_size": 0, "schedule": "hybrid:alpha"})
+        assert run.begin(blind, tmp_path / "run").settings() == blind
+
+    @pytest.mark.parametrize("name", SIGNALS.names())
+    def test_which_signals_are_measured_on_validation(self, name: str) -> None:
+        class Blind(FakeModel):
+            def gradient_norm(self) -> float:
+                raise AttributeError("it is that of validation")
+
+        model = Blind.random(seed=1)
+        del model.validation, model.validation_labels
+        try:
+            SIGNALS.make(name).snapshot(model)
+        except AttributeError:
+            assert name in run.ON_VALIDATION
+        else:
+            assert name not in run.ON_VALIDATION
+
+    def test_a_run_is_not_written_over(self, settings: Settings, tmp_path: Path) -> None:
+        run.begin(settings, tmp_path / "run")
+        with pytest.raises(UserError, match=r"holds a run already; go on with `hybridal resume"):
+            run.begin(settings, tmp_path / "run")
+
+    def test_texts_without_labels_need_a_labels_file(self, settings: Settings, tmp_path: Path) -> None:
+        rows = rows_of(toy_task())
+        for row in rows[:3]:
+            row[2] = ""
+        written(tmp_path / "texts.csv", rows)
+        with pytest.raises(UserError, match=r"^3 of the \d+ texts of task 'texts' have no label; give --labels FILE"):
+            run.begin(settings, tmp_path / "run")
+
+
+class TestCarryOn:
+    def test_tells_what_happens(self, settings: Settings, tmp_path: Path) -> None:
+        listener = Listener()
+        history = run.carry_on(run.begin(settings, tmp_path / "run"), listener)
+        assert [fact.word for fact in history] == ["R", "RR", "RRF"]
+        epochs = [("epoch", 1, 2), ("epoch", 2, 2)]
+        assert listener.heard == [
+            ("started", 1, 3, "retrain"),
+            *epochs,
+            ("done", [1]),
+            ("started", 2, 3, "retrain"),
+            *epochs,
+            ("done", [1, 2]),
+            ("started", 3, 3, "finetune"),
+            *epochs,
+            ("done", [1, 2, 3]),
+            ("started", 4, 3, "finetune"),
+        ]
+
+    def test_leaves_facts_a_checkpoint_and_a_model(self, settings: Settings, tmp_path: Path) -> None:
+        from hybridal.learners.text_classifier import SavedModel
+
+        folder = run.begin(settings, tmp_path / "run")
+        history = run.carry_on(folder)
+        assert folder.history() == history
+        saved = checkpoint.load(folder.checkpoint)
+        assert saved is not None
+        assert (saved[0].word, saved[1]) == ("RRF", history[-1])
+        assert [path.name for path in folder.checkpoint.iterdir()] == ["round-00003.safetensors"]
+        assert SavedModel(folder.model, "cpu").classes == folder.task().classes
+
+    def test_the_same_settings_give_the_same_facts_and_another_seed_gives_others(
+        self, settings: Settings, tmp_path: Path
+    ) -> None:
+        first, second, other = (
+            run.carry_on(run.begin(replace(settings, seed=seed), tmp_path / str(number)))
+            for number, seed in enumerate((42, 42, 43))
+        )
+        assert no_seconds(first) == no_seconds(second)
+        assert no_seconds(first) != no_seconds(other)
+
+    def test_an_observer_that_fails_costs_no_recorded_round(self, settings: Settings, tmp_path: Path) -> None:
+        class Failing(Observer):
+            def round_done(self, history: Sequence[Round]) -> None:
+                if len(history) == 2:
+                    raise KeyboardInterrupt
+
+        unbroken = run.carry_on(run.begin(settings, tmp_path / "unbroken"))
+        folder = run.begin(settings, tmp_path / "run")
+        with pytest.raises(KeyboardInterrupt):
+            run.carry_on(folder, Failing())
+        assert [fact.round for fact in folder.history()] == [1, 2]
+        assert no_seconds(run.carry_on(folder)) == no_seconds(unbroken)
+
+    def test_leftovers_of_killed_exports_are_cleared_away(self, settings: Settings, tmp_path: Path) -> None:
+        folder = run.begin(settings, tmp_path / "run")
+        (folder.path / ".model.left").mkdir()
+        (folder.path / ".model.left" / "model.safetensors").write_bytes(b"half")
+        run.carry_on(folder)
+        assert not list(folder.path.glob(".model.*"))
+
+    def test_recomputing_writes_the_model_anew(self, settings: Settings, tmp_path: Path) -> None:
+        folder = run.begin(settings, tmp_path / "run")
+        history = run.carry_on(folder)
+        weights = folder.model / "model.safetensors"
+        before = weights.read_bytes()
+        weights.write_bytes(b"spoilt")
+        assert run.carry_on(folder) == history
+        assert weights.read_bytes() == b"spoilt", "a finished run is left as it is"
+        assert run.carry_on(folder, recompute=True) == history
+        assert weights.read_bytes() == before
+
+
+class TestByHand:
+    """A thread of one's own fills in the file; here, the pause does."""
+
+    def test_labels_are_asked_for_as_they_are_needed(
+        self, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        task = toy_task()
+        answers = task.answers(task.train.ids)
+        settings = replace(
+            settings,
+            task=written(tmp_path / "texts.csv", rows_of(task, labelled=False)),
+            classes=task.classes,
+            validation_size=10,
+            labels=str(tmp_path / "mine.csv"),
+        )
+        folder = run.begin(settings, tmp_path / "run")
+        requests: list[list[str]] = []
+
+        def pause(_seconds: float) -> None:
+            with (folder.path / "to_label.csv").open(newline="") as file:
+                requests.append([row["id"] for row in csv.DictReader(file) if not row["label"]])
+            known = {id: answers[id] for request in requests for id in request}
+            (tmp_path / "mine.csv").write_text("id,label\n" + "".join(f"{id},{label}\n" for id, label in known.items()))
+
+        monkeypatch.setattr("hybridal.annotators.labels_file.time", SimpleNamespace(sleep=pause))
+        history = run.carry_on(folder)
+        assert [len(request) for request in requests] == [10, 12, 4, 4]
+        assert set(requests[0]) == set(folder.task().validation.ids)
+        assert [tuple(request) for request in requests[2:]] == [fact.acquired for fact in history[:2]]
+        assert [fact.labels for fact in history] == [12, 16, 20]
+        assert history[-1].validation is not None
+        assert history[-1].validation.n == 10
+        saved = checkpoint.load(folder.checkpoint)
+        assert saved is not None
+        pool = saved[0].pool
+        given = {folder.task().train.ids[row]: task.classes[pool.labels[row]] for row in pool.order}
+        assert given == {id: answers[id] for request in requests[1:] for id in request}
+
+    def test_validation_labels_come_from_the_file(self, tmp_path: Path) -> None:
+        task = toy_task(validation=4)
+        labels = task.validation.labels.copy()
+        labels[[0, 2]] = UNKNOWN
+        partly = replace(task, validation=replace(task.validation, labels=labels))
+        known = task.answers(task.validation.ids)
+        (tmp_path / "mine.csv").write_text("id,label\n" + "".join(f"{id},{name}\n" for id, name in known.items()))
+        annotator = LabelsFile(tmp_path / "mine.csv", tmp_path / "to_label.csv", task.classes)
+        found = run.with_validation(partly, annotator)
+        assert np.array_equal(found.validation.labels, task.validation.labels)
+        assert partly.validation.labels.tolist().count(UNKNOWN) == 2, "the task itself is a value"
+
+
+class TestRestore:
+    def test_before_the_first_round_there_is_nothing(self, settings: Settings, tmp_path: Path) -> None:
+        assert run.restore(run.begin(settings, tmp_path / "run")) == (None, [])
+
+    def test_a_round_between_checkpoint_and_record_is_recorded(
+        self, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = run.begin(settings, tmp_path / "run")
+
+        def cut(_folder: RunFolder, fact: Round) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(RunFolder, "append", cut)
+            with pytest.raises(KeyboardInterrupt):
+                run.carry_on(folder)
+        assert folder.history() == []
+        assert run.restore(folder, recompute=True) == (None, [])
+        state, history = run.restore(folder)
+        assert state is not None
+        assert state.round == 1
+        assert [fact.word for fact in history] == ["R"]
+        assert folder.history() == history
+        again, same = run.restore(folder)
+        assert again is not None
+        assert same == history, "it was recorded twice"
+
+    @pytest.mark.parametrize("order", [(1, 3), (2, 1, 3), (1, 2, 2)])
+    def test_rounds_that_are_missing_or_out_of_order_are_not_gone_on_from(
+        self, settings: Settings, tmp_path: Path, order: tuple[int, ...]
+    ) -> None:
+        folder = run.begin(settings.with_changes({"overrides": {"rounds": 3}}), tmp_path / "run")
+        history = run.carry_on(folder)
+        folder.rounds.path.unlink()
+        for number in order:
+            folder.append(history[number - 1])
+        before = folder.rounds.path.read_bytes()
+        with pytest.raises(RunError, match=r"Line \d of .*rounds\.jsonl is of round \d: lines are missing or out of "):
+            run.carry_on(folder)
+        assert folder.rounds.path.read_bytes() == before
+
+
+def test_seconds_may_differ_and_nothing_else(settings: Settings, tmp_path: Path) -> None:
+    fact = run.carry_on(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]
+    run.same_facts(fact, replace(fact, seconds={"train": 1e9}))
+    with pytest.raises(RunError, match=r"^Round 1 comes out differently from what is recorded: "):
+        run.same_facts(fact, replace(fact, kept_epoch=fact.kept_epoch + 1))
+
+
+class TestBest:
+    """What people get who ask for nothing, made small."""
+
+    @pytest.fixture
+    def best(self, settings: Settings) -> Settings:
+        rules = {"rounds": 6, "initial": 12, "batch": 8, "candidates": 40, "max_epochs": 2, "min_steps": 6}
+        overrides = {**rules, "part_epochs": 2, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
+        return Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
+
+    def test_it_begins_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
+        history = run.carry_on(run.begin(best, tmp_path / "run"))
+        assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
+        assert [fact.cost.steps > 0 for fact in history] == [False, *[True] * 5]
+        assert "replay:equal:balanced" in [fact.update for fact in history]
+        assert history[0].reason == "nothing has been learnt yet"
+        assert all((fact.update == "retrain") is bool(fact.reason) for fact in history)
+        assert {*history[-1].changes} == {"agreement", "drift"}
+
+    def test_a_share_of_all_labels_is_measured_on_and_counted(self, best: Settings, tmp_path: Path) -> None:
+        folder = run.begin(best, tmp_path / "run")
+        history = run.carry_on(folder)
+        assert len(folder.task().validation) == 0
+        for fact in history:
+            assert fact.validation is not None
+            total = 12 + 8 * (fact.round - 1)
+            assert fact.labels + fact.validation.n == total
+            assert fact.validation.n == total // 4
+        asked = [id for fact in history for id in (*fact.held, *fact.acquired)]
+        assert len(set(asked)) == len(asked)
+
+    def test_killed_anywhere_it_goes_on_to_the_same_facts(self, best: Settings, tmp_path: Path) -> None:
+        class Killed(Observer):
+            def __init__(self, after: int) -> None:
+                self.after = after
+
+            def round_done(self, history: Sequence[Round]) -> None:
+                if len(history) == self.after:
+                    raise KeyboardInterrupt
+
+        whole = run.carry_on(run.begin(best, tmp_path / "whole"))
+        folder = run.begin(best, tmp_path / "run")
+        for after in (1, 2, 4):
+            with pytest.raises(KeyboardInterrupt):
+                run.carry_on(RunFolder.open(folder.path), Killed(after))
+        assert no_seconds(run.carry_on(RunFolder.open(folder.path))) == no_seconds(whole)
+
+    def test_computed_again_it_comes_out_as_recorded(self, best: Settings, tmp_path: Path) -> None:
+        folder = run.begin(best, tmp_path / "run")
+        history = run.carry_on(folder)
+        assert no_seconds(run.carry_on(folder, recompute=True)) == no_seconds(history)
+
+    def test_without_validation_nothing_is_measured(self, best: Settings, tmp_path: Path) -> None:
+        none = best.with_changes({"overrides": {"validation": "none", "rounds": 3}})
+        history = run.carry_on(run.begin(none, tmp_path / "run"))
+        assert [fact.validation for fact in history] == [None] * 3
+        assert [fact.labels for fact in history] == [12, 20, 28]
+        # By experience alone: about 1 for a probe, and more for what was trained.
+        first, *others = [fact.temperature or 0.0 for fact in history]
+        assert first == pytest.approx(1.0, abs=1e-3)
+        assert all(1.1 < other < 1.5 for other in others)
+
+    def test_a_class_that_appears_late_is_seen_from_its_round_on(self, best: Settings, tmp_path: Path) -> None:
+        late = best.with_changes({"overrides": {"late_class": 4, "probe_until": 0, "validation": "none"}})
+        folder = run.begin(late, tmp_path / "run")
+        history = run.carry_on(folder)
+        state = checkpoint.load(folder.checkpoint)
+        assert state is not None
+        labels = state[0].pool.labels[state[0].pool.order]
+        assert (labels[: 12 + 2 * 8] == 0).all()
+        assert (labels[12 + 2 * 8 :] == 1).any()
+        told = [fact for fact in history if fact.news and fact.news.classes and fact.round > 1]
+        assert next(fact.round for fact in told) == 4
+        assert any(fact.reason == "1 new class" for fact in history)
+
+    def test_a_class_of_a_dozen_texts_is_no_obstacle(self, tmp_path: Path) -> None:
+        rows = [[f"{c}-{i}", f"word{c} and text {i}", f"class {c}"] for c in range(30) for i in range(12)]
+        asked = Settings(written(tmp_path / "many.csv", rows), label="label", id="id", backbone="tiny", device="cpu")
+        run.check(asked, find_task(asked))
+
+
+def test_a_run_may_end_when_more_labels_would_hardly_help(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "advise", lambda history, classes: SimpleNamespace(stop=len(history) == 2))
+    folder = run.begin(replace(settings, stop="auto"), tmp_path / "run")
+    history = run.carry_on(folder)
+    assert [fact.round for fact in history] == [1, 2]
+    assert history[-1].test is not None
+    assert folder.model.is_dir()
+    assert run.carry_on(folder) == history  # it is finished, and left as it is
+    going_on = run.carry_on(run.begin(settings, tmp_path / "other"))
+    assert len(going_on) == 3

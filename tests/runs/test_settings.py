@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybridal.core.rules import protocol
+from hybridal.errors import UserError
+from hybridal.runs.settings import DEMO, Settings, read_settings
+
+FULL = Settings(
+    "mail.csv", text="body", label="kind", id="nr", validation="v.csv", test="t.csv", validation_size=0.1, test_size=50,
+    classes=("ham", "spam"), max_words=9, backbone="tiny", protocol="quick",
+    overrides={"rounds": 2, "stop_after": None}, schedule="fixed:2",
+    acquisition="badge", signals=("alpha", "cka"), seed=7, device="cpu", labels="l.csv",
+    test_every_round=True, stop="auto",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [FULL, DEMO, Settings("imdb")])
+def test_settings_survive_json(settings: Settings) -> None:
+    assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+
+
+def test_every_setting_is_tried_above() -> None:
+    defaults = Settings("imdb")
+    assert [f.name for f in fields(Settings) if getattr(FULL, f.name) == getattr(defaults, f.name)] == []
+
+
+def test_rules_are_the_preset_with_its_overrides() -> None:
+    assert FULL.rules == protocol("quick", {"rounds": 2, "stop_after": None})
+
+
+def test_validation_texts_that_were_asked_for_are_used() -> None:
+    assert Settings("mail.csv").rules.validation == "share"
+    assert Settings("mail.csv", validation="v.csv").rules.validation == "fixed"
+    assert Settings("mail.csv", validation_size=0.1).rules.validation == "fixed"
+    assert Settings("mail.csv", validation_size=0.1, overrides={"validation": "none"}).rules.validation == "none"
+
+
+def test_a_run_stops_by_itself_or_never() -> None:
+    with pytest.raises(UserError, match="'stop' must be auto or never, not 'soon'"):
+        Settings("imdb", stop="soon")
+
+
+def test_changes_are_laid_over_and_overrides_merged() -> None:
+    changed = FULL.with_changes({"seed": 8, "overrides": {"batch": 5, "rounds": 3}})
+    assert changed.seed == 8
+    assert changed.overrides == {"rounds": 3, "stop_after": None, "batch": 5}
+    assert changed.to_json() | {"seed": 7, "overrides": FULL.overrides} == FULL.to_json()
+    assert FULL.overrides == {"rounds": 2, "stop_after": None}
+    assert FULL.with_changes({}) == FULL
+
+
+def test_an_unknown_setting_gets_the_list() -> None:
+    with pytest.raises(UserError, match="'shedule' is not a setting; there are acquisition, backbone, classes"):
+        Settings.from_json({"task": "imdb", "shedule": "retrain"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("task", 3),
+        ("task", None),
+        ("text", 3),
+        ("validation_size", "big"),
+        ("test_size", True),
+        ("classes", "ham"),
+        ("classes", {"ham": 1}),
+        ("max_words", 2.5),
+        ("backbone", None),
+        ("overrides", 3),
+        ("overrides", ["rounds"]),
+        ("overrides", None),
+        ("signals", "alpha"),
+        ("seed", "x"),
+        ("seed", 1.5),
+        ("seed", None),
+        ("test_every_round", "no"),
+        ("test_every_round", 1),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(UserError, match=rf"^The setting '{name}' must be .*, not .*\.$"):
+        Settings.from_json({"task": "imdb", name: value})
+
+
+def test_whole_numbers_are_sizes_too_and_class_names_may_be_numbers() -> None:
+    settings = Settings.from_json({"task": "stars.csv", "validation_size": 100, "classes": [1, 2], "text": None})
+    assert (settings.validation_size, settings.classes, settings.text) == (100, ("1", "2"), None)
+
+
+def written(tmp_path: Path, content: str | bytes) -> Path:
+    path = tmp_path / "asked.yaml"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_a_file_names_what_it_wants_to_change(tmp_path: Path) -> None:
+    text = "task: mail.csv\nclasses: [ham, spam]\noverrides:\n  rounds: 3\n  stop_after: null\n"
+    assert read_settings(written(tmp_path, text)) == {
+        "task": "mail.csv",
+        "classes": ["ham", "spam"],
+        "overrides": {"rounds": 3, "stop_after": None},
+    }
+
+
+def test_a_file_need_not_name_a_task(tmp_path: Path) -> None:
+    assert read_settings(written(tmp_path, "seed: 3\n")) == {"seed": 3}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("task: [imdb\n", "asked.yaml is not valid YAML: .*line 2"),
+        ("task: imdb\n\tseed: 3\n", "asked.yaml is not valid YAML: .*line 2"),
+        ("task: !!python/object:os.system x\n", "asked.yaml is not valid YAML"),
+        ("task: 2020-13-45\n", "asked.yaml is not valid YAML: month"),
+        (b"task: \xff\xfe\n", "asked.yaml is not valid YAML"),
+        ("", "asked.yaml must hold `name: value` lines"),
+        ("- task\n", "asked.yaml must hold"),
+        ("imdb\n", "asked.yaml must hold"),
+        ("rouds: 3\n", "'rouds' is not a setting"),
+        ("7: 3\n", "'7' is not a setting"),
+        ("seed: many\n", "'seed' must be"),
+        ("overrides:\n", "'overrides' must be"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path, content: str | bytes, said: str) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        read_settings(written(tmp_path, content))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"There is no file .*none.yaml"):
+        read_settings(tmp_path / "none.yaml")
+
+
+def test_a_folder_instead_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"{tmp_path} .*Is a directory"):
+        read_settings(tmp_path)
+
+
+def test_the_demo_can_run_anywhere() -> None:
+    assert DEMO.task == "newsgroups"
+    assert (DEMO.rules.name, DEMO.schedule) == ("best", "auto")

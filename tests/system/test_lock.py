@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hybridal.errors import RunError
+from hybridal.system.lock import locked
+
+HOLD = """
+import sys
+from pathlib import Path
+from hybridal.system.lock import locked
+with locked(Path(sys.argv[1]), Path("it")):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_told_who_holds_it(tmp_path: Path) -> None:
+    file = tmp_path / "x.lock"
+    command = [sys.executable, "-c", HOLD, str(file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(RunError, match=f"it is in use by process {holder.pid};"), locked(file, Path("it")):
+            pass
+        holder.kill()
+    # The lock ends with its process, however that ends.
+    with locked(file, Path("it")):
+        assert file.read_text() == str(os.getpid())

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import fcntl
+import multiprocessing
+import os
+import signal
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from hybridal.system.scratch import YOUNG, scratch
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders are made."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def age(folder: Path) -> None:
+    then = time.time() - YOUNG - 1
+    os.utime(folder, (then, then))
+
+
+def test_it_is_gone_at_the_end_also_after_an_error(place: Path) -> None:
+    with suppress(ZeroDivisionError), scratch() as folder:
+        (folder / "inside").mkdir()
+        raise ZeroDivisionError
+    assert [*place.iterdir()] == []
+
+
+def test_it_does_without_locks_where_there_are_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    with scratch() as folder:
+        age(folder)
+        with scratch():
+            assert folder.exists()
+
+
+def killed() -> None:
+    with scratch() as folder:
+        (folder / "inside").mkdir()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_what_a_killed_process_left_goes_with_the_next(place: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=killed)
+    process.start()
+    process.join()
+    [left] = place.iterdir()
+    with scratch():
+        assert left.exists()  # as young as one that somebody has just made
+    age(left)
+    with scratch():
+        assert not left.exists()
+
+
+def test_what_is_in_use_stays_however_old_it_is(place: Path) -> None:
+    with scratch() as folder:
+        age(folder)
+        with scratch() as other:
+            assert folder.exists()
+            assert folder != other
+
+
+def test_what_only_has_its_name_stays(place: Path) -> None:
+    elsewhere = place / "mine"
+    elsewhere.mkdir()
+    link, file = place / "hybridal-scratch-link", place / "hybridal-scratch-file"
+    link.symlink_to(elsewhere)
+    file.touch()
+    age(elsewhere)
+    age(file)
+    with scratch():
+        assert elsewhere.exists()
+        assert link.is_symlink()
+        assert file.exists()

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybridal.core.outputs import UNKNOWN
+from hybridal.errors import UserError
+from hybridal.tasks.from_files import load_files
+
+Write = Callable[[str, str | bytes], Path]
+
+
+def table(*labels: str, ids: str = "") -> str:
+    """A text names its row's class, so that a test can see whether the two stay together."""
+    rows = [f"text {i} is {label},{label},{ids}{i}\n" for i, label in enumerate(labels)]
+    return "text,label,id\n" + "".join(rows)
+
+
+@pytest.fixture
+def train(write: Write) -> Path:
+    return write("train.csv", table(*["spam", "ham", "ham"] * 100))
+
+
+def test_one_file_is_divided(train: Path) -> None:
+    task = load_files(train, text="text", label="label")
+    assert (task.name, task.classes) == ("train", ("ham", "spam"))
+    assert (len(task.train), len(task.validation), len(task.test)) == (190, 50, 60)
+    ids = [id for _, split in task.splits() for id in split.ids]
+    assert sorted(ids, key=int) == [str(i) for i in range(1, 301)]
+    for _, split in task.splits():
+        assert split.labels.dtype == np.int64
+        for id, text, label in zip(split.ids, split.texts, split.labels, strict=True):
+            assert text == f"text {int(id) - 1} is {task.classes[label]}"
+        assert abs(np.mean(split.labels == 0) - 2 / 3) < 0.02
+
+
+def test_the_split_follows_its_seed(train: Path) -> None:
+    def ids(seed: int) -> list[str]:
+        return list(load_files(train, text="text", label="label", split_seed=seed).test.ids)
+
+    assert ids(42) == ids(42)
+    assert ids(42) != ids(43)
+
+
+def test_three_files(train: Path, write: Write) -> None:
+    task = load_files(
+        train,
+        text="text",
+        label="label",
+        validation=write("valid.csv", table("ham", "spam", "")),
+        test=write("test.csv", table("spam", "ham")),
+    )
+    assert (len(task.train), len(task.validation), len(task.test)) == (300, 3, 2)
+    assert task.train.ids[:2] == ["train-1", "train-2"]
+    assert task.validation.ids == ["validation-1", "validation-2", "validation-3"]
+    assert task.validation.labels.tolist() == [0, 1, UNKNOWN]
+    assert task.test.labels.tolist() == [1, 0]
+
+
+def test_what_has_no_file_is_still_drawn(train: Path, write: Write) -> None:
+    task = load_files(train, text="text", label="label", test=write("test.csv", table("ham")))
+    assert (len(task.train), len(task.validation), len(task.test)) == (250, 50, 1)
+
+
+def test_own_ids_are_kept_as_they_are(write: Write) -> None:
+    train, test = write("a.csv", table("x", "y", "x", "y", ids="a")), write("b.csv", table("x", "y", ids="b"))
+    task = load_files(train, text="text", label="label", id="id", test=test, validation_size=0)
+    assert [*task.train.ids, *task.test.ids] == ["a0", "a1", "a2", "a3", "b0", "b1"]
+
+
+def test_texts_without_labels(write: Write) -> None:
+    path = write("mail.csv", "text\n" + "some text\n" * 400)
+    task = load_files(path, text="text", classes=["yes", "no"])
+    assert task.classes == ("yes", "no")
+    assert (len(task.train), len(task.validation), len(task.test)) == (350, 50, 0)
+    assert set(task.train.labels) == {UNKNOWN}
+
+
+def test_classes_narrow_down_and_extend(write: Write) -> None:
+    path = write("mail.csv", table(*["a", "b", "c"] * 20))
+    task = load_files(path, text="text", label="label", classes=["c", "a"])
+    assert sum(len(split) for _, split in task.splits()) == 40
+    assert all(
+        text.endswith(task.classes[label]) for text, label in zip(task.train.texts, task.train.labels, strict=True)
+    )
+    path = write("more.csv", table(*["a", "b", ""] * 20))
+    assert load_files(path, text="text", label="label", classes=["a", "b", "c"]).classes == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, r"train\.csv: no classes are known; name the label column with --label"),
+        ({"label": "kind"}, r"train\.csv: there is no column 'kind'; its columns are text, label, id"),
+        ({"label": "label", "test_size": 200, "validation_size": 100}, r"train\.csv: no row is left to learn from"),
+        ({"label": "label", "test_size": 301}, "--test-size: 301"),
+    ],
+)
+def test_bad_options(train: Path, options: dict[str, str], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        load_files(train, text="text", **options)  # type: ignore[arg-type]
+
+
+def test_a_size_for_a_split_that_has_a_file(train: Path, write: Write) -> None:
+    test = write("test.csv", table("ham"))
+    with pytest.raises(UserError, match=r"--test-size: test is given as the file .*test\.csv"):
+        load_files(train, text="text", label="label", test=test, test_size=10)
+
+
+def test_a_label_that_train_lacks(train: Path, write: Write) -> None:
+    test = write("test.csv", table("ham", "egg"))
+    with pytest.raises(UserError, match=r"test\.csv, line 3: the label 'egg' does not occur in .*train\.csv"):
+        load_files(train, text="text", label="label", test=test)
+
+
+def test_ids_that_two_files_share(train: Path, write: Write) -> None:
+    test = write("test.csv", table("ham", "spam"))
+    with pytest.raises(UserError, match=r"test\.csv: the id '0' is also in .*train\.csv"):
+        load_files(train, text="text", label="label", id="id", test=test)
+
+
+def test_one_class(write: Write) -> None:
+    with pytest.raises(UserError, match=r"mail\.csv: every label is 'ham'"):
+        load_files(write("mail.csv", table("ham", "ham")), text="text", label="label")

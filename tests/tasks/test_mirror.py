@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from hybridal.core.outputs import UNKNOWN
+from hybridal.errors import UserError
+from hybridal.tasks.mirror import find_mirrored, load_folder, mirrored, same_name
+
+
+@pytest.mark.parametrize("name", ["ag_news", "agnews", "AG-News", "ag news"])
+def test_one_name_in_many_spellings(mirror: Path, name: str) -> None:
+    assert find_mirrored(name) == mirror / "ag_news"
+
+
+def test_folders_without_texts_are_no_tasks(mirror: Path) -> None:
+    assert list(mirrored()) == ["ag_news", "my-mail"]
+    assert find_mirrored("not a task") is None
+
+
+@pytest.mark.parametrize(("name", "classes"), [("ag_news", ("World", "Sports")), ("my-mail", ("ham", "spam", "maybe"))])
+def test_a_task_is_loaded_as_it_stands(mirror: Path, name: str, classes: tuple[str, ...]) -> None:
+    task = load_folder(mirror / name)
+    assert (task.name, task.classes) == (name, classes)
+    assert (len(task.train), len(task.validation), len(task.test)) == (30, 6, 12)
+    for part, split in task.splits():
+        for id, text, label in zip(split.ids, split.texts, split.labels, strict=True):
+            row = int(id.removeprefix(f"{part}-")) - 1
+            assert text == f"{part} {row} {classes[label]}"
+
+
+def rewrite(path: Path, labels: list[int | None]) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a"] * len(labels), "label": labels}), path)
+
+
+def test_unknown_labels(mirror: Path) -> None:
+    rewrite(mirror / "my-mail" / "train.parquet", [2, None, -1])
+    assert load_folder(mirror / "my-mail").train.labels.tolist() == [2, UNKNOWN, UNKNOWN]
+
+
+def test_a_label_without_a_name(mirror: Path) -> None:
+    rewrite(mirror / "my-mail" / "test.parquet", [0, 3])
+    with pytest.raises(UserError, match=r"test\.parquet, row 2, column 'label': '3' is not a number from 0 to 2"):
+        load_folder(mirror / "my-mail")
+
+
+def test_a_split_that_is_missing(mirror: Path) -> None:
+    (mirror / "my-mail" / "validation.parquet").unlink()
+    with pytest.raises(UserError, match=r"validation\.parquet: there is no such file"):
+        load_folder(mirror / "my-mail")
+
+
+@pytest.mark.parametrize("content", ["{", "{}", '{"label_names": ["one"]}', '{"label_names": [0, 1]}', "[]", None])
+def test_label_names_that_cannot_be_read(mirror: Path, content: str | None) -> None:
+    beside = mirror / "my-mail" / "labels.json"
+    beside.unlink()
+    if content is not None:
+        beside.write_text(content)
+    with pytest.raises(UserError, match=r"my-mail: the label names .*labels\.json"):
+        load_folder(mirror / "my-mail")
+
+
+def test_a_mirror_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HYBRIDAL_DATA", str(tmp_path / "gone"))
+    with pytest.raises(UserError, match=r"HYBRIDAL_DATA: there is no folder .*gone"):
+        mirrored()
+
+
+def test_the_real_mirror_agrees_with_its_own_counts(real_mirror: Path) -> None:
+    for folder in mirrored().values():
+        task = load_folder(folder)
+        described = json.loads((folder / "labels.json").read_text())
+        assert same_name(task.name) == same_name(folder.name)
+        for part, split in task.splits():
+            counted = Counter(task.classes[label] for label in split.labels)
+            assert counted == {name: n for name, n in described["splits"][part]["class_counts"].items() if n}

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from hybridal.core.outputs import UNKNOWN
+from hybridal.errors import UserError
+from hybridal.tasks.splits import draw, shares, validation_size
+
+LABELS = st.lists(st.integers(UNKNOWN, 4), min_size=1, max_size=60).map(lambda labels: np.array(labels, dtype=np.int64))
+
+
+def drawable(labels: np.ndarray) -> int:
+    known = int((labels >= 0).sum())
+    return known or len(labels)
+
+
+@given(LABELS, st.data())
+def test_draws_are_disjoint_cover_all_and_keep_proportions(labels: np.ndarray, data: st.DataObject) -> None:
+    available = drawable(labels)
+    first = data.draw(st.integers(0, available))
+    second = data.draw(st.integers(0, available - first))
+    parts = draw(labels, [first, second], seed=data.draw(st.integers(0, 5)))
+    assert [len(part) for part in parts[:2]] == [first, second]
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(labels)))
+    assert all(np.all(np.diff(part) > 0) for part in parts)
+
+    left = np.arange(len(labels))
+    for part in parts[:2]:
+        for label in range(5):
+            of_class, known = (labels[left] == label).sum(), (labels[left] >= 0).sum()
+            if (labels >= 0).any() and known:
+                assert abs((labels[part] == label).sum() - len(part) * of_class / known) < 1
+        left = np.setdiff1d(left, part)
+
+
+@given(LABELS, st.integers(0, 5))
+def test_rows_without_a_label_are_not_drawn_while_others_have_one(labels: np.ndarray, seed: int) -> None:
+    assume((labels >= 0).any())
+    (part, _) = draw(labels, [drawable(labels)], seed)
+    assert np.all(labels[part] >= 0)
+
+
+@given(LABELS, st.integers(0, 5))
+def test_the_same_seed_draws_the_same(labels: np.ndarray, seed: int) -> None:
+    size = drawable(labels) // 2
+    for one, other in zip(draw(labels, [size], seed), draw(labels, [size], seed), strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_seed_and_purpose_matter() -> None:
+    labels = np.arange(100) % 3
+    draws = {
+        tuple(draw(labels, [30], seed, purpose)[0].tolist()) for seed in (1, 2) for purpose in ("split", "test split")
+    }
+    assert len(draws) == 4
+
+
+def test_every_row_has_the_same_chance() -> None:
+    labels = np.array([0] * 8 + [1] * 2)
+    hits = np.zeros(10)
+    for seed in range(2000):
+        hits[draw(labels, [5], seed)[0]] += 1
+    assert np.all(abs(hits / 2000 - 0.5) < 0.05)
+
+
+@pytest.mark.parametrize(
+    ("counts", "size", "expected"),
+    [
+        ([50, 30, 20], 10, [5, 3, 2]),
+        ([3, 3, 3], 4, [2, 1, 1]),
+        # The second class has the larger remainder, and one row: it is left to learn from.
+        ([10, 1], 9, [9, 0]),
+        # Unless no other class can give more.
+        ([1, 1], 1, [1, 0]),
+        ([10, 1], 11, [10, 1]),
+        ([0, 4], 2, [0, 2]),
+    ],
+)
+def test_shares(counts: list[int], size: int, expected: list[int]) -> None:
+    assert shares(np.array(counts), size).tolist() == expected
+
+
+def test_more_than_there_are() -> None:
+    with pytest.raises(UserError, match="4 rows cannot be drawn out of 3"):
+        draw(np.array([0, 1, 1, UNKNOWN]), [4], seed=1)
+
+
+@given(st.integers(1, 10**6))
+def test_validation_leaves_most_rows_to_learn_from(rows: int) -> None:
+    size = validation_size(rows)
+    assert 1 <= size <= max(1, rows // 4)
+    assert size <= 1000
+    assert size >= 50 or rows < 200

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridal.core.outputs import UNKNOWN
+from hybridal.errors import UserError
+from hybridal.tasks.task import Split, Task, check_classes
+
+
+def split(texts: list[str], labels: list[int], mark: str = "") -> Split:
+    return Split([f"{mark}{i}" for i in range(len(texts))], texts, np.array(labels, dtype=np.int64))
+
+
+TASK = Task(
+    "tiny",
+    ("no", "hm", "yes"),
+    split(["bad", "so so", "good", "what"], [0, 1, 2, UNKNOWN]),
+    split(["rather good indeed"], [2], "v"),
+    split(["worse"], [0], "t"),
+)
+
+
+def test_only_renumbers_and_keeps_the_unknown() -> None:
+    task = TASK.only(["yes", "no"])
+    assert task.classes == ("yes", "no")
+    assert task.train.texts == ["bad", "good", "what"]
+    assert task.train.labels.tolist() == [1, 0, UNKNOWN]
+    assert task.validation.labels.tolist() == [0]
+    assert task.test.labels.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        (["yes", "nope"], "task 'tiny' has no class 'nope'; it has no, hm, yes"),
+        (["yes"], "one class, 'yes'"),
+        (["yes", "yes"], "'yes' is named twice"),
+        (["yes", " "], "a class name is empty"),
+    ],
+)
+def test_only_of_classes_that_make_no_task(classes: list[str], said: str) -> None:
+    with pytest.raises(UserError, match=f"--classes: .*{said}"):
+        TASK.only(classes)
+
+
+def test_only_that_leaves_nothing_to_learn_from() -> None:
+    task = replace(TASK, train=split(["so so"], [1]))
+    with pytest.raises(UserError, match="no text of task 'tiny' is left"):
+        task.only(["yes", "no"])
+
+
+def test_short_keeps_texts_of_few_words() -> None:
+    task = TASK.short(1)
+    assert task.train.texts == ["bad", "good", "what"]
+    assert len(task.validation) == 0
+    with pytest.raises(UserError, match="--max-words: no text"):
+        TASK.short(0)
+
+
+def test_two_names_are_enough() -> None:
+    check_classes(("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(TASK, classes=("no", "hmyes", "")),
+        replace(TASK, train=replace(TASK.train, texts=["bad", "so so", "good", "what?"])),
+        replace(TASK, train=replace(TASK.train, ids=["0", "1", "2", "4"])),
+        replace(TASK, train=replace(TASK.train, labels=np.array([0, 1, 2, 2]))),
+        replace(TASK, validation=TASK.test, test=TASK.validation),
+    ],
+)
+def test_any_change_changes_the_fingerprint(other: Task) -> None:
+    assert other.fingerprint != TASK.fingerprint
+
+
+def test_the_fingerprint_is_of_content_not_of_form() -> None:
+    train = Split(tuple(TASK.train.ids), tuple(TASK.train.texts), TASK.train.labels.astype(np.int8).astype(np.int64))
+    assert replace(TASK, name="other", train=train).fingerprint == TASK.fingerprint
+
+
+@given(st.lists(st.text("a\0\1", max_size=3), max_size=3), st.lists(st.text("a\0\1", max_size=3), max_size=3))
+def test_no_two_lists_of_texts_share_a_fingerprint(first: list[str], second: list[str]) -> None:
+    def fingerprint(texts: list[str]) -> str:
+        return replace(TASK, train=Split(["x"], texts, np.array([0]))).fingerprint
+
+    assert (fingerprint(first) == fingerprint(second)) == (first == second)
