@@ -422,13 +422,13 @@ def test_where_validation_stops_there_is_no_mean(scripted: Scripted) -> None:
     assert same_weights(found.weights, script.weights[1])
 
 
-@pytest.mark.parametrize(("whole", "steps"), [(True, 21), (False, 6)])
-def test_a_training_on_all_labels_has_a_floor_of_steps(
-    classifier: Classifier, examples: Examples, whole: bool, steps: int
+@pytest.mark.parametrize(("brief", "steps"), [(False, 21), (True, 6)])
+def test_a_training_has_a_floor_of_steps_unless_it_is_brief(
+    classifier: Classifier, examples: Examples, brief: bool, steps: int
 ) -> None:
     rules = rules_of(stop_after=None, max_epochs=4, min_steps=19, part_epochs=2)  # three steps an epoch
-    plan = Plan(classifier.pretrained, examples.rows, dropout=False)
-    found = fit(classifier, plan, examples, None, NO_LABELS, rules, 5, 2, whole=whole)
+    plan = Plan(classifier.pretrained, examples.rows, dropout=False, brief=brief)
+    found = fit(classifier, plan, examples, None, NO_LABELS, rules, 5, 2)
     assert (found.cost.steps, found.cost.planned) == (steps, steps)
 
 

@@ -161,7 +161,6 @@ class TestCarryOn:
             ("started", 3, 3, "finetune"),
             *epochs,
             ("done", [1, 2, 3]),
-            ("started", 4, 3, "finetune"),
         ]
 
     def test_leaves_facts_a_checkpoint_and_a_model(self, settings: Settings, tmp_path: Path) -> None:
@@ -333,8 +332,23 @@ class TestBest:
         assert [fact.cost.steps > 0 for fact in history] == [False, *[True] * 5]
         assert "replay:equal:balanced" in [fact.update for fact in history]
         assert history[0].reason == "nothing has been learnt yet"
-        assert all((fact.update == "retrain") is bool(fact.reason) for fact in history)
+        assert all((fact.update == "retrain") is bool(fact.reason) for fact in history[:-1])
+        assert (history[-1].update, history[-1].reason) == ("replay:all", "the last round")
+        assert [fact.news is not None and fact.news.last for fact in history] == [False] * 5 + [True]
         assert {*history[-1].changes} == {"agreement", "drift"}
+
+    def test_enough_labels_end_with_a_round_over_all_of_them(
+        self, best: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(run, "advise", lambda history, classes: SimpleNamespace(stop=len(history) == 3))
+        folder = run.begin(replace(best, stop="auto"), tmp_path / "run")
+        history = run.carry_on(folder)
+        assert [fact.update for fact in history[2:]] == ["replay:equal:balanced", "replay:all"]
+        assert history[3].labels == history[2].labels  # nobody was asked for more
+        assert history[3].cost.examples == 2 * history[3].labels
+        assert run.carry_on(folder) == history
+        again = run.carry_on(run.begin(replace(best, stop="auto"), tmp_path / "again"))
+        assert no_seconds(again) == no_seconds(history)
 
     def test_a_share_of_all_labels_is_measured_on_and_counted(self, best: Settings, tmp_path: Path) -> None:
         folder = run.begin(best, tmp_path / "run")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +25,7 @@ def played(events: list[tuple[News, float]], initial: int = 50) -> list[Round]:
         # As a pool says it: what is corrected is new again, and what is withdrawn is gone.
         withdrawn = min(news.withdrawn, labels)
         corrected = min(news.corrected, labels - withdrawn)
-        news = News(labels - withdrawn - corrected, news.added, corrected, withdrawn, news.classes)
+        news = replace(news, known=labels - withdrawn - corrected, corrected=corrected, withdrawn=withdrawn)
         update = Auto().decide(history, news)
         labels = news.known + news.added + corrected
         history.append(fact(update.spec, labels, drift, news))
@@ -52,7 +53,7 @@ def one_event(news: News, drift: float = 0.0) -> str:
     known = history[-1].labels
     if drift:
         history.append(fact("replay:equal:balanced", known + 16, drift, News(known, 16)))
-    update = Auto().decide(history, News(known, 16, news.corrected, news.withdrawn, news.classes))
+    update = Auto().decide(history, replace(news, known=known, added=16))
     assert (update.spec == "retrain") is bool(update.reason)
     return update.reason
 
@@ -61,6 +62,8 @@ def test_every_reason_is_said() -> None:
     assert one_event(News()) == ""
     assert one_event(News(classes=1)) == "1 new class"
     assert one_event(News(classes=3)) == "3 new classes"
+    assert one_event(News(classes=3, expected=0.2)) == "3 new classes"
+    assert one_event(News(classes=3, expected=1.0)) == ""  # no more than there may be by chance
     assert one_event(News(corrected=9, withdrawn=9)) == "18 labels corrected or withdrawn"
     assert one_event(News(corrected=3)) == ""
     assert one_event(News(), drift=9.0).startswith("drifted from the frozen encoder's answers")
@@ -70,7 +73,19 @@ def test_every_reason_is_said() -> None:
 def test_many_labels_at_once_are_learnt_by_retraining() -> None:
     history = played([(News(added=16), 0.0)] * 2)
     update = Auto().decide(history, News(known=history[-1].labels, added=200))
-    assert (update.spec, update.reason) == ("retrain", "200 new labels, no fewer than the 82 before")
+    assert (update.spec, update.reason) == ("retrain", "200 new labels, far more than the 82 before")
+
+
+def test_the_last_round_goes_over_all_labels_once_more() -> None:
+    history = played([(News(added=16), 0.0)] * 5)
+    known = history[-1].labels
+    update = Auto().decide(history, News(known, 16, last=True))
+    assert (update.spec, update.reason) == ("replay:all", "the last round")
+    loud = [*history, fact("replay:equal:balanced", known + 16, 9.0, News(known, 16))]
+    assert Auto().decide(loud, News(known + 16, 16)).spec == "retrain"
+    assert Auto().decide(loud, News(known + 16, 16, last=True)).spec == "replay:all"
+    assert Auto().decide(history, News(known, 16, classes=1, last=True)).spec == "retrain"
+    assert Auto().decide([], News(added=50, last=True)).spec == "retrain"
 
 
 def test_a_class_that_appears_too_early_is_not_forgotten() -> None:
@@ -81,7 +96,14 @@ def test_a_class_that_appears_too_early_is_not_forgotten() -> None:
 
 
 EVENT = st.tuples(
-    st.builds(News, st.just(0), st.integers(0, 40), st.integers(0, 30), st.integers(0, 5), st.integers(0, 3)),
+    st.builds(
+        News,
+        added=st.integers(0, 40),
+        corrected=st.integers(0, 30),
+        withdrawn=st.integers(0, 5),
+        classes=st.integers(0, 3),
+        expected=st.floats(0, 2),
+    ),
     st.floats(0, 50),
 )
 

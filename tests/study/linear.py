@@ -107,8 +107,8 @@ class Watched(Cell):
     alive: list[int]
     _states: list[weakref.ref[State]]
 
-    def advance(self, state: State, update: Update) -> tuple[State, Round]:
-        after, fact = super().advance(state, update)
+    def advance(self, state: State, update: Update, last: bool | None = None) -> tuple[State, Round]:
+        after, fact = super().advance(state, update, last)
         self.words.append(fact.word)
         self.weights[fact.word] = after.weights
         self._states.append(weakref.ref(after))

@@ -51,13 +51,20 @@ def test_as_many_older_as_new_ones_where_there_are_so_many(situate: Situate) -> 
     assert sorted(rows) == [0, 1, 2, 4, 5]  # three new, and both of the older
 
 
+def test_all_labels_in_a_training_that_stays_brief(situate: Situate) -> None:
+    plan = Replay("all").plan(situate())
+    assert (sorted(plan.rows.tolist()), plan.brief) == ([0, 1, 2, 4, 5], True)
+    assert UPDATES.make("replay:all").letter == "P(all)"
+    assert not Replay("all").plan(situate(first=True)).brief  # there is nothing yet to add to
+
+
 def test_its_forms_are_spelt_and_told_apart() -> None:
     assert [Replay(3).letter, Replay("equal").letter, Replay(3, "balanced").letter] == [
         "P(3)", "P(equal)", "P(3,balanced)",
     ]  # fmt: skip
     with pytest.raises(ValueError, match="random or balanced, not fair"):
         Replay(3, "fair")
-    with pytest.raises(ValueError, match="or equal, not most"):
+    with pytest.raises(ValueError, match="equal or all, not most"):
         Replay("most")
 
 

@@ -41,7 +41,8 @@ class Cost:
 @dataclass(frozen=True)
 class News:
     """What came since the last update: new labels, old ones that were corrected or withdrawn, and classes that had no
-    label before; `known` labels were there already.
+    label before; `known` labels were there already, and made us expect so many new classes. `last` says that no round
+    follows: the model is used as it is then.
     """
 
     known: int = 0
@@ -49,6 +50,8 @@ class News:
     corrected: int = 0
     withdrawn: int = 0
     classes: int = 0
+    expected: float = 0.0
+    last: bool = False
 
 
 @dataclass(frozen=True)

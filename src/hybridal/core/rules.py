@@ -56,8 +56,8 @@ class Rules:
     `pooling` is what the head reads: the "mean" of all tokens, the "first" one, or as the encoder was trained ("auto").
     `head` starts at "random", or as a "probe": a logistic regression on the pretrained encoder's features. With fewer
     labels than `probe_until` the probe is the model. `warmup` is the share of a training's steps in which the rate
-    rises, `decay` lets it fall to 0 afterwards. A training on all labels has `min_steps` steps at least, one on some of
-    them `part_epochs` epochs (None: as many as one on all).
+    rises, `decay` lets it fall to 0 afterwards. A training has `min_steps` steps at least; a replay, which adds to what
+    was learnt before, `part_epochs` epochs (None: as many as others).
     `looks` at validation are taken an epoch, and `keep_start` lets the weights that training started from win.
     `average` gives the mean of the weights over the second half of a training that nothing stops. `temperature`
     is "fitted" to validation alone, or "shrunk" towards what was known before.
@@ -134,15 +134,15 @@ class Rules:
         wanted = int(self.validation_share * labels) if self.validation == "share" else 0
         return wanted if self.validation_size is None else min(wanted, self.validation_size)
 
-    def epochs(self, examples: int, batch: int | None = None, whole: bool = True) -> int:
-        """How often a training goes over its examples if nothing stops it; `whole` says that they are all there are.
+    def epochs(self, examples: int, batch: int | None = None, brief: bool = False) -> int:
+        """How often a training goes over its examples if nothing stops it; a `brief` one adds to another.
 
         >>> protocol("paper", {"max_epochs": 4, "min_steps": 77}).epochs(40)  # three steps an epoch
         26
         """
         if not examples:
             return 0
-        if not whole:
+        if brief:
             return self.part_epochs or self.max_epochs
         return max(self.max_epochs, math.ceil(self.min_steps / math.ceil(examples / (batch or self.train_batch))))
 

@@ -100,9 +100,18 @@ class Learner:
 
     def update(self) -> Round:
         """One round's training, as the schedule decides from the history."""
+        return self._learn(last=False)
+
+    def finish(self) -> Round:
+        """A last round on the labels there are, before the model is used: `auto` goes over all of them once more."""
+        self._state = self.cell.unasked(self._state)
+        return self._learn(last=True)
+
+    def _learn(self, last: bool) -> Round:
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
-        self._state, fact = self.cell.learn(self._state, self.next_update)
+        update = self.schedule.decide(self.history, self.cell.news(self._state, last))
+        self._state, fact = self.cell.learn(self._state, update, last)
         self.history.append(fact)
         return fact
 

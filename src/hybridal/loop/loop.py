@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from hybridal.acquisition import Acquisition
 from hybridal.annotators import Annotator
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.facts import Metrics, News, Round
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
@@ -26,6 +26,13 @@ from hybridal.signals import Signal, Snapshot, measured_change
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks.task import Task
 from hybridal.updates import Plan, Situation, Update, Weights
+
+Enough = Callable[[Sequence[Round]], bool]
+
+
+def never(_history: Sequence[Round]) -> bool:
+    """Goes on to the last round of the protocol."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -77,20 +84,30 @@ class Cell:
         free = self.first_order[np.isin(self.first_order, np.setdiff1d(candidates, held))]
         return pool.choose(free[: n - len(held)], held)
 
-    def advance(self, state: State, update: Update) -> tuple[State, Round]:
+    def advance(self, state: State, update: Update, last: bool | None = None) -> tuple[State, Round]:
         """One round: label what the last one chose, learn, and choose what to label next.
 
         Labels are asked for when a round begins, not when the round before ends: so a round's facts are complete
         before anybody starts to label, and nobody labels texts that no model will see.
         """
-        learnt, fact = self.learn(self.labelled(state), update)
+        learnt, fact = self.learn(self.labelled(state), update, self.news(state, last).last)
         return self.acquire(learnt, fact, self.rules.batch)
+
+    @staticmethod
+    def unasked(state: State) -> State:
+        """The state with nothing left to wait for."""
+        return replace(state, pool=state.pool.reveal({}))
 
     def labelled(self, state: State) -> State:
         """The state with the labels that it waits for."""
         return replace(state, pool=self.label(state.pool)) if len(state.pool.pending) else state
 
-    def learn(self, state: State, update: Update) -> tuple[State, Round]:
+    def news(self, state: State, last: bool | None = None) -> News:
+        """What there is to learn; the last round is that of the protocol, unless somebody knows better."""
+        ends = state.round + 1 == self.rules.rounds if last is None else last
+        return replace(state.pool.news(), last=ends)
+
+    def learn(self, state: State, update: Update, last: bool = False) -> tuple[State, Round]:
         """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
         t = state.round + 1
         fit = self.model.fit(self._plan(update, state, t), state.pool, t)
@@ -115,7 +132,7 @@ class Cell:
             scores=(),
             seconds={**fit.seconds, **watch.seconds},
             reason=update.reason,
-            news=state.pool.news(),
+            news=self.news(state, last),
         )
         return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots, temperature), fact
 
@@ -209,14 +226,31 @@ class Cell:
 
 
 def active_learning(
-    cell: Cell, schedule: Schedule, state: State | None = None, history: Sequence[Round] = ()
+    cell: Cell, schedule: Schedule, state: State | None = None, history: Sequence[Round] = (), enough: Enough = never
 ) -> Iterator[tuple[State, Round]]:
-    """Algorithm 1: decide, advance, until all rounds are done. Continues from a state and its history where given."""
+    """Algorithm 1: decide, advance, until all rounds are done. Continues from a state and its history where given.
+
+    Where the labels are `enough` before, no more are asked for, and a last round follows if the schedule has a use for
+    one.
+    """
     state = state or cell.start()
     history = list(history)
-    while len(history) < cell.rules.rounds:
-        state = cell.labelled(state)
-        update = schedule.decide(history, state.pool.news())
-        state, fact = cell.advance(state, update)
+    while not over(cell.rules.rounds, schedule, history, enough):
+        stop = enough(history)
+        state = cell.unasked(state) if stop else cell.labelled(state)
+        last = stop or len(history) + 1 == cell.rules.rounds
+        update = schedule.decide(history, cell.news(state, last))
+        state, fact = cell.advance(state, update, last)
         history.append(fact)
         yield state, fact
+
+
+def over(rounds: int, schedule: Schedule, history: Sequence[Round], enough: Enough = never) -> bool:
+    """Whether a run has had its last round."""
+    before = history[-1] if history else None
+    if len(history) >= rounds or (before and before.news and before.news.last):
+        return True
+    if before is None or not enough(history):
+        return False
+    news = News(known=before.labels)
+    return schedule.decide(history, news).spec == schedule.decide(history, replace(news, last=True)).spec

@@ -36,19 +36,18 @@ def fit(
     seed: int,
     round: int,
     epoch_done: EpochDone = lambda _epoch, _of: None,
-    whole: bool = True,
 ) -> Fit:
     """Trains the classifier as planned. `validate` is one pass over validation, or None where there is none.
 
     Without validation, or with `stop_after` None, all epochs run, and the last weights are kept, or with `average` the
-    mean of the second half. `whole` says whether the examples are all that there are.
+    mean of the second half.
     """
     watch = Stopwatch(classifier.device.synchronise)
     classifier.load(plan.weights)
     steps = _steps(classifier, rules)
     steps.begin(plan.moments)
     size = plan.batch or rules.train_batch
-    epochs = rules.epochs(len(examples.rows), size, whole)
+    epochs = rules.epochs(len(examples.rows), size, plan.brief)
     steps_an_epoch = math.ceil(len(examples.rows) / size)
     looks_an_epoch = max(1, min(rules.looks, steps_an_epoch))
     total = epochs * steps_an_epoch

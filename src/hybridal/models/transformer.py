@@ -135,11 +135,8 @@ class TransformerModel:
             self.validation = Examples(self.train_source, pool.held, pool.labels[pool.held])
         examples = Examples(self.train_source, plan.rows, pool.labels[plan.rows])
         validate = self._validate if len(self.validation.rows) else None
-        labels = self.validation.labels
-        told, whole = self.observer.epoch_done, len(plan.rows) == len(pool)
-        return training.fit(
-            self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told, whole
-        )
+        labels, told = self.validation.labels, self.observer.epoch_done
+        return training.fit(self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told)
 
     def look(self, validation: Outputs | None, pool: Pool) -> Look:
         return Look(self, validation, pool)

@@ -16,7 +16,7 @@ from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import RunError, UserError
-from hybridal.loop.loop import State, active_learning
+from hybridal.loop.loop import Enough, State, active_learning, over
 from hybridal.loop.stopping import advise
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, find_task, surroundings, watched
@@ -92,8 +92,10 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
     with folder.locked():
         settings, task = folder.settings(), folder.task()
         schedule = make_schedule(settings.schedule)
+        enough = stopping(settings, task)
         state, history = restore(folder, recompute)
-        if not recompute and folder.model.is_dir() and finished(settings, task, state, history):
+        ended = over(settings.rules.rounds, schedule, history, enough) and folder.model.is_dir()
+        if ended and not recompute and (state is None or state.round == len(history)):
             return history
         annotator = None
         if settings.labels is not None:
@@ -105,11 +107,10 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
         if state is not None:
             state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
             model.load(state.weights or model.pretrained)
-        known, before = history[: state.round] if state else [], state
-        if not stopped(settings, task, known):
+        before, known = state, history[: state.round] if state else []
+        if not over(cell.rules.rounds, schedule, known, enough):
             observer.round_started(len(known) + 1, cell.rules.rounds, schedule.decide(known).spec)
-        rounds = () if stopped(settings, task, known) else active_learning(cell, schedule, before, known)
-        for state, fact in rounds:
+        for state, fact in active_learning(cell, schedule, before, known, enough):
             if fact.round <= len(history):
                 same_facts(history[fact.round - 1], fact)
             checkpoint.save(folder.checkpoint, state, fact)
@@ -118,22 +119,15 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
                 history.append(fact)
             done = history[: fact.round]
             observer.round_done(done)
-            if stopped(settings, task, done):
-                break
-            observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
+            if not over(cell.rules.rounds, schedule, done, enough):
+                observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
         export(folder, model, task, settings, history[-1])
     return history
 
 
-def finished(settings: Settings, task: Task, state: State | None, history: list[Round]) -> bool:
-    """All rounds are recorded, and the checkpoint, unless somebody deleted it, is that of the last."""
-    complete = len(history) == settings.rules.rounds or stopped(settings, task, history)
-    return complete and (state is None or state.round == len(history))
-
-
-def stopped(settings: Settings, task: Task, history: list[Round]) -> bool:
-    """Whether the run may end here because more labels would hardly help."""
-    return settings.stop == "auto" and advise(history, len(task.classes)).stop
+def stopping(settings: Settings, task: Task) -> Enough:
+    """Whether more labels would hardly help, where a run may end for that."""
+    return lambda history: settings.stop == "auto" and advise(history, len(task.classes)).stop
 
 
 def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Settings, last: Round) -> None:

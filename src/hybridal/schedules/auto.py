@@ -26,9 +26,10 @@ ALLOWED, ALARM = 1.0, 4.0
 class Auto:
     """Trains on the newest labels and as many older ones, from the last weights; retrains when that is worth it.
 
-    It is worth it when the encoder has not been trained yet, when the labels have doubled, when a class appears, when
-    more labels were corrected or withdrawn than chance moves their counts (√n), and when the model drifts away from
-    what a frozen encoder makes of the same labels. No threshold has a unit, so they hold for any encoder.
+    It is worth it when the encoder has not been trained yet, when there are twice as many new labels as old ones, when
+    more classes appear than were to be expected, when more labels were corrected or withdrawn than chance moves their
+    counts (√n), and when the model drifts away from what a frozen encoder makes of the same labels. No threshold has a
+    unit, so they hold for any encoder. In the last round it replays all labels, which makes up for all that was saved.
 
     >>> Auto().decide([]).reason
     'nothing has been learnt yet'
@@ -42,8 +43,10 @@ class Auto:
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         if not any(fact.cost.steps for fact in history):
             return Retrain(reason="nothing has been learnt yet")
-        why = self._reason(history, news or News(known=history[-1].labels))
-        return Retrain(reason=why) if why else Replay("equal", "balanced")
+        news = news or News(known=history[-1].labels)
+        if why := self._reason(history, news):
+            return Retrain(reason=why)
+        return Replay("all", reason="the last round") if news.last else Replay("equal", "balanced")
 
     def _reason(self, history: Sequence[Round], news: News) -> str:
         """Why to retrain now; "" where nothing speaks for it, or the last retraining is too near."""
@@ -54,12 +57,15 @@ class Auto:
         # What happened while it was too early counts later.
         since = [*(fact.news for fact in history[last + 1 :] if fact.news), news]
         changed = sum(n.corrected + n.withdrawn for n in since)
-        if labels >= 2 * history[last].labels and news.added >= news.known:
-            return f"{news.added} new labels, no fewer than the {news.known} before"
-        if appeared := sum(n.classes for n in since):
+        if news.added >= 2 * news.known:
+            return f"{news.added} new labels, far more than the {news.known} before"
+        appeared, expected = sum(n.classes for n in since), sum(n.expected for n in since)
+        if appeared > expected + 2 * math.sqrt(expected):
             return f"{appeared} new {'class' if appeared == 1 else 'classes'}"
         if changed > math.sqrt(labels):
             return f"{changed} labels corrected or withdrawn"
+        if news.last:
+            return ""  # all labels are gone over again anyway
         if (alarm := drifted([fact.changes.get(Drift.name) for fact in history[last + 1 :]])) > ALARM:
             return f"drifted from the frozen encoder's answers ({alarm:.1f} times its noise)"
         return ""

@@ -89,7 +89,7 @@ class Trie:
         """What there is to learn at a node: every round that went on from it says so; else its labels do."""
         if node.word not in self._known_news:
             node.state = self.cell.labelled(self._state(node))
-            self._known_news[node.word] = node.state.pool.news()
+            self._known_news[node.word] = self.cell.news(node.state)
         return self._known_news[node.word]
 
     def _child(self, node: Node, update: Update) -> Node:

@@ -44,12 +44,14 @@ class Situation:
 class Plan:
     """How a round trains: start from `weights`, on `rows` of the pool (none: no training at all).
 
-    `batch` None means the protocol's; `keeps_moments` asks for the optimiser's moments after training.
+    `brief` trainings add to what was learnt before, and take the protocol's `part_epochs`. `batch` None means the
+    protocol's; `keeps_moments` asks for the optimiser's moments after training.
     """
 
     weights: Weights
     rows: Ints
     dropout: bool = True
+    brief: bool = False
     batch: int | None = None
     moments: Weights | None = None
     keeps_moments: bool = False

@@ -27,8 +27,10 @@ class Replay:
     reason: str = field(default="", kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        if self.older != "equal" and (not isinstance(self.older, int) or self.older < 0):
-            raise ValueError(f"the number of older labels must be a whole number from 0 on, or equal, not {self.older}")
+        if self.older not in ("equal", "all") and (not isinstance(self.older, int) or self.older < 0):
+            raise ValueError(
+                f"the number of older labels must be a whole number from 0 on, equal or all, not {self.older}"
+            )
         if self.draw not in ("random", "balanced"):
             raise ValueError(f"older labels are drawn random or balanced, not {self.draw}")
 
@@ -46,12 +48,14 @@ class Replay:
 
     def plan(self, now: Situation) -> Plan:
         older, newest = now.pool.older_rows(), now.pool.newest_rows()
-        wanted = min(len(newest) if self.older == "equal" else int(self.older), len(older))
+        sizes = {"equal": len(newest), "all": len(older)}
+        wanted = min(sizes[self.older] if isinstance(self.older, str) else self.older, len(older))
         if self.draw == "balanced":
             drawn = balanced(older, now.pool.labels, newest, wanted, now.rng)
         else:
             drawn = now.rng.choice(older, size=wanted, replace=False)
-        return Plan(now.resume(), np.concatenate([drawn, newest]), dropout=now.rules.dropout == "on")
+        rows = np.concatenate([drawn, newest])
+        return Plan(now.resume(), rows, dropout=now.rules.dropout == "on", brief=len(older) > 0)
 
 
 def balanced(older: Ints, labels: Ints, newest: Ints, wanted: int, rng: np.random.Generator) -> Ints:

@@ -106,21 +106,21 @@ class Chapter:
             return 0
         whole = self.update in ("retrain", "finetune")
         seen = labels if whole else min(labels, 2 * (news.added + news.corrected))
-        return seen * rules.epochs(seen, whole=whole)
+        return seen * rules.epochs(seen, brief=not whole)
 
     def choose(self, n: int) -> tuple[list[str], list[Opinion]]:
         """The ids to label next, best first, and what the model thinks of all that it chose from."""
         self._overheard.candidates = None
         ids = self.learner.query(n)
         seen = self._overheard.candidates
-        return ids, self._opinions(seen.ids, seen.probabilities()) if seen is not None else []
+        return ids, opinions_of(seen.ids, seen.probabilities(), self.frame.classes) if seen is not None else []
 
     def opinions(self, ids: Iterable[str]) -> list[Opinion]:
         """What the model thinks of these texts."""
         asked = set(ids)
         splits = (self.learner.cell.task.train, self.learner.cell.task.validation)
         texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
-        return self._opinions(list(texts), self.learner.predict_proba(list(texts.values())))
+        return opinions_of(list(texts), self.learner.predict_proba(list(texts.values())), self.frame.classes)
 
     def save(self) -> None:
         """Writes what is new; a chapter's folder appears whole, with its first round."""
@@ -131,13 +131,15 @@ class Chapter:
             self.learner.save(scratch)
             self.frame.write(scratch)
 
-    def _opinions(self, ids: Sequence[str], probabilities: Floats) -> list[Opinion]:
-        if not len(ids):
-            return []
-        best, sure = probabilities.argmax(axis=1).tolist(), probabilities.max(axis=1).tolist()
-        spread = entropies(probabilities).tolist()
-        numbers = [self.frame.classes[index] for index in best]
-        return [Opinion(*values) for values in zip(ids, numbers, sure, spread, strict=True)]
+
+def opinions_of(ids: Sequence[str], probabilities: Floats, classes: Sequence[int]) -> list[Opinion]:
+    """The likeliest class of each text; `classes` are their numbers in the order of the columns."""
+    if not len(ids):
+        return []
+    best, sure = probabilities.argmax(axis=1).tolist(), probabilities.max(axis=1).tolist()
+    spread = entropies(probabilities).tolist()
+    numbers = [classes[index] for index in best]
+    return [Opinion(*values) for values in zip(ids, numbers, sure, spread, strict=True)]
 
 
 def newest(runs: Path) -> Chapter | None:
