@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.errors import UserError
-from hybridal.loop.stopping import LEAST_LABELS, LEAST_PER_CLASS, advice
+from hybridal.loop.stopping import LEAST_LABELS, LEAST_PER_CLASS, advice, observations
 from hybridal.measures.forecast import Observation, forecast
 
 
@@ -76,3 +79,11 @@ def test_where_nothing_is_known_labelling_goes_on(seen: list[Observation]) -> No
 def test_a_rule_that_cannot_be_met_is_refused(bad: dict[str, float]) -> None:
     with pytest.raises(UserError, match="Advice needs"):
         advice(calm(3), classes=2, **bad)  # type: ignore[arg-type]
+
+
+def test_without_validation_cross_fitted_probes_are_counted() -> None:
+    measured = Metrics(100, 80, 0.8, 0.79, 0.5, 0.1, 0.2, 0.5, 0.1)
+    one = Round(1, "retrain", "R", 100, Cost(), 1, None, None, None, {}, (), (), cross=measured)
+    assert observations([one]) == [Observation(100, 80, 100, 0.79)]
+    both = replace(one, validation=replace(measured, n=20, right=15, f1=0.7))
+    assert observations([both]) == [Observation(100, 15, 20, 0.7)]

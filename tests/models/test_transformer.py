@@ -16,7 +16,7 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
-from hybridal.measures.calibration import softmax
+from hybridal.measures.calibration import nll, softmax
 from hybridal.models import evaluation, tokens
 from hybridal.models.role import Model
 from hybridal.models.transformer import TransformerModel
@@ -221,6 +221,24 @@ def test_without_validation_what_needs_it_says_so(task: Task, tiny: Backbone) ->
 
 
 # --- what acquisition sees -----------------------------------------------------------------------------------------
+
+
+def test_labels_are_cross_fitted_by_probes_that_have_not_seen_them(task: Task, tiny: Backbone) -> None:
+    model = TransformerModel(task, tiny, replace(RULES, head="probe", pooling="mean"), 1, CPU)
+    rows = range(40)
+    pool = Pool.unlabelled(len(task.train)).reveal({row: int(task.train.labels[row]) for row in rows})
+    found = model.cross_fitted(pool)
+    assert found is not None
+    logits, labels = found
+    assert (labels == task.train.labels[:40]).all()
+    again = model.cross_fitted(pool)
+    assert again is not None
+    assert (again[0] == logits).all()
+    fitted = model.probe(pool).logits(model.features.of(pool.order))
+    assert nll(logits, labels) > nll(fitted, labels)  # the probe of all has seen them
+    few = Pool.unlabelled(len(task.train)).reveal({row: int(task.train.labels[row]) for row in range(9)})
+    assert model.cross_fitted(few) is None
+    assert model_of(task, tiny).cross_fitted(pool) is None  # its head starts at random: there is no probe
 
 
 def test_candidates_are_scored_by_the_scaled_logits(task: Task, model: TransformerModel) -> None:

@@ -356,6 +356,7 @@ class TestBest:
         assert len(folder.task().validation) == 0
         for fact in history:
             assert fact.validation is not None
+            assert fact.cross is None
             total = 12 + 8 * (fact.round - 1)
             assert fact.labels + fact.validation.n == total
             assert fact.validation.n == total // 4
@@ -383,10 +384,11 @@ class TestBest:
         history = run.carry_on(folder)
         assert no_seconds(run.carry_on(folder, recompute=True)) == no_seconds(history)
 
-    def test_without_validation_nothing_is_measured(self, best: Settings, tmp_path: Path) -> None:
+    def test_without_validation_cross_fitted_probes_are_measured(self, best: Settings, tmp_path: Path) -> None:
         none = best.with_changes({"overrides": {"validation": "none", "rounds": 3}})
         history = run.carry_on(run.begin(none, tmp_path / "run"))
         assert [fact.validation for fact in history] == [None] * 3
+        assert [fact.cross.n if fact.cross else 0 for fact in history] == [12, 20, 28]
         assert [fact.labels for fact in history] == [12, 20, 28]
         # By experience alone: about 1 for a probe, and more for what was trained.
         first, *others = [fact.temperature or 0.0 for fact in history]

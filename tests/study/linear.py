@@ -68,6 +68,9 @@ class Linear:
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:
         return _Rows(self, rows)
 
+    def cross_fitted(self, _pool: Pool) -> None:
+        return None
+
     def test(self) -> None:
         return None
 

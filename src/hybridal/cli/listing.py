@@ -77,7 +77,7 @@ def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
             known = histories({fact.word: fact for fact in history}, schedules, settings.rules.rounds)
             row["schedule"] = ",".join(known)
             rounds, last = min(len(found) for found in known.values()), None
-        measured = last.validation if last else None
+        measured = last.validation or last.cross if last else None
         row["rounds"] = f"{rounds}/{settings.rules.rounds}"
         row["word"] = "" if last is None else last.word if exact else plain_word(history)
         row["F1"] = f"{measured.f1:.3f}" if measured else ""

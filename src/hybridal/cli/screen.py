@@ -86,7 +86,7 @@ def new_table() -> Table:
 def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
     """The newest round, as people read it."""
     fact = history[-1]
-    measured = fact.validation
+    measured = fact.validation or fact.cross
     scores = ["–"] * 3 if measured is None else [f"{v:.3f}" for v in (measured.accuracy, measured.f1, measured.nll)]
     moved = fact.changes.get(Agreement.name)
     change, stable = "–" if moved is None else f"{moved:.2g}", "–"

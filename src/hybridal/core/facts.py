@@ -61,7 +61,8 @@ class Round:
     `labels` counts what the model could learn from, `kept_epoch` the epoch whose weights were kept (0: those that it
     started from; 1.5: in the middle of the second), `changes` the change of each watched signal since the round before
     (None in the first), `acquired` the ids chosen for labelling next, `held` those that were drawn to be measured on.
-    `reason` says why this update was chosen, `news` what it had to learn.
+    `reason` says why this update was chosen, `news` what it had to learn. Where there is no validation, `cross` are the
+    measures of probes of the frozen encoder on labels that each was not fitted to: what can be relied on at least.
     """
 
     round: int
@@ -80,6 +81,7 @@ class Round:
     held: tuple[str, ...] = ()
     reason: str = ""
     news: News | None = None
+    cross: Metrics | None = None
 
     @property
     def training_time(self) -> float:
@@ -93,8 +95,8 @@ class Round:
     def from_json(cls, data: Mapping[str, Any]) -> Round:
         known = dict(data)
         known["cost"] = Cost(**known["cost"])
-        for split in ("validation", "test"):
-            known[split] = None if known[split] is None else Metrics(**known[split])
+        for split in ("validation", "test", "cross"):
+            known[split] = None if known.get(split) is None else Metrics(**known[split])
         if known.get("news") is not None:
             known["news"] = News(**known["news"])
         known["acquired"] = tuple(known["acquired"])

@@ -136,6 +136,9 @@ class EstimatorModel:
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:  # noqa: ARG002
         return _EstimatorCandidates(self, rows, pool, temperature)
 
+    def cross_fitted(self, _pool: Pool) -> None:
+        return None
+
     def test(self) -> None:
         return None
 

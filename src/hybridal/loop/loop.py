@@ -133,6 +133,7 @@ class Cell:
             seconds={**fit.seconds, **watch.seconds},
             reason=update.reason,
             news=self.news(state, last),
+            cross=self._cross(state.pool) if fit.validation is None else None,
         )
         return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots, temperature), fact
 
@@ -217,6 +218,10 @@ class Cell:
         if outputs is None or temperature is None:
             return None
         return measure(outputs.logits, self.model.validation_labels, temperature)
+
+    def _cross(self, pool: Pool) -> Metrics | None:
+        found = self.model.cross_fitted(pool)
+        return None if found is None else measure(*found, 1.0)
 
     def _test(self, t: int, temperature: float | None) -> Metrics | None:
         if not (self.tests_every_round or t == self.rules.rounds):

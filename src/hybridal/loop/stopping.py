@@ -64,7 +64,7 @@ def observations(history: Sequence[Round]) -> list[Observation]:
     """What rounds showed, in order; of rounds between which no label came, the last."""
     seen: list[Observation] = []
     for fact in history:
-        measured, moved = fact.validation, fact.changes.get(Agreement.name)
+        measured, moved = fact.validation or fact.cross, fact.changes.get(Agreement.name)
         now = Observation(fact.labels, disagreement=moved)
         if measured is not None:
             now = replace(now, right=measured.right, n=measured.n, f1=measured.f1)

@@ -66,5 +66,8 @@ class Model(Protocol):
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> TimedCandidates:
         """What acquisition may look at."""
 
+    def cross_fitted(self, pool: Pool) -> tuple[Floats, Ints] | None:
+        """What cheap models that have not seen a label say of it, and the labels; None where there is no such model."""
+
     def test(self) -> tuple[Outputs, Ints] | None:
         """A pass over the test split and its labels, where it has any."""

@@ -22,7 +22,7 @@ from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
 from hybridal.models.examples import Examples
 from hybridal.models.features import Features
-from hybridal.models.probe import Probe, best_probe, fit_probe
+from hybridal.models.probe import Probe, best_probe, cross_fitted, fit_probe
 from hybridal.models.role import Fit
 from hybridal.models.source import Source
 from hybridal.models.tokens import Tokens, tokenise
@@ -38,6 +38,8 @@ Result = TypeVar("Result")
 
 # Unlabelled texts that label-free signals look at: of a share of 2%, the standard error is 0.6 points.
 SAMPLE = 512
+# Parts that labels are cut into where nothing else is measured on.
+FOLDS = 5
 
 
 class TransformerModel:
@@ -143,6 +145,13 @@ class TransformerModel:
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> ScoredCandidates:
         return ScoredCandidates(self, rows, pool, round, temperature)
+
+    def cross_fitted(self, pool: Pool) -> tuple[Floats, Ints] | None:
+        if self.rules.head == "random" or len(pool) < 2 * FOLDS:
+            return None
+        labels, rng = pool.labels[pool.order], stream(self.seed, "cross", len(pool))
+        penalty = self.probe(pool).penalty
+        return cross_fitted(self.features.of(pool.order), labels, len(self.classes), rng, FOLDS, [penalty])[0], labels
 
     def test(self) -> tuple[Outputs, Ints] | None:
         known = self.test_examples

@@ -41,7 +41,7 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
 
 
 def _card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
-    rows = [_row("validation", fact.validation), _row("test", fact.test)]
+    rows = [_row("validation", fact.validation), _row("cross-fitted probe", fact.cross), _row("test", fact.test)]
     classes = "\n".join(f"- {name}" for name in task.classes)
     code = "" if plain else ", trust_remote_code=True"
     why = (
