@@ -33,6 +33,10 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
                 raise EndedError
             return False
 
+        def prepare(self) -> bool:
+            said.append("prepare")
+            return False
+
     monkeypatch.setattr(module, "Cycle", Cycle)
     monkeypatch.setattr(module, "end_with_parent", lambda: None)
     monkeypatch.setattr(module, "_share_the_machine", lambda: None)
@@ -40,5 +44,5 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("time.sleep", said.append)
     with pytest.raises(EndedError):
         module.main(project.folder)
-    assert said == [10, "start", module.LATER, "start", "turn", module.PAUSE, "turn"]
+    assert said == [10, "start", module.LATER, "start", "turn", "prepare", module.PAUSE, "turn"]
     project.close()

@@ -12,7 +12,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.cycle import AWAY, Cycle
 from hybridal.app.trainer.lifetime import alone, end_with_parent
 
-PAUSE = 0.5  # seconds between two looks
+PAUSE = 0.25  # seconds between two looks
 LATER = 5.0  # seconds until a database that is away is asked again
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def work(cycle: Cycle) -> None:
     """Turns and turns; only an error ends it."""
     cycle.start()
     while True:
-        if not cycle.turn():
+        if not cycle.turn() and not cycle.prepare():
             rest()
 
 

@@ -11,12 +11,13 @@ from hybridal.app.project import Project
 from hybridal.app.trainer import chapter as chapters
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.due import is_due, lacking, refusal
-from hybridal.app.trainer.frame import Frame, first_batch, options
+from hybridal.app.trainer.first_model import FirstModel, serving_order
+from hybridal.app.trainer.frame import Frame, engine, first_batch, options
 from hybridal.app.trainer.predictions import export
 from hybridal.app.trainer.publish import publish, published_round
 from hybridal.app.trainer.reason import reason
 from hybridal.app.trainer.runs import clear_scratch
-from hybridal.app.trainer.snapshot import Snapshot, glance, snapshot, task_of
+from hybridal.app.trainer.snapshot import Snapshot, glance, snapshot, task_of, what_there_is
 from hybridal.app.trainer.status import Status, expected_seconds, settle, write
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
@@ -39,6 +40,9 @@ class Cycle:
         self.project = project
         self.status = Status(project.sessions)
         self.chapter: Chapter | None = None
+        self.first: FirstModel | None = None  # while there is no model, or only a probe
+        self._prepared: tuple[object, ...] = ()  # what there was when the first model was last prepared
+        self._labelled: list[str] = []  # the texts that had labels when they were last counted
         self._looked_at = -1  # the newest answer when the labels were last counted
         self._failed_at: int | None = None  # the newest answer when an update last failed
 
@@ -71,6 +75,49 @@ class Cycle:
             return False
         return True
 
+    def prepare(self) -> bool:
+        """Computes a little of what the first model needs before it has labels; whether there was anything left.
+
+        It never fails: what cannot be prepared is told when a training is due, as it is without preparing.
+        """
+        if self._failed_at is not None or (self.chapter is not None and self.first is None):
+            return False
+        try:
+            return self._prepare()
+        except AWAY:
+            raise
+        except Exception:
+            log.exception("The first model could not be prepared.")
+            self.first = None
+            return False
+
+    def _prepare(self) -> bool:
+        if self.chapter is None:
+            with self.project.reads() as session:
+                there = (*what_there_is(session), engine(self.project))
+            if there != self._prepared:
+                self._prepared = there
+                self._load()
+                return True
+        if self.first is None or self.first.is_ready(self._labelled):
+            return False
+        self.first.prepare(self._labelled)
+        return True
+
+    def _load(self) -> None:
+        """Texts are there: a learner of them is made, so that all of it is loaded when labels are."""
+        self.first = None
+        with self.project.reads() as session:
+            now, order = snapshot(session), serving_order(session)
+        if len(now.classes) < 2 or not order:
+            return
+        self.first = FirstModel(self._chapter_for(now), order)
+        self._looked_at = -1  # it says that it waits, and for how many labels
+
+    @property
+    def _ahead(self) -> int:
+        return AHEAD * int(self.project.setting("batch"))
+
     def _is_due(self, newest: int) -> bool:
         if newest == self._looked_at:
             return False
@@ -81,6 +128,7 @@ class Cycle:
         self._looked_at = newest
         with self.project.reads() as session:
             now = snapshot(session)
+        self._labelled = [*now.pool, *now.validation]
         labels = now.labels(self.chapter.learnt() if self.chapter else {})
         rules = self.chapter is not None, batch, first_batch(self.project)
         due = is_due(labels, *rules)
@@ -99,7 +147,8 @@ class Cycle:
             log.exception("The trainer failed.")
             if asked != "predict":
                 # What it holds may be half of an update; the folder holds the last whole one.
-                self.chapter, self._failed_at = None, newest
+                self.chapter, self.first, self._failed_at = None, None, newest
+                self._prepared = ()
             with self.project.sessions.begin() as session:
                 why, round = reason(error, self.project.folder), published_round(session)
                 write(session, phase="failed", error=why, round=round, seconds_left=None)
@@ -111,12 +160,25 @@ class Cycle:
             now = snapshot(session)
         if why := refusal(now.labels({})):
             raise UserError(why)
+        self._show_first(now)
         self.chapter = chapter = self._chapter_for(now)
+        if self.first is not None and self.first.chapter is not chapter:
+            self.first = None  # other classes or texts by now
         chapter.take(now)
         left = expected_seconds(chapter.learner.history, chapter.examples())
         self.status.say("training", update=chapter.update, round=chapter.round + 1, seconds_left=left)
         chapter.learn(self.status)
         self._publish(chapter, now.answer, asked)
+
+    def _show_first(self, now: Snapshot) -> None:
+        """Publishes the probe of these labels before its round, which takes longer, begins."""
+        first = self.first
+        if first is None or not len(now.pool) < first.probe_until:
+            self.first = None
+            return
+        queue, opinions = first.learn(now)
+        round = (self.chapter or first.chapter).round + 1
+        publish(self.project, round, queue[: self._ahead], opinions, now.answer, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
         """The chapter that goes on, or a new one where classes, texts or settings have changed.
@@ -125,7 +187,8 @@ class Cycle:
         backbone and the rows of the pool may be others now.
         """
         frame = Frame.of(now, self.project)
-        last = self.chapter or chapters.newest(self.project.runs)
+        prepared = self.first.chapter if self.first else None
+        last = self.chapter or prepared or chapters.newest(self.project.runs)
         if last is not None and last.frame == frame:
             return last
         self.status.say("loading")
@@ -137,7 +200,7 @@ class Cycle:
         before = chapter.learner.history[-2:-1]
         left = before[0].seconds.get("score") if before else None
         self.status.say("scoring", round=chapter.round, seconds_left=left)
-        queue, opinions = chapter.choose(AHEAD * int(self.project.setting("batch")))
+        queue, opinions = chapter.choose(self._ahead)
         chapter.save()
         with self.project.reads() as session:
             now = snapshot(session)

@@ -29,6 +29,7 @@ def publish(
     opinions: Iterable[Opinion],
     seen: int | None = None,
     asked: str = "",
+    phase: str = "waiting",
 ) -> None:
     """Replaces queue and guesses by those of this round's model, which has learnt from all answers up to `seen`."""
     thought = {opinion.id: opinion for opinion in opinions}
@@ -58,7 +59,7 @@ def publish(
         session.execute(delete(Queued))
         if queued:
             session.execute(insert(Queued), queued)
-        write(session, phase="waiting", round=round, done=0, total=0, seconds_left=None, error="", **learnt)
+        write(session, phase=phase, round=round, done=0, total=0, seconds_left=None, error="", **learnt)
         settle(session, asked)
 
 

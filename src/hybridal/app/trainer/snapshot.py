@@ -44,6 +44,13 @@ def glance(session: Session) -> tuple[int, str]:
     return newest or 0, wish or ""
 
 
+def what_there_is(session: Session) -> tuple[int, bool]:
+    """The newest text's row, and whether there are classes to tell apart: enough to load a model for."""
+    active = select(func.count()).select_from(Class).where(Class.became.is_(None)).scalar_subquery()
+    newest, classes = session.execute(select(func.max(Text.row), active)).one()
+    return newest or 0, classes >= 2
+
+
 def snapshot(session: Session) -> Snapshot:
     """Reads the database, in an order in which what comes in between can only be new, never missing."""
     newest = session.scalar(select(func.max(Answer.number))) or 0

@@ -1,0 +1,97 @@
+"""The first model, there a moment after its last label: all that does not depend on labels is computed before.
+
+With few labels the model is a probe, a logistic regression on what the pretrained encoder says of the texts. The
+features of the texts that people are about to see are computed while they read. When the labels are there, fitting and
+ranking take a fraction of a second. The chapter's round, with its signals and its checkpoint, follows and replaces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.schema import Text
+from hybridal.app.trainer.chapter import Chapter, Opinion, opinions_of
+from hybridal.app.trainer.snapshot import Snapshot
+from hybridal.core.outputs import Floats
+from hybridal.measures.calibration import shrunk_temperature, softmax
+from hybridal.models.features import Features
+from hybridal.models.probe import best_probe
+
+AHEAD = 256  # so many texts are ranked by the first model; the round that follows ranks all its candidates
+AT_ONCE = 4  # texts between two looks at the labels: nobody waits for more
+
+
+class FirstModel:
+    """Features of texts by id, of those first that people see first, and the probe of any labels of them."""
+
+    def __init__(self, chapter: Chapter, order: Sequence[str]) -> None:
+        task, model, rules = chapter.learner.cell.task, chapter.model, chapter.learner.cell.rules
+        self.chapter, self.seed = chapter, model.seed
+        self.probe_until = rules.probe_until if rules.head == "probe" else 0
+        # Those of the pool are kept by the model itself: its own probe finds them there.
+        self._of = (
+            ({id: row for row, id in enumerate(task.train.ids)}, model.features),
+            (
+                {id: row for row, id in enumerate(task.validation.ids)},
+                Features(model.classifier, model.validation.source),
+            ),
+        )
+        self.known: dict[str, Floats] = {}
+        self._waiting = [*order] if self.probe_until else []
+
+    def is_ready(self, labelled: Iterable[str] = ()) -> bool:
+        """Whether nothing is left to compute before these labels are learnt."""
+        return not self._waiting and not self._missing(labelled)
+
+    def prepare(self, labelled: Iterable[str] = ()) -> None:
+        """Computes the features of a few texts more: those with labels first."""
+        missing = self._missing(labelled)
+        if not missing:
+            missing, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
+        self._describe(missing[:AT_ONCE])
+
+    def learn(self, now: Snapshot) -> tuple[list[str], list[Opinion]]:
+        """The ids to label next, the most uncertain first, and what the probe of these labels says of all it knows."""
+        self._describe(self._missing([*now.pool, *now.validation]))
+        classes = list(now.classes)
+        pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
+        measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
+        labels = np.array([*pool.values()], dtype=np.int64)
+        probe = best_probe(self._features(pool), labels, len(classes), self.seed)
+        truth = np.array([*measured.values()], dtype=np.int64)
+        seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
+        temperature = shrunk_temperature(seen, truth, trained=False)
+        found = opinions_of([*self.known], softmax(probe.logits(self._features(self.known)), temperature), classes)
+        rows, _ = self._of[0]
+        free = [one for one in found if one.id in rows and one.id not in pool]
+        return [one.id for one in sorted(free, key=lambda one: -one.entropy)], found
+
+    def _features(self, ids: Iterable[str]) -> Floats:
+        return np.stack([self.known[id] for id in ids])
+
+    def _missing(self, ids: Iterable[str]) -> list[str]:
+        """Those that are not computed yet; a text that came after the chapter's were counted waits for the next one."""
+        if not self.probe_until:
+            return []
+        return [id for id in ids if id not in self.known and any(id in rows for rows, _ in self._of)]
+
+    def _describe(self, ids: Sequence[str]) -> None:
+        for rows, features in self._of:
+            mine = [id for id in ids if id in rows]
+            if mine:
+                self.known |= zip(mine, features.of(np.array([rows[id] for id in mine])), strict=True)
+
+
+def serving_order(session: Session) -> list[str]:
+    """The texts that nobody has labelled, in the order in which they are served while no model has a say."""
+    found: list[list[str]] = []
+    for split in ("validation", "pool"):
+        texts = select(Text.id).where(Text.split == split, Text.open).order_by(Text.place)
+        found.append([*session.scalars(texts.limit(AHEAD))])
+    validation, pool = found
+    paired = [id for pair in zip(validation, pool, strict=False) for id in pair]
+    return [*dict.fromkeys([*paired[:64], *pool])]

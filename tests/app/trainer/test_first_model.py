@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Guess, Queued, Text
+from hybridal.app.labelling import classes, texts
+from hybridal.app.project import Project
+from hybridal.app.trainer.cycle import Cycle
+from hybridal.app.trainer.first_model import serving_order
+from hybridal.app.trainer.runs import folders
+from hybridal.runs.record import RunFolder
+
+from .projects import ask, label, label_some, made, row, unlabelled
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+def prepared(project: Project) -> Cycle:
+    cycle = Cycle(project)
+    cycle.start()
+    while cycle.prepare():
+        pass
+    return cycle
+
+
+def queue(project: Project) -> list[int]:
+    with project.reads() as session:
+        return [*session.scalars(select(Queued.text_row).order_by(Queued.rank))]
+
+
+def only_first(cycle: Cycle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn that ends when the first model is published: its round is never learnt."""
+
+    def ended(_now: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cycle, "_chapter_for", ended)
+        with pytest.raises(KeyboardInterrupt):
+            cycle.turn()
+
+
+def test_everything_is_loaded_and_computed_before_there_are_labels(project: Project) -> None:
+    cycle = prepared(project)
+    assert cycle.first is not None
+    assert cycle.first.is_ready()
+    assert cycle.chapter is None
+    assert not cycle.turn()
+    assert (row(project).phase, row(project).round) == ("waiting", 0)
+    assert not list(project.runs.iterdir())
+
+
+def test_when_labels_are_due_nothing_is_loaded_or_encoded_any_more(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cycle = prepared(project)
+    label_some(project, 6, 6)
+
+    def not_now(*_arguments: Any, **_options: Any) -> None:
+        raise AssertionError("too late for this")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hybridal.app.trainer.cycle.ActiveLearner", not_now)
+        patch.setattr("hybridal.models.evaluation.predict", not_now)
+        only_first(cycle, monkeypatch)
+    assert (row(project).phase, row(project).round, row(project).seen) == ("training", 1, 12)
+    assert len(queue(project)) == 24
+
+
+def test_the_round_that_follows_is_of_the_same_probe(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    cycle = prepared(project)
+    label_some(project, 6, 6)
+    only_first(cycle, monkeypatch)
+    with project.reads() as session:
+        first = dict(session.execute(select(Guess.text_row, Guess.probability)).all())
+        assert {*session.scalars(select(Guess.round))} == {1}
+    ask(project, "train")
+    assert cycle.turn()
+    assert (row(project).phase, row(project).round) == ("waiting", 1)
+    with project.reads() as session:
+        after = dict(session.execute(select(Guess.text_row, Guess.probability)).all())
+    same = sorted(first.keys() & after.keys())
+    assert len(same) > 24
+    np.testing.assert_allclose([first[one] for one in same], [after[one] for one in same], atol=1e-3)
+    (folder,) = folders(project.runs)
+    assert [fact.labels for fact in RunFolder(folder).history()] == [6]
+
+
+def test_labels_that_come_while_it_prepares_are_learnt(project: Project) -> None:
+    cycle = Cycle(project)
+    cycle.start()
+    label_some(project, 3, 3)
+    assert not cycle.turn()
+    assert cycle.prepare()
+    label_some(project, 3, 3)
+    assert cycle.turn()
+    assert cycle.chapter is not None
+    assert len(cycle.chapter.learnt()) == 6
+
+
+def test_texts_with_labels_are_computed_before_those_that_wait(project: Project) -> None:
+    cycle = Cycle(project)
+    cycle.start()
+    last = unlabelled(project, "pool", 80)[-2:]
+    assert cycle.prepare()
+    label(project, last)
+    assert not cycle.turn()
+    assert cycle.prepare()
+    assert cycle.first is not None
+    assert {*last} <= cycle.first.known.keys()
+
+
+@pytest.mark.parametrize("what", ["class", "text", "setting"])
+def test_what_changes_meanwhile_leads_to_the_right_chapter(project: Project, what: str) -> None:
+    cycle = prepared(project)
+    with project.sessions.begin() as session:
+        if what == "class":
+            classes.add(session, ["space"])
+        elif what == "text":
+            texts.add(session, [("new-1", "a rocket and a star", None), ("new-2", "a goal", None)])
+    if what == "setting":
+        project.decide({"seed": 7})
+    while cycle.prepare():
+        pass
+    label_some(project, 6, 6)
+    assert cycle.turn()
+    assert cycle.chapter is not None
+    assert cycle.chapter.learner.cell.task.classes == (
+        ("sport", "food", "space") if what == "class" else ("sport", "food")
+    )
+    assert cycle.chapter.frame.texts == (92 if what == "text" else 90)
+    assert cycle.chapter.learner.settings.seed == (7 if what == "setting" else 42)
+    assert (row(project).round, row(project).error, len(cycle.chapter.learnt())) == (1, "", 6)
+
+
+def test_classes_that_are_defined_while_labelling_start_it(tmp_path: Path) -> None:
+    project = made(tmp_path / "toys.hybridal")
+    with project.sessions.begin() as session:
+        for found in classes.active(session)[1:]:
+            session.delete(found)
+    cycle = prepared(project)
+    before = cycle.first
+    with project.sessions.begin() as session:
+        classes.add(session, ["food"])
+    assert cycle.prepare()
+    assert (before is None, cycle.first is None) == (True, False)
+    project.close()
+
+
+def test_what_cannot_be_prepared_is_told_when_it_is_due(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_arguments: Any, **_options: Any) -> None:
+        raise OSError("no such backbone")
+
+    monkeypatch.setattr("hybridal.app.trainer.cycle.ActiveLearner", broken)
+    cycle = Cycle(project)
+    cycle.start()
+    assert not cycle.prepare()
+    assert not cycle.turn()
+    assert row(project).phase == "waiting"
+    label_some(project, 6, 6)
+    assert cycle.turn()
+    assert (row(project).phase, row(project).error) == ("failed", "OSError: no such backbone")
+
+
+def test_what_is_served_first_comes_first(project: Project) -> None:
+    with project.reads() as session:
+        order = serving_order(session)
+        split = dict(session.execute(select(Text.id, Text.split)).all())
+    assert [split[id] for id in order[:4]] == ["validation", "pool", "validation", "pool"]
+    assert order[1:4:2] == unlabelled(project, "pool", 2)
