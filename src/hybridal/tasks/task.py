@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,9 @@ class Split:
 class Task:
     """What is to be learnt. The labels of train may be known (a simulation), partly known or unknown.
 
+    Ids and classes are texts here; `id_type` and `label_type` say what they were where the task came from, and what
+    people who use it get back.
+
     >>> rows = Split(["a", "b"], ["good", "bad"], np.array([1, UNKNOWN]))
     >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
     >>> len(task.train), task.classes[task.train.labels[0]]
@@ -52,6 +60,51 @@ class Task:
     train: Split
     validation: Split
     test: Split
+    id_type: type = field(default=str, kw_only=True)
+    label_type: type = field(default=str, kw_only=True)
+
+    @staticmethod
+    def from_texts(texts: Sequence[str], labels: Sequence[Any] | None = None, **options: Any) -> Task:
+        """Texts with labels for all, some or none of them; see `hybridal.tasks.from_memory.from_texts`."""
+        from hybridal.tasks.from_memory import from_texts
+
+        return from_texts(texts, labels, **options)
+
+    @staticmethod
+    def from_pandas(frame: pd.DataFrame, text: str = "text", label: str | None = None, **options: Any) -> Task:
+        """The rows of a DataFrame; see `hybridal.tasks.from_memory.from_pandas`."""
+        from hybridal.tasks.from_memory import from_pandas
+
+        return from_pandas(frame, text, label, **options)
+
+    @staticmethod
+    def from_dataset(dataset: Any, text: str = "text", label: str | None = "label", **options: Any) -> Task:
+        """A dataset of Hugging Face; see `hybridal.tasks.from_memory.from_dataset`."""
+        from hybridal.tasks.from_memory import from_dataset
+
+        return from_dataset(dataset, text, label, **options)
+
+    @staticmethod
+    def from_file(path: str | Path, text: str = "text", label: str | None = None, **options: Any) -> Task:
+        """A CSV, TSV, JSONL or Parquet file; see `hybridal.tasks.from_files.load_files`."""
+        from hybridal.tasks.from_files import load_files
+
+        return load_files(path, text=text, label=label, **options)
+
+    @staticmethod
+    def from_name(name: str, **options: Any) -> Task:
+        """One of the tasks that `hybridal list tasks` names; see `hybridal.tasks.load_task`."""
+        from hybridal.tasks.load import load_task
+
+        return load_task(name, **options)
+
+    def id(self, id: str) -> Any:
+        """An id as it was given."""
+        return _as(self.id_type, id)
+
+    def label(self, number: int) -> Any:
+        """A class as it was given."""
+        return _as(self.label_type, self.classes[number])
 
     def splits(self) -> Iterator[tuple[str, Split]]:
         yield "train", self.train
@@ -147,10 +200,16 @@ class Task:
         return self._with("--max-words", self.classes, keep)
 
     def _with(self, option: str, classes: tuple[str, ...], keep: Callable[[Split], Split]) -> Task:
-        task = Task(self.name, classes, keep(self.train), keep(self.validation), keep(self.test))
+        task = replace(
+            self, classes=classes, train=keep(self.train), validation=keep(self.validation), test=keep(self.test)
+        )
         if not len(task.train):
             raise UserError(f"{option}: no text of task '{self.name}' is left to learn from; ask for more.")
         return task
+
+
+def _as(kind: type, text: str) -> Any:
+    return text == "True" if kind is bool else kind(text)
 
 
 def check_classes(classes: Sequence[str]) -> None:

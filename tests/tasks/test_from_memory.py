@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridal.core.outputs import UNKNOWN
+from hybridal.errors import UserError
+from hybridal.tasks.from_memory import from_dataset, from_pandas, from_texts
+from hybridal.tasks.store import load_saved, save_task
+from hybridal.tasks.task import Task
+
+NOTHING_HELD: dict[str, Any] = {"validation_size": 0, "test_size": 0}
+
+
+def frame(rows: int = 60, **columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({"body": [f"text {row}" for row in range(rows)], **columns})
+
+
+def test_a_frame_as_people_have_it() -> None:
+    data = frame(kind=["ham", "spam", "ham"] * 20)
+    task = Task.from_pandas(data, text="body", label="kind")
+    assert task.classes == ("ham", "spam")
+    assert sum(len(split) for _, split in task.splits()) == 60
+    answers = {int(id): name for id, name in task.answers([id for _, s in task.splits() for id in s.ids]).items()}
+    assert answers == data["kind"].to_dict()
+    assert task.id(task.train.ids[0]) in data.index
+    assert task.id_type is int
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "kind"),
+    [
+        ([3, 1, 1], ("1", "3"), int),
+        ([3.0, 1.0, float("nan")], ("1", "3"), int),
+        ([0.5, 1.5, None], ("0.5", "1.5"), float),
+        ([True, False, None], ("False", "True"), bool),
+        (["b", "a", None], ("a", "b"), str),
+        ([np.int64(10), np.int64(9), None], ("9", "10"), int),
+        ([10, "9", None], ("10", "9"), str),
+    ],
+)
+def test_labels_come_back_as_they_were(labels: list[Any], classes: tuple[str, ...], kind: type) -> None:
+    task = from_texts([f"text {row}" for row in range(60)], labels * 20, **NOTHING_HELD)
+    assert (task.classes, task.label_type) == (classes, kind)
+    for row, given_label in enumerate(labels):
+        number = task.train.labels[row]
+        if given_label is None or given_label != given_label:
+            assert number == UNKNOWN
+        elif kind is not str:
+            assert task.label(number) == given_label
+            assert type(task.label(number)) is kind
+
+
+@given(st.lists(st.one_of(st.integers(), st.text(min_size=1)), min_size=4, max_size=30, unique_by=str))
+def test_ids_are_found_again(ids: list[Any]) -> None:
+    enough = [*ids, *range(10**9, 10**9 + 40 - len(ids))]
+    task = from_texts(["a", "b"] * 20, ids=enough, classes=["x", "y"], **NOTHING_HELD)
+    assert task.train.ids[: len(ids)] == [str(id) for id in ids]
+    if all(type(id) is int for id in ids):
+        assert [task.id(id) for id in task.train.ids[: len(ids)]] == ids
+
+
+def test_types_survive_the_disk(tmp_path: Path) -> None:
+    task = from_texts(["a", "b"] * 20, [True, False] * 20, ids=range(100, 140))
+    save_task(task, tmp_path / "task")
+    again = load_saved(tmp_path / "task")
+    assert (again.id_type, again.label_type) == (int, bool)
+    assert [again.label(number) for number in (0, 1)] == [False, True]
+
+
+def test_classes_that_nobody_wants_are_left_out_and_others_may_be_to_come() -> None:
+    task = from_texts(["a", "b", "c"] * 20, ["x", "y", None] * 20, classes=["y", "z"], **NOTHING_HELD)
+    assert task.classes == ("y", "z")
+    assert sorted(set(task.train.labels.tolist())) == [UNKNOWN, 0]
+    assert len(task.train) == 40
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        ({"texts": ["a", ""], "labels": ["x", "y"]}, r"text 1 \(id 1\) is empty"),
+        ({"texts": ["a", None], "labels": ["x", "y"]}, r"text 1 \(id 1\) is None, not a text"),
+        ({"texts": ["a", "b"], "labels": ["x"]}, "2 texts and 1 labels"),
+        ({"texts": ["a", "b"], "labels": [None, None]}, "no text has a label; name the classes"),
+        ({"texts": ["a", "b"], "labels": ["x", "y"], "ids": [1, 1]}, "the id '1' occurs twice"),
+        ({"texts": ["a", "b"], "labels": ["x", "x"]}, "one class, 'x', leaves nothing to learn"),
+    ],
+)
+def test_what_is_wrong_is_said(bad: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        from_texts(**bad)
+
+
+def test_a_column_that_is_not_there_is_said() -> None:
+    with pytest.raises(UserError, match="no column 'text'; it has body"):
+        from_pandas(frame())
+
+
+class Column:
+    def __init__(self, names: list[str] | None) -> None:
+        if names:
+            self.names = names
+
+
+class Rows:
+    """A dataset's shape: columns by name, and what kind they are."""
+
+    def __init__(self, names: list[str] | None = None, **columns: list[Any]) -> None:
+        self._columns, self.features = columns, {"label": Column(names)}
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self._columns[name]
+
+
+def test_a_dataset_s_classes_have_names_and_unknown_labels_none() -> None:
+    rows = Rows(["neg", "pos"], text=["a", "b", "c"] * 20, label=[1, 0, -1] * 20)
+    task = from_dataset(rows, **NOTHING_HELD)
+    assert task.classes == ("neg", "pos")
+    assert task.train.labels[:3].tolist() == [1, 0, UNKNOWN]
+
+
+def test_the_splits_of_a_dataset_are_kept() -> None:
+    parts = {name: Rows(text=["a", "b"] * n, label=["x", "y"] * n) for name, n in (("train", 9), ("test", 3))}
+    task = Task.from_dataset(parts)
+    assert [len(split) for _, split in task.splits()] == [18, 0, 6]
+    assert task.test.ids[0] == "test-0"
+    with pytest.raises(UserError, match="no split 'train'; it has test"):
+        from_dataset({"test": parts["test"]})
+
+
+def test_files_and_names(tmp_path: Path) -> None:
+    path = tmp_path / "mail.csv"
+    path.write_text("text,kind\n" + "Hello,ham\nWIN NOW,spam\n" * 30)
+    assert Task.from_file(path, label="kind").classes == ("ham", "spam")
+    with pytest.raises(UserError, match="no task 'nothing'"):
+        Task.from_name("nothing")
