@@ -5,54 +5,88 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from hybridal.acquisition import Acquisition, Candidates, Selection
+    from hybridal.annotators import Annotator
     from hybridal.annotators.callback import Callback
-    from hybridal.core.facts import Round
+    from hybridal.core.facts import News, Round
+    from hybridal.core.observer import Observer
     from hybridal.core.rules import Rules
     from hybridal.errors import RunError, UserError
     from hybridal.learners.active_learner import ActiveLearner
+    from hybridal.learners.batch import Batch, Query
     from hybridal.learners.estimator import EstimatorLearner
-    from hybridal.learners.text_classifier import SavedModel
+    from hybridal.learners.text_classifier import TextClassifier
     from hybridal.measures.stabilisation import Stabilisation
-    from hybridal.schedules import make_schedule
+    from hybridal.schedules import Schedule, make_schedule
     from hybridal.schedules.constant import Constant
     from hybridal.schedules.fixed import FixedSwitch
     from hybridal.schedules.hybrid import HybridAL
+    from hybridal.signals import ModelView, Signal
     from hybridal.tasks import Split, Task, load_task
+    from hybridal.updates import Plan, Situation, Update
 
 # Names are imported when they are first used: `import hybridal` loads neither torch nor transformers.
 _HOMES = {
+    "Acquisition": "hybridal.acquisition",
     "ActiveLearner": "hybridal.learners.active_learner",
+    "Annotator": "hybridal.annotators",
+    "Batch": "hybridal.learners.batch",
     "Callback": "hybridal.annotators.callback",
+    "Candidates": "hybridal.acquisition",
     "Constant": "hybridal.schedules.constant",
     "EstimatorLearner": "hybridal.learners.estimator",
     "FixedSwitch": "hybridal.schedules.fixed",
     "HybridAL": "hybridal.schedules.hybrid",
-    "Rules": "hybridal.core.rules",
+    "ModelView": "hybridal.signals",
+    "News": "hybridal.core.facts",
+    "Observer": "hybridal.core.observer",
+    "Plan": "hybridal.updates",
+    "Query": "hybridal.learners.batch",
     "Round": "hybridal.core.facts",
+    "Rules": "hybridal.core.rules",
     "RunError": "hybridal.errors",
-    "SavedModel": "hybridal.learners.text_classifier",
+    "Schedule": "hybridal.schedules",
+    "Selection": "hybridal.acquisition",
+    "Signal": "hybridal.signals",
+    "Situation": "hybridal.updates",
     "Split": "hybridal.tasks",
     "Stabilisation": "hybridal.measures.stabilisation",
     "Task": "hybridal.tasks",
+    "TextClassifier": "hybridal.learners.text_classifier",
+    "Update": "hybridal.updates",
     "UserError": "hybridal.errors",
     "load_task": "hybridal.tasks",
     "make_schedule": "hybridal.schedules",
 }
 
 __all__ = [
+    "Acquisition",
     "ActiveLearner",
+    "Annotator",
+    "Batch",
     "Callback",
+    "Candidates",
     "Constant",
     "EstimatorLearner",
     "FixedSwitch",
     "HybridAL",
+    "ModelView",
+    "News",
+    "Observer",
+    "Plan",
+    "Query",
     "Round",
     "Rules",
     "RunError",
-    "SavedModel",
+    "Schedule",
+    "Selection",
+    "Signal",
+    "Situation",
     "Split",
     "Stabilisation",
     "Task",
+    "TextClassifier",
+    "Update",
     "UserError",
     "load_task",
     "make_schedule",

@@ -1,6 +1,7 @@
 """Finds components by name: our own by their file, other packages' by entry point.
 
-A spec is `name` or `name:argument:argument`; the arguments are the constructor's, in order.
+A spec is `name` or `name:argument:argument`; the arguments are the constructor's, in order. The name of a class
+that nobody registered is its full path, `package.module.Class`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
@@ -39,7 +41,9 @@ class Registry(Generic[Role]):
         return sorted({*self._own(), *self._foreign()})
 
     def find(self, name: str) -> Callable[..., Role]:
-        """The class that is registered under this name."""
+        """The class that is registered under this name, or that lies at this path."""
+        if "." in name:
+            return self._at(name.strip())
         name = name.strip().lower().replace("_", "-")
         if name in self._own():
             module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
@@ -72,6 +76,36 @@ class Registry(Generic[Role]):
             raise UserError(
                 f"'{spec}' is not a valid spec for the {self.role} component '{name}': {reason}."
             ) from error
+
+    def spec_of(self, component: Role) -> str:
+        """The spec that makes this component again.
+
+        >>> from hybridal.signals.loss import Loss
+        >>> Registry("signals").spec_of(Loss())
+        'loss'
+        """
+        kind = type(component)
+        arguments = [getattr(component, f.name) for f in fields(component) if f.init] if is_dataclass(component) else []
+        own = str(getattr(component, "spec", None) or getattr(component, "name", ""))
+        named = ":".join(map(str, [f"{kind.__module__}.{kind.__qualname__}", *arguments]))
+        for spec in (own, named):
+            try:
+                if type(self.make(spec)) is kind:
+                    return spec
+            except UserError:
+                continue
+        raise UserError(
+            f"The {self.role} component {component!r} cannot be made again by name, so that it could not be loaded: "
+            "define its class in a module, and let its constructor take plain values."
+        )
+
+    def _at(self, path: str) -> Callable[..., Role]:
+        module, _, name = path.rpartition(".")
+        try:
+            component: Callable[..., Role] = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise UserError(f"The {self.role} component '{path}' cannot be imported ({error}).") from error
+        return component
 
     def _hint(self, name: str) -> str:
         close = difflib.get_close_matches(name, self.names(), n=1)

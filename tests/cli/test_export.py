@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from hybridal.learners.text_classifier import SavedModel
+from hybridal.learners.text_classifier import TextClassifier
 from hybridal.runs.record import RunFolder
 from hybridal.testing.small import toy_task
 
@@ -47,7 +47,7 @@ def test_with_a_file_that_needs_no_torch(unbroken: Path, tmp_path: Path) -> None
     rows = AutoTokenizer.from_pretrained(target)(texts, padding=True, return_tensors="np")
     fed = {name: rows[name].astype("int64") for name in ("input_ids", "attention_mask")}
     (found,) = runtime.InferenceSession(target / "model.onnx").run(None, fed)
-    np.testing.assert_allclose(found, SavedModel(target, "cpu").predict_proba(texts), atol=1e-4)
+    np.testing.assert_allclose(found, TextClassifier.load(target, "cpu").predict_proba(texts), atol=1e-4)
 
 
 def test_what_onnx_needs_is_asked_for_first(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybridal.learners.text_classifier import SavedModel
+from hybridal.learners.text_classifier import TextClassifier
 from hybridal.testing.small import toy_task
 
 from .conftest import SMALL, copied, hybridal
@@ -27,7 +27,7 @@ def test_beside_the_texts(unbroken: Path, reviews: Path) -> None:
     assert (ended.code, ended.stderr) == (0, "")
     assert ended.stdout.splitlines()[-1] == f"30 predictions written to {target}"
     found = pd.read_csv(target)
-    model, test = SavedModel(unbroken / "model", "cpu"), toy_task().test
+    model, test = TextClassifier.load(unbroken / "model", "cpu"), toy_task().test
     assert list(found) == ["id", "label", "confidence", "p(food)", "p(sport)"]
     assert found["id"].tolist() == list(test.ids)
     assert found["label"].tolist() == model.predict(test.texts)
@@ -105,7 +105,7 @@ def test_a_bad_row_is_named_before_any_is_predicted(
     def fail(*_arguments: object) -> None:
         raise AssertionError("a model was loaded")
 
-    monkeypatch.setattr("hybridal.learners.text_classifier.SavedModel", fail)
+    monkeypatch.setattr("hybridal.learners.text_classifier.TextClassifier", fail)
     file = write_rows(tmp_path / "texts.csv", ["id", "text"], [["1", "a"], ["2", "b"], list(last)])
     ended = hybridal("predict", unbroken, file, "--id", "id")
     assert ended.code == 2

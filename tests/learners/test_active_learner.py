@@ -55,7 +55,7 @@ def hidden(task: Task, train: Any = UNKNOWN, validation: Any = None) -> Task:
 
 def teach(learner: ActiveLearner, rounds: int = 1) -> list[Round]:
     for _ in range(rounds):
-        learner.teach(TASK.answers(learner.query()))
+        learner.teach(TASK.answers(learner.query().ids))
     return bare(learner.history)
 
 
@@ -78,7 +78,7 @@ def same_weights(one: ActiveLearner, other: ActiveLearner) -> bool:
 def test_no_labels_at_all_can_start() -> None:
     learner = learner_of(hidden(TASK))
     assert learner.labels == {}
-    ids = learner.query(5)
+    ids = learner.query(5).ids
     assert set(ids) <= set(TASK.train.ids)
     fact = learner.teach(TASK.answers(ids))
     assert fact is not None
@@ -125,14 +125,14 @@ def test_unlabelled_validation_texts_are_asked_for_first() -> None:
     partly = np.where(np.arange(20) < 12, TASK.validation.labels, UNKNOWN)
     learner = learner_of(hidden(TASK, validation=partly))
     missing = list(TASK.validation.ids[12:])
-    assert learner.query(100) == missing
-    assert learner.query() == learner.query() == missing[:6]
+    assert learner.query(100).ids == missing
+    assert learner.query().ids == learner.query().ids == missing[:6]
     assert learner.teach(TASK.answers(missing[:6])) is None
     assert learner.history == []
     assert learner.labels == {}  # they are measured by, not learnt from
-    assert learner.query() == missing[6:]
+    assert learner.query().ids == missing[6:]
     learner.teach(TASK.answers(missing[6:]))
-    assert set(learner.query()) <= set(TASK.train.ids)
+    assert set(learner.query().ids) <= set(TASK.train.ids)
     with_all = learner_of(hidden(TASK))
     assert teach(learner, 2) == teach(with_all, 2)
     assert learner.history[0].validation is not None
@@ -180,7 +180,7 @@ def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message:
     with pytest.raises(UserError, match=message):
         learner.teach({**good, **wrong})
     assert learner.labels == {}
-    assert learner.query(3) == list(TASK.validation.ids[:3])
+    assert learner.query(3).ids == list(TASK.validation.ids[:3])
     assert len(learner._model.validation.rows) == 0
 
 
@@ -238,18 +238,18 @@ def test_loaded_it_goes_on_as_if_never_saved(variant: str, tmp_path: Path) -> No
     never, saved = (learner_of(hidden(TASK), seed=3, **VARIANTS[variant]) for _ in range(2))
     teach(never, 2)
     teach(saved, 2)
-    asked = never.query()
-    assert saved.query() == asked
+    asked = never.query().ids
+    assert saved.query().ids == asked
     saved.save(tmp_path / "run")
     loaded = ActiveLearner.load(tmp_path / "run")
     assert bare(loaded.history) == bare(never.history)
     assert loaded.labels == never.labels
     assert same_weights(loaded, never)
     assert np.array_equal(loaded.predict_proba(TASK.test.texts), never.predict_proba(TASK.test.texts))
-    assert loaded.query() == asked
+    assert loaded.query().ids == asked
     assert teach(loaded, 2) == teach(never, 2)
     assert same_weights(loaded, never)
-    assert loaded.query() == never.query()
+    assert loaded.query().ids == never.query().ids
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
@@ -257,7 +257,7 @@ def test_labels_that_were_not_learnt_yet_are_saved_too(rounds: int, tmp_path: Pa
     never, saved = learner_of(), learner_of()
     for learner in (never, saved):
         teach(learner, rounds)
-        learner.teach(TASK.answers(learner.query(4)), update=False)
+        learner.teach(TASK.answers(learner.query(4).ids), update=False)
         learner.withdraw(list(learner.labels)[:1])
     loaded = ActiveLearner.load(saved.save(tmp_path / "run"))
     assert loaded.labels == never.labels
@@ -273,7 +273,7 @@ def test_labels_of_validation_texts_are_saved_too(tmp_path: Path) -> None:
         learner.teach(TASK.answers(TASK.validation.ids[:7]))
     never = learners[0]
     loaded = ActiveLearner.load(learners[1].save(tmp_path / "run"))
-    assert loaded.query(100) == never.query(100) == list(TASK.validation.ids[7:])
+    assert loaded.query(100).ids == never.query(100).ids == list(TASK.validation.ids[7:])
     for learner in (never, loaded):
         learner.teach(TASK.answers(TASK.validation.ids[7:]))
     assert teach(loaded) == teach(never)
@@ -427,7 +427,7 @@ def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures
     learner = by_default(blank())
     measured: list[int] = []
     for _ in range(4):
-        fact = learner.teach(TASK.answers(learner.query()))
+        fact = learner.teach(TASK.answers(learner.query().ids))
         assert fact is not None
         measured.append(fact.validation.n if fact.validation else 0)
         assert fact.labels + measured[-1] == 10 * fact.round
@@ -435,8 +435,8 @@ def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures
     assert measured == [1, 2, 3, 4]
     assert [fact.cost.steps > 0 for fact in learner.history] == [False, True, True, True]
     again = ActiveLearner.load(tmp_path / "run")
-    assert again.query() == learner.query()
-    ours, theirs = (one.teach(TASK.answers(one.query())) for one in (learner, again))
+    assert again.query().ids == learner.query().ids
+    ours, theirs = (one.teach(TASK.answers(one.query().ids)) for one in (learner, again))
     assert ours is not None
     assert theirs is not None
     assert replace(ours, seconds={}) == replace(theirs, seconds={})
@@ -445,7 +445,7 @@ def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures
 
 def test_validation_labels_that_are_there_are_used_and_cost_nothing() -> None:
     learner = by_default(replace(TASK, train=blank().train))
-    fact = learner.teach(TASK.answers(learner.query()))
+    fact = learner.teach(TASK.answers(learner.query().ids))
     assert fact is not None
     assert fact.validation is not None
     assert (fact.labels, fact.validation.n) == (10, 20)
@@ -453,8 +453,8 @@ def test_validation_labels_that_are_there_are_used_and_cost_nothing() -> None:
 
 def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None:
     learner = by_default(blank())
-    first = learner.query(10)
-    assert first == by_default(blank()).query(10)
+    first = learner.query(10).ids
+    assert first == by_default(blank()).query(10).ids
     assert len({*TASK.answers(first).values()}) == 2
 
 
@@ -462,5 +462,5 @@ def test_advice_is_given_in_a_sentence() -> None:
     learner = by_default(blank())
     assert learner.advice().stop is False
     for _ in range(3):
-        learner.teach(TASK.answers(learner.query()))
+        learner.teach(TASK.answers(learner.query().ids))
     assert "The next 100 labels are expected to add" in learner.advice().sentence

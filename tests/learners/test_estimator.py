@@ -59,7 +59,7 @@ def test_each_update_is_what_scikit_learn_would_do(make: Any) -> None:
     learner = learner_of(make(), "fixed:3")
     direct = make()
     for round in range(1, 6):
-        learner.teach(TASK.answers(learner.query()))
+        learner.teach(TASK.answers(learner.query().ids))
         ids = list(learner.labels)
         direct = (
             clone(make()).fit(X[rows_of(ids)], labels_of(ids))
@@ -80,7 +80,7 @@ def test_newonly_learns_the_newest_alone() -> None:
     learner = learner_of(bayes(), "newonly")
     direct = None
     for _ in range(3):
-        ids = learner.query()
+        ids = learner.query().ids
         fact = learner.teach(TASK.answers(ids))
         assert fact is not None
         assert fact.cost.examples == 9
@@ -92,7 +92,7 @@ def test_newonly_learns_the_newest_alone() -> None:
 
 def test_newonly_with_nothing_new_leaves_the_estimator_as_it_is() -> None:
     learner = learner_of(bayes(), "newonly")
-    learner.teach(TASK.answers(learner.query()))
+    learner.teach(TASK.answers(learner.query().ids))
     before = learner.predict_proba(X_VALIDATION)
     fact = learner.update()
     assert (fact.cost.examples, fact.cost.steps) == (0, 0)
@@ -102,7 +102,7 @@ def test_newonly_with_nothing_new_leaves_the_estimator_as_it_is() -> None:
 def test_a_hybrid_schedule_decides_by_accuracy() -> None:
     learner = learner_of(sgd(), "hybrid:accuracy:1.5:2")
     for _ in range(5):
-        learner.teach(TASK.answers(learner.query()))
+        learner.teach(TASK.answers(learner.query().ids))
     assert [fact.word for fact in learner.history] == ["R", "RR", "RRR", "RRRF", "RRRFF"]
     changes = [fact.changes["accuracy"] for fact in learner.history]
     assert changes[0] is None
@@ -113,7 +113,7 @@ def test_a_hybrid_schedule_decides_by_accuracy() -> None:
 def test_signals_of_probabilities_work(signal: str) -> None:
     learner = learner_of(bayes(), f"hybrid:{signal}:100.0:1")
     for _ in range(3):
-        learner.teach(TASK.answers(learner.query()))
+        learner.teach(TASK.answers(learner.query().ids))
     assert learner.history[-1].word == "RRF"
 
 
@@ -121,14 +121,14 @@ def test_signals_of_probabilities_work(signal: str) -> None:
 def test_signals_that_look_into_a_network_say_so(signal: str) -> None:
     learner = learner_of(bayes(), f"hybrid:{signal}")
     with pytest.raises(UserError, match="looks into a network, which an estimator is not; use accuracy, f1 or loss"):
-        learner.teach(TASK.answers(learner.query()))
+        learner.teach(TASK.answers(learner.query().ids))
 
 
 def test_what_mixes_weights_or_samples_them_says_so() -> None:
     with pytest.raises(UserError, match="anchor mixes the weights of a network"):
         learner_of(bayes(), "anchor:0.5")
     learner = learner_of(bayes(), acquisition="bald")
-    learner.teach(TASK.answers(learner.query()))
+    learner.teach(TASK.answers(learner.query().ids))
     with pytest.raises(UserError, match="bald samples by dropout, which an estimator does not have"):
         learner.query()
 
@@ -138,8 +138,8 @@ def test_what_mixes_weights_or_samples_them_says_so() -> None:
 )
 def test_every_other_acquisition_chooses_among_sparse_rows(acquisition: str) -> None:
     learner = learner_of(bayes(), acquisition=acquisition)
-    learner.teach(TASK.answers(learner.query()))
-    ids = learner.query(5)
+    learner.teach(TASK.answers(learner.query().ids))
+    ids = learner.query(5).ids
     assert len(set(ids)) == 5
     assert not set(ids) & learner.labels.keys()
 
@@ -191,13 +191,13 @@ def test_the_callers_estimator_is_left_alone() -> None:
     estimator = bayes()
     before = copy.deepcopy(vars(estimator))
     learner = learner_of(estimator)
-    learner.teach(TASK.answers(learner.query()))
+    learner.teach(TASK.answers(learner.query().ids))
     assert vars(estimator) == before
 
 
 def test_a_state_is_a_value_that_no_later_update_writes_to() -> None:
     learner = learner_of(bayes())
-    learner.teach(TASK.answers(learner.query()))
+    learner.teach(TASK.answers(learner.query().ids))
     found = []
     for _ in range(2):
         learner.cell.learn(learner._state, FineTune())
@@ -207,7 +207,7 @@ def test_a_state_is_a_value_that_no_later_update_writes_to() -> None:
 
 def test_without_ids_rows_are_numbered() -> None:
     learner = learner_of(bayes(), ids=None)
-    assert set(learner.query(90)) == {str(row) for row in range(90)}
+    assert set(learner.query(90).ids) == {str(row) for row in range(90)}
 
 
 def test_before_it_has_learnt_it_says_nothing() -> None:
@@ -248,6 +248,6 @@ def test_the_same_seed_twice() -> None:
     for _ in range(2):
         learner = learner_of(sgd(), "hybrid:accuracy", acquisition="badge", seed=5)
         for _ in range(3):
-            learner.teach(TASK.answers(learner.query()))
+            learner.teach(TASK.answers(learner.query().ids))
         histories.append([replace(fact, seconds={}) for fact in learner.history])
     assert histories[0] == histories[1]

@@ -63,7 +63,7 @@ def learner() -> Learner:
 def taught(rounds: int = 1, **options: Any) -> Learner:
     learner = learner_of(**options)
     for _ in range(rounds):
-        learner.teach(answers(learner.query()))
+        learner.teach(answers(learner.query().ids))
     return learner
 
 
@@ -71,28 +71,28 @@ def taught(rounds: int = 1, **options: Any) -> Learner:
 
 
 def test_without_a_model_the_texts_are_drawn_by_the_seed(learner: Learner) -> None:
-    ids = learner.query(10)
+    ids = learner.query(10).ids
     assert len(set(ids)) == 10
     assert set(ids) <= TRUTH.keys()
-    assert ids == learner_of(seed=1).query(10) != learner_of(seed=2).query(10)
+    assert ids == learner_of(seed=1).query(10).ids != learner_of(seed=2).query(10).ids
     assert ids != list(TRUTH)[:10]
-    assert learner_of(batch=6).query() == ids[:6]
+    assert learner_of(batch=6).query().ids == ids[:6]
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2])
 @pytest.mark.parametrize("acquisition", ["entropy", "random"])
 def test_asked_twice_it_answers_the_same(rounds: int, acquisition: str) -> None:
     learner = taught(rounds, acquisition=acquisition)
-    first = learner.query(5)
+    first = learner.query(5).ids
     assert len(first) == 5
-    assert learner.query(5) == first
-    assert learner.query(8)[:5] == first
-    assert learner.query(5) == first
+    assert learner.query(5).ids == first
+    assert learner.query(8).ids[:5] == first
+    assert learner.query(5).ids == first
 
 
 def test_what_was_asked_for_stands_in_the_history() -> None:
     learner = taught(2)
-    ids = learner.query(4)
+    ids = learner.query(4).ids
     assert list(learner.history[-1].acquired) == ids
     assert len(learner.history[-1].scores) == 4
     assert len(learner.history[0].acquired) == 6
@@ -100,14 +100,14 @@ def test_what_was_asked_for_stands_in_the_history() -> None:
 
 def test_labelled_texts_are_not_asked_for_again() -> None:
     learner = taught(3)
-    assert not set(learner.query(SIZE)) & learner.labels.keys()
-    assert len(learner.query(SIZE)) == SIZE - 18
+    assert not set(learner.query(SIZE).ids) & learner.labels.keys()
+    assert len(learner.query(SIZE).ids) == SIZE - 18
 
 
 def test_when_all_is_labelled_nothing_is_asked_for() -> None:
     learner = learner_of()
     learner.teach(TRUTH)
-    assert learner.query() == []
+    assert learner.query().ids == []
     fact = learner.update()
     assert fact.labels == SIZE
 
@@ -120,7 +120,7 @@ def test_at_least_one_text_must_be_asked_for(learner: Learner, n: int) -> None:
 
 def test_it_asks_where_it_is_least_decided() -> None:
     learner = taught(3)
-    ids = learner.query(6)
+    ids = learner.query(6).ids
     X, _, task = table()
     model = learner.cell.model
     assert isinstance(model, EstimatorModel)
@@ -136,7 +136,7 @@ def test_teaching_learns_as_the_schedule_says() -> None:
     learner = learner_of("fixed:3")
     words = []
     for _ in range(4):
-        fact = learner.teach(answers(learner.query()))
+        fact = learner.teach(answers(learner.query().ids))
         assert fact is learner.history[-1]
         words.append(fact.word)
     assert words == ["R", "RR", "RRF", "RRFF"]
@@ -145,7 +145,7 @@ def test_teaching_learns_as_the_schedule_says() -> None:
 
 
 def test_labels_stand_in_the_order_they_came(learner: Learner) -> None:
-    first = learner.query(3)
+    first = learner.query(3).ids
     learner.teach(answers(list(reversed(first))), update=False)  # those asked for: in the order of the question
     free = [id for id in TRUTH if id not in first][:2]
     learner.teach(answers(free), update=False)
@@ -153,17 +153,17 @@ def test_labels_stand_in_the_order_they_came(learner: Learner) -> None:
 
 
 def test_without_an_update_nothing_is_learnt_yet(learner: Learner) -> None:
-    assert learner.teach(answers(learner.query()), update=False) is None
+    assert learner.teach(answers(learner.query().ids), update=False) is None
     assert learner.history == []
     assert learner.update().labels == 6
 
 
 def test_labels_of_texts_that_were_not_asked_for_are_welcome(learner: Learner) -> None:
-    asked = learner.query(4)
+    asked = learner.query(4).ids
     other = next(id for id in TRUTH if id not in asked)
     learner.teach(answers([*asked[:2], other]), update=False)
     assert set(learner.labels) == {*asked[:2], other}
-    assert set(asked[2:]) <= set(learner.query(SIZE))  # the unanswered can be asked for again
+    assert set(asked[2:]) <= set(learner.query(SIZE).ids)  # the unanswered can be asked for again
 
 
 def test_a_label_may_be_corrected() -> None:
@@ -193,13 +193,13 @@ def test_a_correction_is_new_to_a_model_that_learns_only_the_new() -> None:
 )
 def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message: str) -> None:
     learner = taught(1)
-    asked = learner.query(4)
+    asked = learner.query(4).ids
     labels, history = learner.labels, list(learner.history)
     with pytest.raises(UserError, match=message):
         learner.teach({**answers(asked), **wrong})
     assert learner.labels == labels
     assert learner.history == history
-    assert learner.query(4) == asked
+    assert learner.query(4).ids == asked
     fact = learner.teach(answers(asked))
     assert fact is not None
     assert fact.labels == 10
@@ -219,7 +219,7 @@ def test_a_withdrawn_label_is_not_learnt_from_and_may_be_asked_for_again() -> No
     id = next(iter(learner.labels))
     learner.withdraw([id])
     assert id not in learner.labels
-    assert id in learner.query(SIZE)
+    assert id in learner.query(SIZE).ids
     fact = learner.update()
     assert fact.labels == 11
     assert fact.cost.examples == 11
@@ -228,7 +228,7 @@ def test_a_withdrawn_label_is_not_learnt_from_and_may_be_asked_for_again() -> No
 def test_withdrawing_what_has_no_label_changes_nothing() -> None:
     learner = taught(1)
     labels = learner.labels
-    learner.withdraw(learner.query(2))
+    learner.withdraw(learner.query(2).ids)
     learner.withdraw([])
     assert learner.labels == labels
 
@@ -258,7 +258,7 @@ def test_labels_that_came_with_some_texts_are_known_from_the_start() -> None:
     partly = np.where(np.arange(SIZE) % 3 == 0, classes, UNKNOWN)
     learner = learner_of(labels=partly)
     assert learner.labels == answers([task.train.ids[row] for row in range(0, SIZE, 3)])
-    assert not set(learner.query(SIZE)) & learner.labels.keys()
+    assert not set(learner.query(SIZE).ids) & learner.labels.keys()
     assert learner.update().labels == SIZE // 3
 
 
@@ -266,10 +266,10 @@ def test_a_task_with_all_its_labels_is_a_simulation_that_starts_from_none() -> N
     _, _, task = table()
     learner = learner_of(labels=np.array([task.class_index(TRUTH[id]) for id in task.train.ids]))
     assert learner.labels == {}
-    assert len(learner.query(5)) == 5
+    assert len(learner.query(5).ids) == 5
 
 
 def test_two_learners_taught_alike_are_alike() -> None:
     one, other = taught(3), taught(3)
     assert [replace(fact, seconds={}) for fact in one.history] == [replace(fact, seconds={}) for fact in other.history]
-    assert one.query() == other.query()
+    assert one.query().ids == other.query().ids

@@ -12,7 +12,7 @@ import pytest
 
 from hybridal.core.outputs import Floats
 from hybridal.learners.predictions import WRITERS, write_predictions
-from hybridal.learners.text_classifier import SavedModel
+from hybridal.learners.text_classifier import TextClassifier
 from hybridal.tasks.read import Rows
 from hybridal.tasks.table import Table
 
@@ -33,8 +33,8 @@ class Lengths:
         return np.stack([share, 1 - share], axis=1)
 
 
-def model(most: int = 100) -> SavedModel:
-    return cast(SavedModel, Lengths(most))
+def model(most: int = 100) -> TextClassifier:
+    return cast(TextClassifier, Lengths(most))
 
 
 def pieces(*texts: list[str]) -> Iterator[Rows]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybridal import ActiveLearner, SavedModel
+from hybridal import ActiveLearner, TextClassifier
 from hybridal.errors import UserError
 from hybridal.learners import text_classifier as module
 from hybridal.runs.export import export_model
@@ -24,7 +24,7 @@ def learner(request: pytest.FixtureRequest) -> ActiveLearner:
     learner = ActiveLearner(
         TASK, backbone="tiny", protocol="paper", schedule="retrain", device="cpu", pooling=request.param, **rules
     )
-    learner.teach(TASK.answers(learner.query()))
+    learner.teach(TASK.answers(learner.query().ids))
     # As far from 1 as it may come, so that leaving it out is seen.
     learner.history[-1] = replace(learner.history[-1], temperature=3.0)
     return learner
@@ -40,7 +40,7 @@ def folder(learner: ActiveLearner, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def test_it_answers_as_the_learner_that_was_exported(learner: ActiveLearner, folder: Path) -> None:
     texts = [*TASK.test.texts, "goal " * 50, ""]
-    saved = SavedModel(folder, "cpu")
+    saved = TextClassifier.load(folder, "cpu")
     found = saved.predict_proba(texts)
     np.testing.assert_allclose(found, learner.predict_proba(texts), atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
@@ -64,28 +64,28 @@ def test_a_folder_of_an_earlier_edition_is_refused(folder: Path, tmp_path: Path)
     del about["pooling"]
     (copy / "hybridal.json").write_text(json.dumps(about))
     with pytest.raises(UserError, match="was exported by an earlier edition; export its run again"):
-        SavedModel(copy, "cpu")
+        TextClassifier.load(copy, "cpu")
 
 
 def test_texts_are_cut_where_they_were_in_training(folder: Path) -> None:
-    saved = SavedModel(folder, "cpu")
+    saved = TextClassifier.load(folder, "cpu")
     one, other = saved.predict_proba(["goal " * 30 + "bread", "goal " * 30 + "moon"])
     assert np.array_equal(one, other)
 
 
 def test_texts_beyond_a_chunk_are_answered_alike(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = SavedModel(folder, "cpu")
+    saved = TextClassifier.load(folder, "cpu")
     whole = saved.predict_proba(TASK.test.texts)
     monkeypatch.setattr(module, "CHUNK", 7)
     np.testing.assert_allclose(saved.predict_proba(TASK.test.texts), whole, atol=1e-6)
 
 
 def test_no_texts_get_no_answers(folder: Path) -> None:
-    saved = SavedModel(folder, "cpu")
+    saved = TextClassifier.load(folder, "cpu")
     assert saved.predict_proba([]).shape == (0, 3)
     assert saved.predict([]) == []
 
 
 def test_a_folder_that_is_no_exported_model(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=rf"{tmp_path} is not an exported model: it has no hybridal\.json"):
-        SavedModel(tmp_path)
+        TextClassifier.load(tmp_path)

@@ -164,7 +164,7 @@ class TestCarryOn:
         ]
 
     def test_leaves_facts_a_checkpoint_and_a_model(self, settings: Settings, tmp_path: Path) -> None:
-        from hybridal.learners.text_classifier import SavedModel
+        from hybridal.learners.text_classifier import TextClassifier
 
         folder = run.begin(settings, tmp_path / "run")
         history = run.carry_on(folder)
@@ -173,7 +173,7 @@ class TestCarryOn:
         assert saved is not None
         assert (saved[0].word, saved[1]) == ("RRF", history[-1])
         assert [path.name for path in folder.checkpoint.iterdir()] == ["round-00003.safetensors"]
-        assert SavedModel(folder.model, "cpu").classes == folder.task().classes
+        assert TextClassifier.load(folder.model, "cpu").classes == folder.task().classes
 
     def test_the_same_settings_give_the_same_facts_and_another_seed_gives_others(
         self, settings: Settings, tmp_path: Path

@@ -43,7 +43,7 @@ def export(
             raise RunError(f"{target} could not be written ({reason}); make room, then export again.") from error
         (scratch / "labels.csv").write_text(labels_csv(folder), encoding="utf-8")
         if onnx:
-            from hybridal.learners.text_classifier import SavedModel
+            from hybridal.learners.text_classifier import TextClassifier
 
-            SavedModel(folder.model, "cpu").save_onnx(scratch)
+            TextClassifier.load(folder.model, "cpu").save_onnx(scratch)
     typer.echo(f"Model and labels written to {target}")

@@ -22,7 +22,7 @@ def predict(
     """Predict the class of each text of a file, with calibrated probabilities."""
     from hybridal.cli.text_progress import text_progress
     from hybridal.learners.predictions import WRITERS, write_predictions
-    from hybridal.learners.text_classifier import SavedModel
+    from hybridal.learners.text_classifier import TextClassifier
     from hybridal.tasks.read import count_rows, stream_rows
 
     target = out or file.with_name(f"{file.stem}-predictions.csv")
@@ -34,7 +34,7 @@ def predict(
         raise UserError(f"--out {target} would write over the texts; name another file.")
     # All rows are looked at before any is predicted: what is wrong with the last one is said now, not in an hour.
     total = count_rows(file, text, id=id)
-    model = SavedModel(run / "model" if (run / "run.json").exists() else run, device or "auto")
+    model = TextClassifier.load(run / "model" if (run / "run.json").exists() else run, device or "auto")
     with text_progress("predicting", total) as progress:
         write_predictions(model, stream_rows(file, text, id=id), target, progress)
     typer.echo(f"{total} predictions written to {target}")

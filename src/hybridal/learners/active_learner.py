@@ -12,19 +12,25 @@ from typing import Any
 
 import numpy as np
 
+from hybridal.acquisition import ACQUISITIONS, Acquisition
 from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.errors import RunError, UserError
+from hybridal.learners.history import History
 from hybridal.learners.learner import Learner
-from hybridal.measures.calibration import softmax
-from hybridal.models.tokens import Tokens
+from hybridal.learners.text_classifier import TextClassifier
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_cell, build_model, surroundings, watched
+from hybridal.runs.assemble import build_cell, build_model, surroundings
+from hybridal.runs.export import export_model
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
-from hybridal.schedules import Schedule, make_schedule
+from hybridal.schedules import SCHEDULES, Schedule, make_schedule
+from hybridal.schedules.constant import Constant
+from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task, load_task
+from hybridal.tasks.task import spelt
 
 
 class ActiveLearner(Learner):
@@ -37,9 +43,9 @@ class ActiveLearner(Learner):
 
     >>> from hybridal.testing.small import toy_task
     >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
-    >>> ids = learner.query(4)
-    >>> fact = learner.teach(toy_task().answers(ids))
-    >>> len(ids), fact.labels, fact.update
+    >>> batch = learner.query(4)
+    >>> fact = learner.teach(batch, ["food", "sport", "food", "sport"])
+    >>> len(batch), fact.labels, fact.update
     (4, 4, 'retrain')
     """
 
@@ -49,43 +55,48 @@ class ActiveLearner(Learner):
         backbone: str = "minilm",
         schedule: Schedule | str = "auto",
         protocol: str = "best",
-        acquisition: str = "entropy",
-        signals: Sequence[str] = (),
+        acquisition: Acquisition | str = "entropy",
+        signals: Sequence[Signal | str] = (),
         seed: int = 42,
         device: str = "auto",
+        observer: Observer | None = None,
         **overrides: Any,
     ) -> None:
         task = load_task(task) if isinstance(task, str) else task
         if (task.validation.labels != UNKNOWN).any():
             overrides = {"validation": "fixed", **overrides}  # they are there, and cost nothing
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
+        chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
+        asked = [SIGNALS.make(signal) if isinstance(signal, str) else signal for signal in signals]
         self.settings = Settings(
             task=task.name,
             backbone=backbone,
-            schedule=schedule.spec,
+            schedule=schedule.spec if isinstance(schedule, Constant) else SCHEDULES.spec_of(schedule),
             protocol=protocol,
-            acquisition=acquisition,
-            signals=tuple(signals),
+            acquisition=acquisition if isinstance(acquisition, str) else ACQUISITIONS.spec_of(acquisition),
+            signals=tuple(s if isinstance(s, str) else SIGNALS.spec_of(s) for s in signals),
             seed=seed,
             device=device,
             overrides=overrides,
         )
         task = task if self.settings.rules.validation == "fixed" else task.merged()
-        watching = watched(self.settings, schedule)
-        self._model = build_model(self.settings, task, watching)
-        super().__init__(build_cell(self.settings, task, self._model, watching), schedule)
+        watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
+        self._model = build_model(self.settings, task, watching, observer)
+        cell = replace(build_cell(self.settings, task, self._model, watching), acquisition=chosen)
+        super().__init__(cell, schedule)
         self._key = uuid.uuid4().hex
+        self._given: tuple[int, TextClassifier] | None = None
         self._validation_labels = task.validation.labels.copy()
         self._validation_rows = {id: row for row, id in enumerate(task.validation.ids)}
 
-    def query(self, n: int | None = None) -> list[str]:
-        """As `Learner.query`; validation texts without a label come first."""
+    def _choose(self, n: int) -> list[str]:
+        """Validation texts without a label come first."""
         missing = np.flatnonzero(self._validation_labels == UNKNOWN).tolist()
         if self.history or not missing:
-            return super().query(n)
-        return [self.cell.task.validation.ids[row] for row in missing[: self._count(n)]]
+            return super()._choose(n)
+        return [self.cell.task.validation.ids[row] for row in missing[:n]]
 
-    def teach(self, labels: Mapping[str, str], update: bool = True) -> Round | None:
+    def _teach(self, labels: Mapping[str, str], update: bool) -> Round | None:
         measured = {id: name for id, name in labels.items() if id in self._validation_rows}
         learnt = {id: name for id, name in labels.items() if id not in self._validation_rows}
         for id in learnt:
@@ -96,33 +107,47 @@ class ActiveLearner(Learner):
             self._validation_labels[self._validation_rows[id]] = self.cell.task.class_index(name)
         if measured:
             self._model.relabel_validation(self._validation_labels)
-        return super().teach(learnt, update) if learnt else None
+        return super()._teach(learnt, update) if learnt else None
 
-    def withdraw(self, ids: Iterable[str]) -> None:
+    def withdraw(self, ids: Iterable[Any]) -> None:
         """As `Learner.withdraw`; validation texts are no longer measured on."""
-        given = list(ids)
+        given = [spelt(id) for id in ids]
         super().withdraw(id for id in given if id not in self._validation_rows)
         measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
         if measured:
             self._validation_labels[measured] = UNKNOWN
             self._model.relabel_validation(self._validation_labels)
 
-    def predict_proba(self, texts: Sequence[str]) -> Floats:
-        """(N, C) probabilities, calibrated by the temperature of the last update."""
-        from hybridal.models.evaluation import predict
+    @property
+    def model(self) -> TextClassifier:
+        """What has been learnt so far, as a classifier of its own: it stays as it is when the learner learns on."""
+        if not self.history or self._state.weights is None:
+            raise UserError("The model has not learnt anything yet; teach it first.")
+        if self._given is None or self._given[0] != len(self.history):
+            twin = self._model.classifier.twin()
+            twin.load(self._state.weights)
+            self._given = len(self.history), self._asked(twin)
+        return self._given[1]
 
+    def _asked(self, classifier: Any) -> TextClassifier:
+        """A classifier that holds the last update's weights, to be asked."""
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
-        if not texts:
-            return np.empty((0, len(self.cell.task.classes)))
-        tokens = Tokens.of(self._model.encoder.encode(texts), self._model.encoder.pad)
-        classifier = self._model.classifier
-        outputs = predict(classifier, classifier.source(tokens), np.arange(len(texts)))
-        return softmax(outputs.logits, self.history[-1].temperature or 1.0)
+        task, settings, fact, encoder = self.cell.task, self.settings, self.history[-1], self._model.encoder
+        labels = [task.label(number) for number in range(len(task.classes))]
 
-    def predict(self, texts: Sequence[str]) -> list[str]:
+        def write(target: Path) -> None:
+            export_model(classifier, encoder, task, settings, fact, target)
+
+        return TextClassifier(classifier, encoder, labels, fact.temperature or 1.0, write)
+
+    def predict_proba(self, texts: Sequence[str]) -> Floats:
+        """(N, C) probabilities, calibrated by the temperature of the last update."""
+        return self._asked(self._model.classifier).predict_proba(texts)
+
+    def predict(self, texts: Sequence[str]) -> list[Any]:
         """The likeliest class of each text."""
-        return [self.cell.task.classes[best] for best in self.predict_proba(texts).argmax(axis=1)]
+        return self._asked(self._model.classifier).predict(texts)
 
     def save(self, path: str | Path) -> Path:
         """Writes a run folder: `ActiveLearner.load` goes on from it, and `hybridal report` shows it.
@@ -172,7 +197,7 @@ class ActiveLearner(Learner):
     def _restore(self, folder: RunFolder) -> None:
         self._key = folder.about()["key"]
         saved = checkpoint.load(folder.checkpoint)
-        self.history = folder.history()
+        self.history = History(folder.history())
         if saved is not None:
             (state, fact), place = saved, self._model.place
             if fact is not None:

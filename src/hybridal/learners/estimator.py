@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hybridal.acquisition import ACQUISITIONS
+from hybridal.acquisition import ACQUISITIONS, Acquisition
 from hybridal.annotators.oracle import Oracle
 from hybridal.core.facts import Cost
 from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
@@ -38,7 +38,7 @@ class EstimatorLearner(Learner):
     >>> estimator = SGDClassifier(loss="log_loss", random_state=0)
     >>> learner = EstimatorLearner(estimator, X[:150], X[150:], y[150:], classes=["down", "up"])
     >>> for _ in range(3):
-    ...     fact = learner.teach({id: str(y[int(id)]) for id in learner.query(10)})
+    ...     fact = learner.teach({id: str(y[int(id)]) for id in learner.query(10).ids})
     >>> fact.word, fact.labels
     ('RRR', 30)
     """
@@ -52,7 +52,7 @@ class EstimatorLearner(Learner):
         classes: Sequence[str],
         ids: Sequence[str] | None = None,
         schedule: Schedule | str = "hybrid:accuracy",
-        acquisition: str = "entropy",
+        acquisition: Acquisition | str = "entropy",
         seed: int = 42,
         **overrides: Any,
     ) -> None:
@@ -62,7 +62,7 @@ class EstimatorLearner(Learner):
         rules = protocol("paper", overrides)
         task = _task(X.shape[0], ids, y_validation, tuple(classes))
         model = EstimatorModel(estimator, X, X_validation, task)
-        chosen = ACQUISITIONS.make(acquisition)
+        chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule)
         self._model = model
 

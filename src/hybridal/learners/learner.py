@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +15,12 @@ from hybridal.core.facts import News, Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.errors import UserError
+from hybridal.learners.batch import Batch, Query
+from hybridal.learners.history import History, curve, measured
 from hybridal.loop.loop import Cell, State
 from hybridal.loop.stopping import Advice, advise
 from hybridal.schedules import Schedule
-from hybridal.tasks import Task
+from hybridal.tasks.task import Task, spelt
 from hybridal.updates import Update
 
 
@@ -27,23 +32,35 @@ class Learner:
 
     def __init__(self, cell: Cell, schedule: Schedule) -> None:
         self.cell, self.schedule = cell, schedule
-        self.history: list[Round] = []
+        self.history = History()
         self._state = State(0, "", _known_labels(cell.task))
         self._rows = {id: row for row, id in enumerate(cell.task.train.ids)}
 
     @property
-    def labels(self) -> dict[str, str]:
-        """The labels to learn from, in the order they came."""
+    def labels(self) -> dict[Any, Any]:
+        """The labels to learn from by id, in the order they came."""
         pool, task = self._state.pool, self.cell.task
-        return {task.train.ids[row]: task.classes[pool.labels[row]] for row in pool.order}
+        return {task.id(task.train.ids[row]): task.label(pool.labels[row]) for row in pool.order}
 
-    def query(self, n: int | None = None) -> list[str]:
-        """The ids of n texts to label next (default: the protocol's batch), best first.
+    def query(self, n: int | None = None) -> Batch:
+        """The n texts to label next (default: the protocol's batch), best first.
 
         Before the first update there is no model to ask, and the texts are drawn as the protocol says: at random, or
         so that they show what there is. Asked twice without teaching in between, it answers the same.
         """
-        n = self._count(n)
+        task, ids = self.cell.task, self._choose(self._count(n))
+        texts = self._texts
+        scores = dict(zip(self.history[-1].acquired, self.history[-1].scores, strict=True)) if self.history else {}
+        believed = self._probabilities(ids)
+        names = [task.label(number) for number in range(len(task.classes))]
+        return Batch(
+            tuple(
+                Query(task.id(id), texts[id], scores.get(id), dict(zip(names, row, strict=True)) if row else None)
+                for id, row in zip(ids, believed, strict=True)
+            )
+        )
+
+    def _choose(self, n: int) -> list[str]:
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
         if not self.history:
             pool = self.cell.choose_first(waiting.pool, n)
@@ -54,11 +71,17 @@ class Learner:
         self.history[-1] = fact
         return [*fact.held, *fact.acquired]
 
-    def teach(self, labels: Mapping[str, str], update: bool = True) -> Round | None:
-        """Takes labels, new or corrected, by id; then updates the model unless told not to.
+    def teach(
+        self, texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None = None, update: bool = True
+    ) -> Round | None:
+        """Takes labels, new or corrected, then updates the model unless told not to.
 
+        They are given by id, as `{id: label}`, or as a batch (or ids) and a label for each; None leaves one out.
         Nothing is taken if any id or class is unknown.
         """
+        return self._teach(_given(texts, labels), update)
+
+    def _teach(self, labels: Mapping[str, str], update: bool) -> Round | None:
         rows = {self._row(id): self.cell.task.class_index(name) for id, name in labels.items()}
         self._state = replace(self._state, pool=self._state.pool.reveal(rows))
         return self.update() if update else None
@@ -68,11 +91,9 @@ class Learner:
 
         It ends early when the annotator has no label to give or no text is left.
         """
-        splits = [split for _, split in self.cell.task.splits()]
-        texts = {id: text for split in splits for id, text in zip(split.ids, split.texts, strict=True)}
         done: list[Round] = []
         while len(done) < rounds:
-            answers = annotator.label({id: texts[id] for id in self.query()})
+            answers = annotator.label({id: self._texts[id] for id in self._choose(self._count(None))})
             if not answers:
                 break
             fact = self.teach(answers)
@@ -93,9 +114,9 @@ class Learner:
         """What the next labels are expected to bring, and whether it is time to stop."""
         return advise(self.history, len(self.cell.task.classes))
 
-    def withdraw(self, ids: Iterable[str]) -> None:
+    def withdraw(self, ids: Iterable[Any]) -> None:
         """Takes labels back; the next update learns without them."""
-        rows = np.array([self._row(id) for id in ids], dtype=np.int64)
+        rows = np.array([self._row(spelt(id)) for id in ids], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.withdraw(rows))
 
     def update(self) -> Round:
@@ -115,6 +136,39 @@ class Learner:
         self.history.append(fact)
         return fact
 
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        splits = [split for _, split in self.cell.task.splits()]
+        return {id: text for split in splits for id, text in zip(split.ids, split.texts, strict=True)}
+
+    def _probabilities(self, ids: Sequence[str]) -> list[list[float] | None]:
+        """What the model says of texts to choose from; nothing before there is one, nor of validation texts."""
+        rows = np.array([self._rows[id] for id in ids if id in self._rows], dtype=np.int64)
+        if not self.history or not len(rows):
+            return [None] * len(ids)
+        scale = self.history[-1].temperature or 1.0
+        found = self.cell.model.candidates(rows, self._state.pool, self._state.round, scale).probabilities()
+        known = dict(zip(rows.tolist(), found.tolist(), strict=True))
+        return [known.get(self._rows.get(id, -1)) for id in ids]
+
+    def __repr__(self) -> str:
+        task, known = self.cell.task, len(self._state.pool)
+        said = f"{type(self).__name__}(task '{task.name}', {len(task.classes)} classes, {known} labels"
+        if not self.history:
+            return f"{said}, nothing learnt yet)"
+        found = measured(self.history[-1])
+        score = f", macro-F1 {found.f1:.3f}" if found else ""
+        return f"{said}, round {len(self.history)}{score}, next: {self.next_update.spec})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: where it stands, its curve, and what comes next."""
+        update = self.next_update
+        why = f" ({escape(update.reason)})" if update.reason else ""
+        lines = [f"<b>{escape(repr(self))}</b>", curve(self.history), f"Next update: {escape(update.spec)}{why}"]
+        if self.history:
+            lines.append(escape(self.advice().sentence))
+        return "<br>".join(line for line in lines if line)
+
     def _count(self, n: int | None) -> int:
         n = self.cell.rules.batch if n is None else n
         if n < 1:
@@ -126,6 +180,19 @@ class Learner:
             return self._rows[id]
         except KeyError:
             raise UserError(f"'{id}' is not the id of a text of task '{self.cell.task.name}'.") from None
+
+
+def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None) -> dict[str, str]:
+    """Labels by id, as the task spells both."""
+    if isinstance(texts, Mapping):
+        if labels is not None:
+            raise UserError("teach: labels are given twice, by id and beside; give one of the two.")
+        return {spelt(id): spelt(label) for id, label in texts.items()}
+    ids = texts.ids if isinstance(texts, Batch) else list(texts)
+    if labels is None or len(labels) != len(ids):
+        raise UserError(f"teach: there are {len(ids)} texts and {0 if labels is None else len(labels)} labels.")
+    pairs = zip(ids, labels, strict=True)
+    return {spelt(id): spelt(label) for id, label in pairs if label is not None and label == label}  # NaN is not itself
 
 
 def _known_labels(task: Task) -> Pool:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from hybridal.learners.text_classifier import SavedModel
+from hybridal.learners.text_classifier import TextClassifier
 from hybridal.system.files import file_made_whole
 from hybridal.tasks.read import Rows
 
@@ -18,7 +18,7 @@ Write = Callable[["DataFrame"], None]
 
 
 def write_predictions(
-    model: SavedModel, pieces: Iterable[Rows], target: Path, progress: Callable[[int], None] = lambda _texts: None
+    model: TextClassifier, pieces: Iterable[Rows], target: Path, progress: Callable[[int], None] = lambda _texts: None
 ) -> None:
     """Writes id, class, confidence and all probabilities of each text; `target` is there when it is whole.
 
@@ -30,7 +30,7 @@ def write_predictions(
             progress(len(rows))
 
 
-def _predictions(model: SavedModel, rows: Rows) -> DataFrame:
+def _predictions(model: TextClassifier, rows: Rows) -> DataFrame:
     import pandas as pd
 
     probabilities = model.predict_proba(rows.texts)

@@ -49,6 +49,7 @@ class Classifier:
         pooling: str = "first",
     ) -> None:
         self.device, on_gpu = device, device.torch.type == "cuda"
+        self._parts = (backbone, classes, seed, device, train_layers, pooling)
         self.classes, self.pooling = tuple(classes), pooling
         with LOADING:
             self.module = _load_module(backbone, classes, seed, pooling).to(device.torch)
@@ -63,6 +64,10 @@ class Classifier:
         if self.packs:
             keep_freed()
         self.pretrained = self.weights()
+
+    def twin(self) -> Classifier:
+        """Another one of the same make, with weights of its own."""
+        return Classifier(*self._parts)
 
     @property
     def positions(self) -> int:

@@ -29,6 +29,7 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
             "max_length": settings.rules.max_length,
             "pooling": classifier.pooling,
             "classes": task.classes,
+            "labels": task.label_type.__name__,
             "hybridal": __version__,
         }
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")

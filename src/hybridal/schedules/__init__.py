@@ -49,7 +49,7 @@ def make_schedule(spec: str, epsilon: float | None = None, patience: int | None 
     from hybridal.schedules.hybrid import HybridAL
 
     name = spec.split(":")[0].strip().lower().replace("_", "-")
-    if name not in schedule_names():
+    if "." not in name and name not in schedule_names():
         raise UserError(f"There is no schedule named '{name}'; there are {', '.join(schedule_names())}.")
     schedule = Constant(UPDATES.make(spec)) if name in UPDATES.names() else SCHEDULES.make(spec)
     if epsilon is None and patience is None:

@@ -10,7 +10,7 @@ import numpy as np
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 from hybridal.tasks.divide import divide
-from hybridal.tasks.task import Split, Task, check_classes
+from hybridal.tasks.task import Split, Task, check_classes, spelt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,28 +142,21 @@ def _split(
         classes = _sorted({label for label in known if label is not None})
         if not classes:
             raise UserError(f"{name}: no text has a label; name the classes.")
-    names = tuple(map(_named, classes))
+    names = tuple(map(spelt, classes))
     check_classes(names)
     number = {name: i for i, name in enumerate(names)}
-    keep = [row for row, label in enumerate(known) if label is None or _named(label) in number]
-    numbers: Ints = np.array([UNKNOWN if known[r] is None else number[_named(known[r])] for r in keep], dtype=np.int64)
-    spelt = [_named(ids[row]) for row in keep]
-    if len(set(spelt)) < len(spelt):
-        twice = next(id for id in spelt if spelt.count(id) > 1)
+    keep = [row for row, label in enumerate(known) if label is None or spelt(label) in number]
+    numbers: Ints = np.array([UNKNOWN if known[r] is None else number[spelt(known[r])] for r in keep], dtype=np.int64)
+    found = [spelt(ids[row]) for row in keep]
+    if len(set(found)) < len(found):
+        twice = next(id for id in found if found.count(id) > 1)
         raise UserError(f"{name}: the id '{twice:.40}' occurs twice; make ids unique.")
     kinds = {"classes": names, "id_type": _kind(list(ids)), "label_type": _kind(list(classes))}
-    return Split(spelt, [texts[row] for row in keep], numbers), kinds
+    return Split(found, [texts[row] for row in keep], numbers), kinds
 
 
 def _missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
-
-
-def _named(value: Any) -> str:
-    """A value as a text; 1.0 is 1, since a column of whole numbers with a gap holds fractions."""
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def _kind(values: Sequence[Any]) -> type:

@@ -100,11 +100,11 @@ class Task:
 
     def id(self, id: str) -> Any:
         """An id as it was given."""
-        return _as(self.id_type, id)
+        return as_type(self.id_type, id)
 
     def label(self, number: int) -> Any:
         """A class as it was given."""
-        return _as(self.label_type, self.classes[number])
+        return as_type(self.label_type, self.classes[number])
 
     def splits(self) -> Iterator[tuple[str, Split]]:
         yield "train", self.train
@@ -208,8 +208,24 @@ class Task:
         return task
 
 
-def _as(kind: type, text: str) -> Any:
+def as_type(kind: type, text: str) -> Any:
+    """What an id or a label was before it became a text.
+
+    >>> as_type(int, "7"), as_type(bool, "False")
+    (7, False)
+    """
     return text == "True" if kind is bool else kind(text)
+
+
+def spelt(value: Any) -> str:
+    """An id or a label as a text; 1.0 is 1, since a column of whole numbers with a gap holds fractions.
+
+    >>> spelt(7), spelt(np.float64(1)), spelt("a")
+    ('7', '1', 'a')
+    """
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def check_classes(classes: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer import predictions as module
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.cli.app import app as command_line
-from hybridal.learners.text_classifier import SavedModel
+from hybridal.learners.text_classifier import TextClassifier
 
 from .projects import RULES, TASK, ask, label, label_some, made, row, unlabelled
 
@@ -50,7 +50,7 @@ def test_every_text_is_predicted_as_the_exported_model_predicts_it(
     table = parquet.read_table(project.exports / "predictions.parquet").to_pydict()
     assert list(table) == ["id", "class", "probability", "p(id)", "p(food)"]
     assert table["id"] == list(TASK.train.ids)
-    model = SavedModel(project.exports / "model", device="cpu")
+    model = TextClassifier.load(project.exports / "model", device="cpu")
     assert model.classes == ("id", "food")
     expected = model.predict_proba(list(TASK.train.texts))
     found = np.array([table["p(id)"], table["p(food)"]]).T

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybridal import ActiveLearner, SavedModel
+from hybridal import ActiveLearner, TextClassifier
 from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
+from hybridal.learners import scoring
+from hybridal.learners.scoring import Scorer, score_pool
 from hybridal.runs.export import export_model
-from hybridal.study import scoring
 from hybridal.study.engines import one_thread
-from hybridal.study.scoring import Scorer, score_pool
 from hybridal.testing.small import toy_task
-
 from .two_nodes import TwoNodes
 
 TASK = toy_task()
@@ -26,7 +25,7 @@ TASK = toy_task()
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rules: dict[str, Any] = {"batch": 20, "max_length": 12, "max_epochs": 2, "learning_rate": 2e-3}
     learner = ActiveLearner(TASK, backbone="tiny", schedule="retrain", device="cpu", **rules)
-    learner.teach(TASK.answers(learner.query()))
+    learner.teach(TASK.answers(learner.query().ids))
     target = tmp_path_factory.mktemp("scored") / "model"
     inside = learner._model
     export_model(inside.classifier, inside.encoder, TASK, learner.settings, learner.history[-1], target)
@@ -50,7 +49,7 @@ def test_the_same_as_here_though_a_worker_is_lost(
 
     monkeypatch.setattr(scoring, "Scorer", Fragile)
     found = list(score_pool(iter(texts), model, nodes.address, shard_size=50, workers=1, device="cpu"))
-    here = SavedModel(model, "cpu")
+    here = TextClassifier.load(model, "cpu")
     with one_thread():
         wanted = [here.predict_proba(texts[start : start + 50]) for start in (0, 50, 100)]
     assert died.exists()

@@ -111,7 +111,7 @@ class Chapter:
     def choose(self, n: int) -> tuple[list[str], list[Opinion]]:
         """The ids to label next, best first, and what the model thinks of all that it chose from."""
         self._overheard.candidates = None
-        ids = self.learner.query(n)
+        ids = self.learner.query(n).ids
         seen = self._overheard.candidates
         return ids, opinions_of(seen.ids, seen.probabilities(), self.frame.classes) if seen is not None else []
 

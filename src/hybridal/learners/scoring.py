@@ -11,7 +11,7 @@ from typing import Any
 from hybridal.backbones.backbone import ABOUT
 from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
-from hybridal.learners.text_classifier import SavedModel
+from hybridal.learners.text_classifier import TextClassifier
 from hybridal.study.engines import one_thread
 from hybridal.study.engines.ray import connected, gpu_share
 from hybridal.system.scratch import scratch
@@ -61,7 +61,7 @@ class Scorer:
                 target = home / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
-            self._model = SavedModel(home, device)
+            self._model = TextClassifier.load(home, device)
             self.score(["all that is loaded late is loaded now"])
 
     def ready(self) -> None:

@@ -1,1 +1,0 @@
-"""Figures of rounds: each a pure function from histories (spec -> rounds) to a matplotlib Figure."""

@@ -1,0 +1,69 @@
+"""What a learner asks for: texts to label next, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Query:
+    """One text to label.
+
+    `score` is what it was chosen by, None where it was drawn by chance or before there was a model; `probabilities`
+    are the model's, by class, None before there is one.
+    """
+
+    id: Any
+    text: str
+    score: float | None = None
+    probabilities: Mapping[Any, float] | None = None
+
+
+@dataclass(frozen=True)
+class Batch(Sequence[Query]):
+    """Texts to label next, best first.
+
+    >>> batch = Batch((Query(7, "so so", 0.69, {"bad": 0.5, "good": 0.5}), Query(3, "fine")))
+    >>> batch.ids, batch.texts, len(batch), batch[0].score
+    ([7, 3], ['so so', 'fine'], 2, 0.69)
+    """
+
+    queries: tuple[Query, ...]
+
+    @property
+    def ids(self) -> list[Any]:
+        return [query.id for query in self.queries]
+
+    @property
+    def texts(self) -> list[str]:
+        return [query.text for query in self.queries]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row a text, under its id: the text, its score, and a column `p(class)` for each class."""
+        import pandas as pd
+
+        rows = [
+            {"text": q.text, "score": q.score, **{f"p({name})": p for name, p in (q.probabilities or {}).items()}}
+            for q in self.queries
+        ]
+        return pd.DataFrame(rows, index=pd.Index(self.ids, name="id"))
+
+    @overload
+    def __getitem__(self, index: int) -> Query: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Batch: ...
+
+    def __getitem__(self, index: int | slice) -> Query | Batch:
+        return Batch(self.queries[index]) if isinstance(index, slice) else self.queries[index]
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self.queries)

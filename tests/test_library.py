@@ -1,0 +1,209 @@
+"""What people with a DataFrame and a notebook write, as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hybridal
+from hybridal import (
+    ActiveLearner,
+    Batch,
+    Candidates,
+    News,
+    Observer,
+    Round,
+    Selection,
+    Signal,
+    Task,
+    TextClassifier,
+    Update,
+    UserError,
+)
+from hybridal.testing.small import toy_task
+from hybridal.updates.finetune import FineTune
+from hybridal.updates.retrain import Retrain
+
+RULES: dict[str, Any] = {"max_length": 12, "max_epochs": 2, "min_steps": 4, "learning_rate": 2e-3, "probe_until": 10}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Texts under whole numbers, with labels that are numbers too."""
+    rows = toy_task(train=90).train
+    return pd.DataFrame({"body": rows.texts, "category": rows.labels + 7}, index=range(1000, 1090))
+
+
+@pytest.fixture(scope="module")
+def taught(frame: pd.DataFrame) -> ActiveLearner:
+    task = Task.from_pandas(frame, text="body", label="category", validation_size=0, test_size=0)
+    learner = ActiveLearner(
+        task, backbone="tiny", schedule="auto", acquisition="entropy", seed=1, device="cpu", **RULES
+    )
+    for _ in range(3):
+        batch = learner.query(12)
+        learner.teach(batch, frame["category"].loc[batch.ids].tolist())
+    return learner
+
+
+def test_ids_and_labels_keep_their_types(taught: ActiveLearner, frame: pd.DataFrame) -> None:
+    assert taught.labels.items() <= frame["category"].to_dict().items()
+    assert {type(value) for value in (*taught.labels, *taught.labels.values())} == {int}
+    assert set(taught.predict(["the match", "the soup"])) <= {7, 8}
+
+
+def test_a_batch_says_what_is_asked_and_why(taught: ActiveLearner, frame: pd.DataFrame) -> None:
+    batch = taught.query(5)
+    assert isinstance(batch, Batch)
+    assert len(batch) == len(batch.ids) == 5
+    assert batch.texts == frame["body"].loc[batch.ids].tolist()
+    assert batch[:2].ids == batch.ids[:2]
+    for query in batch:
+        assert query.probabilities is not None
+        assert query.probabilities.keys() == {7, 8}
+        assert sum(query.probabilities.values()) == pytest.approx(1.0)
+    scores = [query.score for query in batch if query.score is not None]
+    assert scores == sorted(scores, reverse=True)
+    table = batch.to_pandas()
+    assert table.index.tolist() == batch.ids
+    assert table.columns.tolist() == ["text", "score", "p(7)", "p(8)"]
+    np.testing.assert_allclose(table[["p(7)", "p(8)"]], taught.predict_proba(batch.texts), atol=1e-5)
+
+
+def test_before_there_is_a_model_a_batch_has_neither_scores_nor_probabilities(frame: pd.DataFrame) -> None:
+    task = Task.from_pandas(frame, text="body", classes=[7, 8])
+    batch = ActiveLearner(task, backbone="tiny", device="cpu", **RULES).query(3)
+    assert [(query.score, query.probabilities) for query in batch] == [(None, None)] * 3
+
+
+def test_the_history_is_a_table(taught: ActiveLearner) -> None:
+    table = taught.history.to_pandas()
+    assert table.index.tolist() == [1, 2, 3]
+    assert table["labels"].tolist() == [fact.labels for fact in taught.history]
+    assert {"update", "steps", "validation_f1", "change_agreement", "seconds_train"} <= set(table.columns)
+    assert "<table" in taught.history._repr_html_()
+
+
+def test_a_notebook_shows_where_it_stands(taught: ActiveLearner) -> None:
+    assert repr(taught).startswith("ActiveLearner(task 'frame', 2 classes, ")
+    shown = taught._repr_html_()
+    assert "<svg" in shown
+    assert "Next update: replay:equal:balanced" in shown
+    assert taught.advice().sentence in shown
+
+
+def test_a_model_stays_as_it_is_while_its_learner_learns_on(frame: pd.DataFrame, tmp_path: Path) -> None:
+    task = Task.from_pandas(frame, text="body", label="category", validation_size=0, test_size=0)
+    learner = ActiveLearner(task, backbone="tiny", seed=1, device="cpu", **RULES)
+    batch = learner.query(30)
+    learner.teach(batch, frame["category"].loc[batch.ids].tolist())
+    texts = frame["body"].tolist()[:20]
+    model, before = learner.model, learner.predict_proba(texts)
+    assert learner.model is model
+    more = learner.query(20)
+    learner.teach(more, frame["category"].loc[more.ids].tolist())
+    np.testing.assert_allclose(model.predict_proba(texts), before, atol=1e-6)
+    assert np.abs(learner.model.predict_proba(texts) - before).max() > 1e-3
+    model.save(tmp_path / "folder")
+    again = TextClassifier.load(tmp_path / "folder", device="cpu")
+    assert again.classes == model.classes == (7, 8)
+    np.testing.assert_allclose(again.predict_proba(texts), before, atol=1e-5)
+    assert again.predict(texts) == model.predict(texts)
+    TextClassifier.load(again.save(tmp_path / "copy"), device="cpu")
+
+
+def test_labels_may_be_left_out_and_must_be_as_many_as_texts(frame: pd.DataFrame) -> None:
+    task = Task.from_pandas(frame, text="body", classes=[7, 8])
+    learner = ActiveLearner(task, backbone="tiny", device="cpu", **RULES)
+    batch = learner.query(4)
+    learner.teach(batch, [7, None, float("nan"), 8], update=False)
+    assert list(learner.labels.values()) == [7, 8]
+    with pytest.raises(UserError, match="4 texts and 3 labels"):
+        learner.teach(batch, [7, 7, 8])
+    with pytest.raises(UserError, match="given twice"):
+        learner.teach({1000: 7}, [7])
+    with pytest.raises(UserError, match="'9' is not a class"):
+        learner.teach({1000: 9})
+    with pytest.raises(UserError, match="'5' is not the id of a text"):
+        learner.teach({5: 7})
+
+
+@dataclass(frozen=True)
+class LongestFirst:
+    """Somebody's own acquisition."""
+
+    name: ClassVar[str] = "longest-first"
+    least: int = 1
+
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+        scores = candidates.probabilities().max(axis=1)
+        order = np.argsort(-scores)[:n]
+        return Selection(tuple(candidates.ids[i] for i in order), tuple(float(scores[i]) for i in order))
+
+
+@dataclass(frozen=True)
+class Alternately:
+    """Somebody's own schedule."""
+
+    every: int = 2
+    name: ClassVar[str] = "alternately"
+    watches: ClassVar[tuple[Signal, ...]] = ()
+
+    @property
+    def spec(self) -> str:
+        return f"{__name__}.Alternately:{self.every}"
+
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+        return FineTune() if len(history) % self.every else Retrain()
+
+
+def test_components_of_other_people_survive_being_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or pytest.importorskip(__name__))
+    heard: list[int] = []
+
+    class Listener(Observer):
+        def epoch_done(self, epoch: int, of: int) -> None:
+            heard.append(epoch)
+
+    task = toy_task()
+    learner = ActiveLearner(
+        task,
+        backbone="tiny",
+        schedule=Alternately(2),
+        acquisition=LongestFirst(3),
+        signals=["loss"],
+        device="cpu",
+        observer=Listener(),
+        **RULES,
+    )
+    for _ in range(3):
+        learner.teach(task.answers(learner.query(12).ids))
+    assert learner.history[-1].word == "RFR"
+    assert heard
+    again = ActiveLearner.load(learner.save(tmp_path / "run"))
+    assert (again.schedule, again.cell.acquisition) == (Alternately(2), LongestFirst(3))
+    assert again.query(6).ids == learner.query(6).ids
+
+
+def test_what_cannot_be_made_again_is_said_before_any_time_is_spent() -> None:
+    class Hidden:
+        name: ClassVar[str] = "hidden"
+
+        def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+            raise NotImplementedError
+
+    with pytest.raises(UserError, match="define its class in a module"):
+        ActiveLearner(toy_task(), backbone="tiny", acquisition=Hidden(), device="cpu")
+
+
+def test_all_that_an_extension_needs_is_there() -> None:
+    for name in hybridal.__all__:
+        assert getattr(hybridal, name) is not None
