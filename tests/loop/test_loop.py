@@ -409,6 +409,7 @@ class Scripted:
     name: ClassVar[str] = "scripted"
     epsilon: ClassVar[float] = 0.5
     patience: ClassVar[int] = 2
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

@@ -127,9 +127,9 @@ class TestBegin:
         try:
             SIGNALS.make(name).snapshot(model)
         except AttributeError:
-            assert name in run.ON_VALIDATION
+            assert SIGNALS.make(name).needs_validation
         else:
-            assert name not in run.ON_VALIDATION
+            assert not SIGNALS.make(name).needs_validation
 
     def test_a_run_is_not_written_over(self, settings: Settings, tmp_path: Path) -> None:
         run.begin(settings, tmp_path / "run")

@@ -24,6 +24,7 @@ class GoodSignal:
     name: ClassVar[str] = "good"
     epsilon: ClassVar[float] = 0.1
     patience: ClassVar[int] = 1
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
@@ -82,7 +83,7 @@ class NoEpsilon(GoodSignal):
 
 
 class Unequal:
-    name, epsilon, patience, needs_features = "unequal", 0.1, 1, False
+    name, epsilon, patience, needs_validation, needs_features = "unequal", 0.1, 1, False, False
     snapshot, change = GoodSignal.snapshot, GoodSignal.change
 
 

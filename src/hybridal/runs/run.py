@@ -29,10 +29,6 @@ from hybridal.tasks.task import Task
 if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
 
-# Our signals that are measured on validation texts; those of others say so in the first round.
-ON_VALIDATION = ("accuracy", "cka", "f1", "gradient-norm", "loss", "nc")
-
-
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
     """Checks what was asked and makes the run folder; nothing is trained yet."""
     observer = observer or Observer()
@@ -63,7 +59,7 @@ def check(settings: Settings, task: Task) -> None:
     known = int((task.validation.labels != UNKNOWN).sum())
     measured = settings.rules.validation == "share" or (len(task.validation) if settings.labels else known)
     for signal in signals:
-        if not measured and signal.name in ON_VALIDATION:
+        if not measured and signal.needs_validation:
             raise UserError(
                 f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "
                 "labels; give it some, or watch alpha."

@@ -58,13 +58,14 @@ class Sample:
 class Signal(Protocol):
     """Says what to remember of a round's model, and how far two such memories are apart.
 
-    `epsilon` and `patience` are the signal's defaults for `hybrid:SIGNAL`. `needs_features` makes the passes over
-    validation keep their features.
+    `epsilon` and `patience` are the signal's defaults for `hybrid:SIGNAL`. `needs_validation` says that it looks at
+    validation texts, and `needs_features` makes the passes over them keep their features.
     """
 
     name: ClassVar[str]
     epsilon: ClassVar[float]
     patience: ClassVar[int]
+    needs_validation: ClassVar[bool]
     needs_features: ClassVar[bool]
 
     def snapshot(self, model: ModelView) -> Snapshot: ...

@@ -29,6 +29,7 @@ class Accuracy:
     name: ClassVar[str] = "accuracy"
     epsilon: ClassVar[float] = 5e-3
     patience: ClassVar[int] = 2
+    needs_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

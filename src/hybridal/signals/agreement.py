@@ -24,6 +24,7 @@ class Agreement:
     name: ClassVar[str] = "agreement"
     epsilon: ClassVar[float] = 0.02
     patience: ClassVar[int] = 2
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

@@ -37,6 +37,7 @@ class Alpha:
     name: ClassVar[str] = "alpha"
     epsilon: ClassVar[float] = 1e-4
     patience: ClassVar[int] = 3
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

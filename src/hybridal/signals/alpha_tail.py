@@ -79,6 +79,7 @@ class AlphaTail:
     name: ClassVar[str] = "alpha-tail"
     epsilon: ClassVar[float] = 0.1
     patience: ClassVar[int] = 3
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

@@ -40,6 +40,7 @@ class Cka:
     name: ClassVar[str] = "cka"
     epsilon: ClassVar[float] = 0.5 * 0.0780247  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
+    needs_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:

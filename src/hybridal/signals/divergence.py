@@ -43,6 +43,7 @@ class Divergence:
     name: ClassVar[str] = "divergence"
     epsilon: ClassVar[float] = 0.01
     patience: ClassVar[int] = 2
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

@@ -28,6 +28,7 @@ class Drift:
     name: ClassVar[str] = "drift"
     epsilon: ClassVar[float] = 1.0
     patience: ClassVar[int] = 2
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

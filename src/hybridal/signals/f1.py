@@ -23,6 +23,7 @@ class F1:
     name: ClassVar[str] = "f1"
     epsilon: ClassVar[float] = 0.5 * 0.0245349  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
+    needs_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

@@ -24,6 +24,7 @@ class GradientNorm:
     name: ClassVar[str] = "gradient-norm"
     epsilon: ClassVar[float] = 0.5 * 145.9556 / 32
     patience: ClassVar[int] = 3
+    needs_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

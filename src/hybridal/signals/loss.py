@@ -22,6 +22,7 @@ class Loss:
     name: ClassVar[str] = "loss"
     epsilon: ClassVar[float] = 0.5 * 0.0159719  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
+    needs_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

@@ -43,6 +43,7 @@ class Nc:
     name: ClassVar[str] = "nc"
     epsilon: ClassVar[float] = 0.5 * 8.93121  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
+    needs_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:

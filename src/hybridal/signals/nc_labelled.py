@@ -23,6 +23,7 @@ class NcLabelled:
     name: ClassVar[str] = "nc-labelled"
     epsilon: ClassVar[float] = Nc.epsilon
     patience: ClassVar[int] = Nc.patience
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:

@@ -32,6 +32,7 @@ class WeightDistance:
     name: ClassVar[str] = "weight-distance"
     epsilon: ClassVar[float] = 0.5 * 1.5503607  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
+    needs_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
