@@ -21,7 +21,7 @@ SMALL = (
 
 BEST = (
     *("--backbone", "tiny", "--device", "cpu", "--rounds", "4", "--initial", "12", "--batch", "8"),
-    *("--set", "candidates=40", "--set", "max_epochs=2", "--set", "min_steps=6", "--set", "part_epochs=2"),
+    *("--set", "candidates=40", "--set", "max_epochs=2", "--set", "min_steps=6"),
     *("--set", "learning_rate=1e-3", "--set", "probe_until=15", "--set", "validation_share=0.25"),
 )
 """The defaults, protocol `best` and schedule `auto`, made small: a probe in round 1, a training in round 2."""
@@ -45,8 +45,7 @@ def copied(folder: Path, to: Path) -> Path:
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than a run, and has tests of its own."""
-    for name in ("run_page", "comparison_page"):
-        monkeypatch.setattr(f"hybridal.evidence.{name}.panels", lambda *_: [])
+    monkeypatch.setattr("hybridal.evidence.run_report.panels", lambda *_: [])
 
 
 @pytest.fixture(scope="session")

@@ -102,8 +102,7 @@ def serve() -> None:
 
 def without_figures() -> None:
     """Drawing takes longer than a run, and has tests of its own."""
-    for name in ("run_page", "comparison_page"):
-        importlib.import_module(f"hybridal.evidence.{name}").panels = lambda *_: []  # type: ignore[attr-defined]
+    importlib.import_module("hybridal.evidence.run_report").panels = lambda *_: []  # type: ignore[attr-defined]
 
 
 def _obey(order: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hybridal.cli.compare import SHOWN, summary
 from hybridal.core.facts import Round
-from hybridal.evidence.summary import plain_word
+from hybridal.evidence.history import plain_word
 from hybridal.study.compare import Comparison
 
 from .conftest import BEST, SMALL, copied, hybridal

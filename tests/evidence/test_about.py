@@ -1,4 +1,4 @@
-from hybridal.evidence.about import about_tables, task_name
+from hybridal.evidence.page import about_tables, task_name
 
 from .made_up import ABOUT
 

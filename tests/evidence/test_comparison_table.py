@@ -1,5 +1,5 @@
-from hybridal.evidence.comparison_table import comparison_table
-from hybridal.evidence.table import Cell
+from hybridal.evidence.run_tables import comparison_table
+from hybridal.evidence.table import Entry
 from hybridal.schedules import make_schedule
 
 from .made_up import SPECS, histories_of
@@ -7,9 +7,9 @@ from .made_up import SPECS, histories_of
 SCHEDULES = {make_schedule(spec).spec: make_schedule(spec) for spec in SPECS}
 
 
-def columns(histories: dict[str, tuple[object, ...]] | None = None) -> dict[str, list[Cell]]:
+def columns(histories: dict[str, tuple[object, ...]] | None = None) -> dict[str, list[Entry]]:
     table = comparison_table(histories or histories_of(*SPECS), SCHEDULES)  # type: ignore[arg-type]
-    return {heading.title: [row[at] for row in table.rows] for at, heading in enumerate(table.headings)}
+    return {heading.title: [row[at] for row in table.rows()] for at, heading in enumerate(table.columns)}
 
 
 def test_every_number_is_that_of_the_last_round_or_of_all_rounds() -> None:

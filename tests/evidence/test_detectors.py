@@ -1,4 +1,4 @@
-from hybridal.evidence.detectors import detectors_of, own_detectors
+from hybridal.evidence.history import detectors_of, own_detectors
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import make_schedule
 

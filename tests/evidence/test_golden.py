@@ -25,8 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hybridal.evidence.run_report import write_comparison, write_report
-from hybridal.evidence.study_report import write_study_report
-from hybridal.evidence.tables._example import made_up
+from hybridal.paper import write_paper_report
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule
 from hybridal.study.folder import StudyFolder, task_key
@@ -35,21 +34,27 @@ from hybridal.system.files import strict_json
 from hybridal.tasks.store import save_task
 from hybridal.testing.small import toy_task
 
+from .example import made_up
 from .made_up import ABOUT, SPECS, bare, histories_of, history_of
 from .page_reader import read_page
-from .study_figures.studies import write_study
+from .studies import write_study
 
 FOLDER = Path(__file__).parent / "golden"
 
 GRID = tuple(f"hybrid:alpha:{e}:{k}" for e in (0.0001, 0.0003) for k in (2, 3))
 SWITCHES = (*(f"fixed:{k}" for k in range(1, 6)), "hybrid:accuracy:0.03:1", "hybrid:alpha:0.0004:1")
-FEW = {"tasks": ("imdb",), "seeds": (1, 2), "schedules": ("retrain", "fixed:2", "hybrid:accuracy:0.03:1"), "rounds": 3}
+FEW: dict[str, Any] = {
+    "tasks": ("imdb",),
+    "seeds": (1, 2),
+    "schedules": ("retrain", "fixed:2", "hybrid:accuracy:0.03:1"),
+    "rounds": 3,
+}
 
 STUDIES: dict[str, Callable[[Path], StudyFolder]] = {
     "example": made_up,
     "regret": lambda path: made_up(path, rounds=4, schedules=SWITCHES),
     "tuning": lambda path: made_up(path, schedules=("retrain", *GRID), tasks=("imdb",)),
-    "pools": lambda path: made_up(path, vary=({"initial": 50}, {"initial": 100}, {"initial": 200}), **FEW),
+    "pools": lambda path: made_up(path, vary=({"initial": 50}, {"initial": 200}), **FEW),
     "samplers": lambda path: made_up(path, acquisitions=("entropy", "badge"), **FEW),
     "backbones": lambda path: made_up(path, backbones=("bert", "tiny"), **FEW),
     "signals": lambda path: preset_study(path, "signals", tasks=("imdb", "yahoo"), seeds=(1,), rounds=12),
@@ -119,7 +124,7 @@ def page(file: Path, figures: list[Any]) -> dict[str, Any]:
 def study_report(name: str, root: Path) -> dict[str, Any]:
     folder = STUDIES[name](root / "study")
     with watched() as figures:
-        report = write_study_report(folder, compare_paper=name == "example")
+        report = write_paper_report(folder, name == "example")
     # Each figure is saved as a file of its own first, and then drawn into the page.
     found = page(report, figures[: len(figures) // 2])
     del found["values"]  # the files hold them in full

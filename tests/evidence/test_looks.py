@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hybridal.evidence.looks import LOOKS, distinct_markers, distinct_names, letter, look, schedule_name
+from hybridal.evidence.names import LOOKS, distinct_markers, distinct_names, letter, look, schedule_name
 from hybridal.evidence.style import INKS
 from hybridal.schedules import SCHEDULES, make_schedule
 from hybridal.signals import SIGNALS

@@ -1,6 +1,6 @@
-from hybridal.evidence.detectors import detectors_of
-from hybridal.evidence.round_table import round_table
-from hybridal.evidence.table import Cell
+from hybridal.evidence.history import detectors_of
+from hybridal.evidence.run_tables import round_table
+from hybridal.evidence.table import Entry
 from hybridal.schedules import make_schedule
 
 from .made_up import bare, history_of
@@ -8,10 +8,10 @@ from .made_up import bare, history_of
 SCHEDULE = make_schedule("hybrid:accuracy")
 
 
-def columns(spec: str = "hybrid:accuracy") -> dict[str, list[Cell]]:
+def columns(spec: str = "hybrid:accuracy") -> dict[str, list[Entry]]:
     history = history_of(spec)
     table = round_table(history, detectors_of({SCHEDULE.spec: history}, {SCHEDULE.spec: SCHEDULE}))
-    return {heading.title: [row[at] for row in table.rows] for at, heading in enumerate(table.headings)}
+    return {heading.title: [row[at] for row in table.rows()] for at, heading in enumerate(table.columns)}
 
 
 def test_every_number_is_that_of_the_facts() -> None:
@@ -39,8 +39,8 @@ def test_stable_rounds_are_strictly_below_epsilon() -> None:
 
 def test_what_was_not_measured_is_a_dash_and_needs_no_column_of_its_own() -> None:
     table = round_table(bare(history_of("retrain", 2)), {})
-    titles = [heading.title for heading in table.headings]
+    titles = [heading.title for heading in table.columns]
     assert "Test F1" not in titles
     assert not [title for title in titles if title.startswith("Δ")]
-    assert all(len(row) == len(titles) for row in table.rows)
-    assert table.rows[0][titles.index("Macro-F1")] == table.rows[0][titles.index("Training")] == Cell("–")
+    assert all(len(row) == len(titles) for row in table.rows())
+    assert next(table.rows())[titles.index("Macro-F1")] == next(table.rows())[titles.index("Training")] == Entry("–")

@@ -12,8 +12,7 @@ import pytest
 
 from hybridal.core.facts import Round
 from hybridal.evidence.page import render
-from hybridal.evidence.run_page import run_page
-from hybridal.evidence.run_report import write_comparison, write_report
+from hybridal.evidence.run_report import run_page, write_comparison, write_report
 from hybridal.loop.stopping import Advice, advise
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule

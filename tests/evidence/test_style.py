@@ -3,7 +3,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from hybridal.evidence.style import colours, new_figure, styled, to_svg, whole_rounds
+from hybridal.evidence.style import colours, new_figure, styled, whole_rounds
+from hybridal.evidence.svg import to_svg
 
 
 def test_colour_names_are_css_names_and_no_light_colour_means_two_things() -> None:
@@ -39,8 +40,8 @@ def test_evidence_is_light_to_import_and_pyplot_is_never_loaded() -> None:
     code = (
         "import sys, hybridal.evidence, hybridal.evidence.run_report as r\n"
         "assert not {'matplotlib', 'jinja2', 'torch'} & set(sys.modules), 'heavy'\n"
-        "from hybridal.evidence.figures.learning import learning_curve\n"
-        "from hybridal.evidence.style import to_svg\n"
+        "from hybridal.evidence.round_figures import learning_curve\n"
+        "from hybridal.evidence.svg import to_svg\n"
         "to_svg(learning_curve({'retrain': []}))\n"
         "assert not {'matplotlib.pyplot', 'torch'} & set(sys.modules), 'pyplot'\n"
     )

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from hybridal.evidence import summary
+from hybridal.evidence import history as told
 from hybridal.schedules import make_schedule
 
 from .made_up import SPECS, bare, histories_of, history_of
@@ -10,55 +10,55 @@ from .made_up import SPECS, bare, histories_of, history_of
 
 def test_stretches_cover_all_rounds_and_agree_with_the_word() -> None:
     history = history_of("fixed:4")
-    parts = summary.stretches(history)
+    parts = told.stretches(history)
     assert [(part.first, part.last, part.update) for part in parts] == [(1, 3, "retrain"), (4, 10, "finetune")]
-    assert summary.short_word(history) == "R×3 F×7"
-    assert summary.stretches(()) == []
+    assert told.short_word(history) == "R×3 F×7"
+    assert told.stretches(()) == []
 
 
 def test_a_word_of_long_letters_is_counted_for_people() -> None:
-    assert summary.plain_word(history_of("fixed:4")) == "RRRFFFFFFF"
+    assert told.plain_word(history_of("fixed:4")) == "RRRFFFFFFF"
     history = history_of("replay:equal:balanced", 3)
     assert history[-1].word == "P(equal,balanced)" * 3
-    assert summary.plain_word(history) == "P×3"
-    assert summary.plain_word(()) == ""
+    assert told.plain_word(history) == "P×3"
+    assert told.plain_word(()) == ""
 
 
 def test_totals_are_the_sums_of_the_facts() -> None:
     history = history_of("hybrid:accuracy")
-    cost = summary.total_cost(history)
+    cost = told.total_cost(history)
     for name in ("steps", "examples", "tokens", "epochs"):
         assert getattr(cost, name) == sum(getattr(fact.cost, name) for fact in history)
-    assert summary.total_seconds(history)["train"] == pytest.approx(sum(fact.seconds["train"] for fact in history))
+    assert told.total_seconds(history)["train"] == pytest.approx(sum(fact.seconds["train"] for fact in history))
 
 
 def test_phases_come_in_their_order_and_unknown_ones_last() -> None:
     fact = replace(history_of("retrain", 1)[0], seconds={"test": 1.0, "select": 1.0, "train": 1.0})
-    assert summary.phase_names({"retrain": [fact]}) == ["train", "select", "test"]
+    assert told.phase_names({"retrain": [fact]}) == ["train", "select", "test"]
 
 
 def test_t_star_is_the_schedules_own() -> None:
     for spec in ("hybrid:accuracy", "hybrid:alpha"):
         schedule, history = make_schedule(spec), history_of(spec)
-        assert summary.t_star(schedule, history) == schedule.t_star(history)  # type: ignore[attr-defined]
-        assert summary.t_star(schedule, history) == history[-1].word.count("R")
-    assert summary.t_star(make_schedule("retrain"), history_of("retrain")) is None
-    assert summary.t_star(make_schedule("hybrid:accuracy"), bare(history_of("retrain"))) is None
+        assert told.t_star(schedule, history) == schedule.t_star(history)  # type: ignore[attr-defined]
+        assert told.t_star(schedule, history) == history[-1].word.count("R")
+    assert told.t_star(make_schedule("retrain"), history_of("retrain")) is None
+    assert told.t_star(make_schedule("hybrid:accuracy"), bare(history_of("retrain"))) is None
 
 
 def test_the_end_is_on_test_where_all_were_tested_else_on_validation() -> None:
     histories = histories_of("retrain", "finetune")
-    assert summary.shared_split(histories) == "test"
-    found = summary.final(histories["retrain"])
+    assert told.shared_split(histories) == "test"
+    found = told.final(histories["retrain"])
     assert found == ("test", histories["retrain"][-1].test)
     histories["finetune"] = histories["finetune"][:-1]
-    assert summary.shared_split(histories) == "validation"
-    assert summary.final(histories["retrain"], "validation") == ("validation", histories["retrain"][-1].validation)
-    assert summary.final(bare(histories["retrain"])) is None
-    assert summary.final(()) is None
+    assert told.shared_split(histories) == "validation"
+    assert told.final(histories["retrain"], "validation") == ("validation", histories["retrain"][-1].validation)
+    assert told.final(bare(histories["retrain"])) is None
+    assert told.final(()) is None
 
 
 def test_shared_rounds_count_once() -> None:
-    assert summary.sharing(histories_of("retrain", "fixed:4")) == (20, 17)
-    assert summary.sharing(histories_of(*SPECS)) == (50, 10 + 10 + 7 + 3 + 4)
-    assert summary.sharing({}) == (0, 0)
+    assert told.sharing(histories_of("retrain", "fixed:4")) == (20, 17)
+    assert told.sharing(histories_of(*SPECS)) == (50, 10 + 10 + 7 + 3 + 4)
+    assert told.sharing({}) == (0, 0)

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 from hybridal.errors import UserError
 from hybridal.evidence.results import Results
-from hybridal.evidence.tune import tune
+from hybridal.evidence.statistics.tuning import tune
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import Study
+
+FOLDER = StudyFolder(Path("nowhere"), Study("empty", ("trec",), ("retrain",)))
 
 
 def runs(rows: list[tuple[str, float, float, int, float]]) -> Results:
     columns = ["schedule", "validation_f1", "validation_nll", "steps", "training_time"]
-    return Results(pd.DataFrame(rows, columns=columns), pd.DataFrame())
+    return Results(pd.DataFrame(rows, columns=columns), pd.DataFrame(), FOLDER)
 
 
 GRID = [
@@ -40,6 +46,6 @@ def test_nothing_to_tune_is_said() -> None:
     with pytest.raises(UserError, match="nothing to tune"):
         tune(runs(GRID[:2] + GRID[-1:]))
     with pytest.raises(UserError, match="nothing to tune"):
-        tune(Results(pd.DataFrame(), pd.DataFrame()))
+        tune(Results(pd.DataFrame(), pd.DataFrame(), FOLDER))
     with pytest.raises(UserError, match="--cost must be one of steps, seconds"):
         tune(runs(GRID), cost="euros")  # type: ignore[arg-type]

@@ -120,7 +120,7 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
 
     from hybridal.cli.screen import wide_console
     from hybridal.evidence.run_report import write_comparison
-    from hybridal.evidence.summary import plain_word
+    from hybridal.evidence.history import plain_word
     from hybridal.system.files import strict_json
 
     found = compared.histories()

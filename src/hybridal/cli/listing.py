@@ -61,7 +61,7 @@ def _names(what: str) -> list[str]:
 
 
 def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
-    from hybridal.evidence.summary import plain_word
+    from hybridal.evidence.history import plain_word
     from hybridal.runs.record import RunFolder
     from hybridal.schedules import make_schedule
     from hybridal.study.trie import histories

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybridal.cli import options as o
+from hybridal.cli.help import Verb
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ GpusPerCell = Annotated[
 ]
 
 
-@study.command()
+@study.command(cls=Verb)
 def plan(
     what: What,
     tasks: Tasks = None,
@@ -55,7 +56,7 @@ def plan(
     print_plan(StudyFolder(Path("nowhere"), chosen), json)
 
 
-@study.command()
+@study.command(cls=Verb)
 def run(
     what: What,
     tasks: Tasks = None,
@@ -80,7 +81,7 @@ def run(
     carry_on(begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet)
 
 
-@study.command()
+@study.command(cls=Verb)
 def resume(
     folder: Where,
     workers: Workers = None,
@@ -95,7 +96,7 @@ def resume(
     carry_on(opened, choose_engine(workers, ray, gpus_per_cell, opened.study.device), quiet)
 
 
-@study.command()
+@study.command(cls=Verb)
 def status(folder: Where, json: o.Json = False) -> None:
     """Say how far a study is, and which cells failed."""
     from hybridal.study.folder import StudyFolder
@@ -123,7 +124,7 @@ def status(folder: Where, json: o.Json = False) -> None:
             typer.echo(f"\n{cell.key}:\n{error}")
 
 
-@study.command()
+@study.command(cls=Verb)
 def tune(
     folder: Where,
     lam: Annotated[float, typer.Option("--lambda", help="How much NLL counts against cost.")] = 0.5,
@@ -134,7 +135,7 @@ def tune(
     from dataclasses import asdict
 
     from hybridal.evidence.results import results
-    from hybridal.evidence.tune import tune as choose
+    from hybridal.evidence.statistics.tuning import tune as choose
     from hybridal.study.folder import StudyFolder
     from hybridal.system.files import strict_json
 
@@ -151,18 +152,18 @@ def tune(
         )
 
 
-@study.command()
+@study.command(cls=Verb)
 def report(
     folder: Where,
     against: Annotated[str | None, typer.Option(help="'paper' puts the published numbers beside ours.")] = None,
 ) -> None:
     """Write the page, the tables (Markdown, CSV, LaTeX) and the figures (SVG, PNG, PDF) of a study."""
-    from hybridal.evidence.study_report import write_study_report
+    from hybridal.paper import write_paper_report
     from hybridal.study.folder import StudyFolder
 
     if against not in (None, "paper"):
         raise UserError(f"--against knows 'paper', not '{against}'.")
-    typer.echo(write_study_report(StudyFolder.open(folder), against == "paper"))
+    typer.echo(write_paper_report(StudyFolder.open(folder), against == "paper"))
 
 
 def find_study(
@@ -197,14 +198,14 @@ def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
     """Shows the plan, computes, writes the report; exits with 1 if a cell failed."""
     from hybridal.cli.study_plan import print_plan
     from hybridal.cli.study_progress import progress
-    from hybridal.evidence.study_report import write_study_report
+    from hybridal.paper import write_paper_report
     from hybridal.study.run import run_study
 
     if not quiet:
         print_plan(folder, False)
     with progress(folder, quiet) as done:
         outcomes = run_study(folder, engine, done)
-    target = write_study_report(folder)
+    target = write_paper_report(folder)
     if not quiet:
         typer.echo(f"Report: {target}")
     failed = [outcome for outcome in outcomes if outcome.error]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 NONE = "–"
+Shown = Callable[[float], str]
 
 
 def count(value: int | None) -> str:
@@ -122,3 +123,70 @@ def times(value: int) -> str:
     """
     words = {1: "once", 2: "twice", 3: "three times", 4: "four times", 5: "five times"}
     return words.get(value, f"{value} times")
+
+
+def plain(text: str, most: int = 22) -> str:
+    """One line of printable characters, as long as a figure can take.
+
+    >>> plain("a\\n b\\x00c"), plain("x" * 30)
+    ('a b c', 'xxxxxxxxxxxxxxxxxxxxx…')
+    """
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "?"
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def fixed(digits: int) -> Shown:
+    """So many digits after the point.
+
+    >>> fixed(3)(0.81949), fixed(0)(1509.4)
+    ('0.819', '1,509')
+    """
+    return lambda value: f"{value:,.{digits}f}".replace("-", "−")
+
+
+def percent(digits: int = 0) -> Shown:
+    """A share in percent.
+
+    >>> percent()(0.93), percent(1)(-0.166)
+    ('93%', '−16.6%')
+    """
+    return lambda value: f"{100 * value:.{digits}f}%".replace("-", "−")
+
+
+def signed(digits: int) -> Shown:
+    """A difference, with its sign.
+
+    >>> signed(4)(0.0005), signed(4)(-0.0045)
+    ('+0.0005', '−0.0045')
+    """
+    return lambda value: f"{value:+.{digits}f}".replace("-", "−")
+
+
+def seconds(value: float, beside: float | None = None) -> str:
+    """Seconds, as finely as suits them or the number that they stand beside.
+
+    >>> seconds(1375.2), seconds(12.34), seconds(0.0421), seconds(3.21, beside=1375.2)
+    ('1,375', '12.3', '0.042', '3')
+    """
+    size = abs(value if beside is None else beside)
+    return fixed(0 if size >= 100 else 1 if size >= 1 else 3)(value)
+
+
+def p_value(value: float) -> str:
+    """A level of significance.
+
+    >>> p_value(0.0312), p_value(0.00001)
+    ('0.031', '< 0.001')
+    """
+    return "< 0.001" if value < 0.0005 else f"{value:.3f}"
+
+
+def with_spread(mean: float, spread: float | None, shown: Shown) -> str:
+    """A mean and its spread, both as finely as the mean.
+
+    >>> with_spread(526.0, 19.0, seconds), with_spread(0.8, None, fixed(1))
+    ('526 ± 19', '0.8')
+    """
+    if spread is None:
+        return shown(mean)
+    return f"{shown(mean)} ± {seconds(spread, beside=mean) if shown is seconds else shown(spread)}"

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from hybridal.evidence.panel import Panel
-from hybridal.evidence.table import Cell, Table
+from hybridal.evidence.table import Entry, Table
 
 
 @dataclass(frozen=True)
-class Section:
-    """A titled table of a page; a folded one opens on demand."""
+class Panel:
+    """A heading, one sentence on how to read the figure, and the figure itself."""
 
     title: str
-    note: str
+    reading: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """A titled table of a page, with its caption as a note; a folded one opens on demand."""
+
+    title: str
     table: Table
     folded: bool = False
 
@@ -27,10 +35,10 @@ class Page:
     kicker: str
     story: Sequence[str]
     cost: Sequence[str]
-    tiles: Sequence[tuple[str, Cell, str]] = ()
-    front: Sequence[Section] = ()
+    tiles: Sequence[tuple[str, Entry, str]] = ()
+    front: Sequence[Part] = ()
     panels: Sequence[Panel] = ()
-    back: Sequence[Section] = ()
+    back: Sequence[Part] = ()
     back_title: str = "Rounds"
     about: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     token: str = "hybrid-accuracy"
@@ -57,3 +65,37 @@ def render(page: Page) -> str:
         keep_trailing_newline=True,
     )
     return environment.get_template("report.html.j2").render(page=page, colours=colours())
+
+
+def about_tables(about: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """What run.json says, as groups of names and values; what was not set is left out.
+
+    >>> about_tables({"created": "2025-01-01", "settings": {"seed": 7, "text": None}, "task": {"classes": ["a", "b"]}})
+    {'settings': [('seed', '7')], 'task': [('classes', 'a, b')], 'run': [('created', '2025-01-01')]}
+    """
+    groups = {name: _named(part) for name, part in about.items() if isinstance(part, Mapping)}
+    loose = _named({name: part for name, part in about.items() if not isinstance(part, Mapping)})
+    return {name: pairs for name, pairs in (*groups.items(), ("run", loose)) if pairs}
+
+
+def task_name(about: Mapping[str, Any]) -> str:
+    """What the task is called.
+
+    >>> task_name({"task": {"name": "news"}}), task_name({})
+    ('news', 'an unnamed task')
+    """
+    name = about.get("task", {}).get("name") or about.get("settings", {}).get("task") or "an unnamed task"
+    return str(name)
+
+
+def _named(part: Mapping[str, Any]) -> list[tuple[str, str]]:
+    said = {name.replace("_", " "): _value(value) for name, value in part.items() if value is not None}
+    return [(name, value) for name, value in said.items() if value]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {_value(item)}" for name, item in value.items())
+    return ", ".join(_value(item) for item in value) if isinstance(value, list | tuple) else str(value)

@@ -1,22 +1,28 @@
-"""A study as two tables: a row a run, and a row a round of a run."""
+"""A study as two frames: a row a run, and a row a round of a run. Tables and figures are functions of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from hybridal.core.facts import Round
-from hybridal.schedules import make_schedule
+from hybridal.core.facts import Metrics, Round
+from hybridal.errors import UserError
+from hybridal.evidence.history import t_star
+from hybridal.schedules import Schedule, make_schedule
 from hybridal.schedules.hybrid import HybridAL
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
+from hybridal.study.trie import histories
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MEASURES = ("accuracy", "f1", "nll", "ece", "brier", "nll_scaled", "ece_scaled")
 FACTORS = ("task", "backbone", "acquisition", "variant", "seed", "schedule")
+Run = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -24,39 +30,97 @@ class Results:
     """`runs` has a row a complete run, `rounds` a row a round of each of them; both name the run by its factors.
 
     `variant` spells the protocol fields in which cells differ ("" where none do). Costs are sums over a run's own
-    rounds, shared or not. `t_star` and `first_finetune` are missing where a run never switched.
+    rounds, shared or not. `t_star` and `first_finetune` are missing where a run never switched. The `folder` has what
+    is no number: facts, texts, and what was asked for.
     """
 
     runs: pd.DataFrame
     rounds: pd.DataFrame
+    folder: StudyFolder = field(compare=False)
+
+    @cached_property
+    def rows(self) -> list[Run]:
+        """One row a run, None where a number is missing; `f1`, `nll` and `ece` are of the `split` of the study.
+
+        Seconds that were not taken are missing, not zero. `fired` is 1 or 0 for runs that had a signal to fire.
+        """
+        rows = plain_rows(self.runs)
+        seen: set[tuple[Any, ...]] = set()
+        for row in rows:
+            key = tuple(row[name] for name in FACTORS)
+            if key in seen:
+                raise UserError(f"Two runs of this study are both called {key}; give their tasks different names.")
+            seen.add(key)
+            for name in ("f1", "nll", "ece", "nll_scaled", "ece_scaled"):
+                row[name] = row[f"{self.split}_{name}"]
+            for name in ("training_time", "seconds"):
+                row[name] = row[name] or None
+            row["epochs_a_round"] = row["epochs"] / row["rounds"]
+            watches = isinstance(schedule_of(row["schedule"]), HybridAL)
+            row["fired"] = float(row["t_star"] is not None) if watches else None
+        return rows
+
+    @property
+    def split(self) -> str:
+        """Where runs are measured: on test, unless none of them was."""
+        return "test" if len(self.runs) and self.runs["test_f1"].notna().any() else "validation"
 
 
 def results(folder: StudyFolder) -> Results:
-    """Everything that is complete in a study."""
+    """Everything that is complete in a study, read once."""
     import pandas as pd
 
-    runs: list[dict[str, Any]] = []
-    rounds: list[dict[str, Any]] = []
-    for cell in folder.cells:
-        for spec, history in folder.histories(cell).items():
-            if len(history) == cell.settings.rules.rounds:
-                run = factors(cell, spec)
-                runs.append({**run, **run_row(spec, history)})
-                rounds.extend({**run, **round_row(fact)} for fact in history)
-    return Results(pd.DataFrame(runs), pd.DataFrame(rounds))
+    once = folder if isinstance(folder, ReadOnce) else ReadOnce(folder)
+    runs: list[Run] = []
+    rounds: list[Run] = []
+    for cell, spec, history in complete_runs(once):
+        run = factors(cell, spec)
+        runs.append({**run, **run_row(spec, history)})
+        rounds.extend({**run, **round_row(fact)} for fact in history)
+    return Results(pd.DataFrame(runs), pd.DataFrame(rounds), once)
+
+
+def complete_runs(folder: StudyFolder) -> list[tuple[CellPlan, str, Sequence[Round]]]:
+    """Every run that is at its end, with its cell and its schedule."""
+    return [
+        (cell, spec, history)
+        for cell in folder.cells
+        for spec, history in folder.histories(cell).items()
+        if len(history) == cell.settings.rules.rounds
+    ]
+
+
+class ReadOnce(StudyFolder):
+    """What was recorded when a cell was first asked for; use it for one piece of work, then let it go."""
+
+    def __init__(self, folder: StudyFolder) -> None:
+        super().__init__(folder.path, folder.study)
+        self._facts: dict[str, dict[str, Round]] = {}
+        self._histories: dict[str, dict[str, tuple[Round, ...]]] = {}
+
+    def facts(self, cell: CellPlan) -> dict[str, Round]:
+        if cell.key not in self._facts:
+            self._facts[cell.key] = super().facts(cell)
+        return self._facts[cell.key]
+
+    def histories(self, cell: CellPlan) -> dict[str, tuple[Round, ...]]:
+        if cell.key not in self._histories:
+            schedules = [schedule_of(spec) for spec in cell.schedules]
+            self._histories[cell.key] = histories(self.facts(cell), schedules, cell.settings.rules.rounds)
+        return self._histories[cell.key]
+
+
+@cache
+def schedule_of(spec: str) -> Schedule:
+    """The schedule that a spec describes, made once: making one asks all installed packages for schedules of theirs."""
+    return make_schedule(spec)
 
 
 def factors(cell: CellPlan, spec: str) -> dict[str, Any]:
     """What tells a run from the others of its study."""
-    settings = cell.settings
-    return {
-        "task": settings.task,
-        "backbone": settings.backbone,
-        "acquisition": settings.acquisition,
-        "variant": variant_name(cell.variant),
-        "seed": settings.seed,
-        "schedule": spec,
-    }
+    asked = cell.settings
+    values = (asked.task, asked.backbone, asked.acquisition, variant_name(cell.variant), asked.seed, spec)
+    return dict(zip(FACTORS, values, strict=True))
 
 
 def variant_name(variant: Mapping[str, Any]) -> str:
@@ -68,34 +132,33 @@ def variant_name(variant: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={'all' if value is None else value}" for name, value in variant.items())
 
 
-def run_row(spec: str, history: Sequence[Round]) -> dict[str, Any]:
+def run_row(spec: str, history: Sequence[Round]) -> Run:
     """The end of a run, what it cost and when it switched."""
-    last, schedule = history[-1], make_schedule(spec)
-    row: dict[str, Any] = {}
-    for split, metrics in (("test", last.test), ("validation", last.validation)):
-        row |= {f"{split}_{name}": getattr(metrics, name) if metrics else None for name in MEASURES}
-    for name in ("steps", "examples", "tokens", "epochs"):
-        row[name] = sum(getattr(fact.cost, name) for fact in history)
+    last = history[-1]
+    costs = ("steps", "examples", "tokens", "epochs")
     return {
-        **row,
+        **_measures("test", last.test),
+        **_measures("validation", last.validation),
+        **{name: sum(getattr(fact.cost, name) for fact in history) for name in costs},
         "temperature": last.temperature,
         "training_time": sum(fact.training_time for fact in history),
         "seconds": sum(sum(fact.seconds.values()) for fact in history),
         "rounds": len(history),
         "labels": last.labels,
-        "t_star": schedule.t_star(history) if isinstance(schedule, HybridAL) else None,
+        "t_star": t_star(schedule_of(spec), history),
         "first_finetune": next((fact.round for fact in history if fact.update == "finetune"), None),
         "word": last.word,
     }
 
 
-def round_row(fact: Round) -> dict[str, Any]:
+def round_row(fact: Round) -> Run:
     """One round; signals as `change_NAME`."""
-    row: dict[str, Any] = {"round": fact.round, "update": fact.update, "labels": fact.labels}
-    for split, metrics in (("validation", fact.validation), ("test", fact.test)):
-        row |= {f"{split}_{name}": getattr(metrics, name) if metrics else None for name in MEASURES}
     return {
-        **row,
+        "round": fact.round,
+        "update": fact.update,
+        "labels": fact.labels,
+        **_measures("validation", fact.validation),
+        **_measures("test", fact.test),
         "temperature": fact.temperature,
         "epochs": fact.cost.epochs,
         "kept_epoch": fact.kept_epoch,
@@ -105,3 +168,15 @@ def round_row(fact: Round) -> dict[str, Any]:
         **{f"change_{name}": value for name, value in fact.changes.items()},
         "mean_score": sum(fact.scores) / len(fact.scores) if fact.scores else None,
     }
+
+
+def plain_rows(frame: pd.DataFrame) -> list[Run]:
+    """The rows of a frame, None where a value is missing."""
+    return [
+        {str(name): None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+
+
+def _measures(split: str, metrics: Metrics | None) -> Run:
+    return {f"{split}_{name}": getattr(metrics, name) if metrics else None for name in MEASURES}

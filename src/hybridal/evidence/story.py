@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hybridal.core.facts import Round
 from hybridal.evidence.formats import big, count, counted, duration, joined, rounds_between, score, threshold, times
-from hybridal.evidence.summary import Stretch, changes, detector_of, final, stretches, total_cost, total_seconds
+from hybridal.evidence.history import Stretch, changes, detector_of, final, stretches, total_cost, total_seconds
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
 

@@ -1,33 +1,157 @@
-"""The report of a study: one page, and its tables and figures as files."""
+"""The report of a study: one page, and its tables and figures as files. Which ones there are, a catalogue says."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hybridal.errors import UserError
-from hybridal.evidence.page import render
-from hybridal.evidence.paper import against_paper
-from hybridal.evidence.results import results
-from hybridal.evidence.study_figures import all_figures, save
-from hybridal.evidence.study_page import study_page
-from hybridal.evidence.tables import all_tables
-from hybridal.evidence.tables.write import write_tables
+from hybridal.evidence.formats import count, counted, score
+from hybridal.evidence.names import schedule_name
+from hybridal.evidence.page import Page, Panel, Part, about_tables, render
+from hybridal.evidence.results import Results, results
+from hybridal.evidence.table import Table
+from hybridal.evidence.write import write_tables
 from hybridal.study.folder import StudyFolder
+from hybridal.study.plan import sharing
 from hybridal.system.files import write_whole
 
+if TYPE_CHECKING:
+    from hybridal.evidence.svg import Drawn
 
-def write_study_report(folder: StudyFolder, compare_paper: bool = False) -> Path:
-    """Writes `report.html`, which needs nothing else, and `report/tables` and `report/figures` beside it."""
+MakeTable = Callable[[Results], Table | None]
+MakeFigure = Callable[..., "Drawn | None"]
+
+# How many schedules the story names.
+MANY = 4
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The tables and figures of a report by their names, in its order; each is None where a study has no data for it.
+
+    A figure takes the results and a `width`. Tables in `front` are what a reader looks for first; all others open on
+    demand.
+    """
+
+    tables: Mapping[str, MakeTable]
+    figures: Callable[[Results], Iterable[tuple[str, MakeFigure]]]
+    front: Sequence[str] = ()
+
+
+def all_tables(found: Results, catalogue: Catalogue) -> dict[str, Table]:
+    """Every table that the study has the data for, by its name."""
+    made = {name: make(found) for name, make in catalogue.tables.items()}
+    return {name: table for name, table in made.items() if table is not None}
+
+
+def all_figures(found: Results, catalogue: Catalogue, width: float | None = None) -> dict[str, Drawn]:
+    """Every figure that the study has the data for, by its name, with its words.
+
+    `width` is in inches, a column's where none is given; from one and a half columns on, panels stand side by side.
+    """
+    if found.runs.empty:
+        return {}
+    options = {} if width is None else {"width": width}
+    made = {name: make(found, **options) for name, make in catalogue.figures(found)}
+    return {name: drawn for name, drawn in made.items() if drawn is not None}
+
+
+def write_study_report(folder: StudyFolder, catalogue: Catalogue, first: Mapping[str, MakeTable] | None = None) -> Path:
+    """Writes `report.html`, which needs nothing else, and `report/tables` and `report/figures` beside it.
+
+    `first` are tables that were asked for this once; they come before those of the catalogue.
+    """
+    from hybridal.evidence.svg import save
+
     found = results(folder)
-    tables = all_tables(folder) if len(found.runs) else {}
-    if compare_paper:
-        table = against_paper(found)
-        if table is None:
-            raise UserError(f"--against paper: no complete run in {folder.path} is of a cell that the paper reports.")
-        tables = {"against-paper": table, **tables}
-    figures = all_figures(folder) if len(found.runs) else {}
+    asked = {name: make(found) for name, make in (first or {}).items()}
+    tables = {name: table for name, table in asked.items() if table is not None}
+    if len(found.runs):
+        tables |= all_tables(found, catalogue)
+    figures = all_figures(found, catalogue)
     write_tables(tables, folder.path / "report" / "tables")
     save(figures, folder.path / "report" / "figures")
     target = folder.path / "report.html"
-    write_whole(target, render(study_page(folder, found, tables, figures)))
+    write_whole(target, render(study_page(found, tables, figures, catalogue.front)))
     return target
+
+
+def study_page(
+    found: Results, tables: Mapping[str, Table], figures: Mapping[str, Drawn], front: Sequence[str] = ()
+) -> Page:
+    """What there is to say about a study, from its complete runs."""
+    from hybridal.evidence.svg import to_svg
+
+    folder = found.folder
+    return Page(
+        title=f"Study: {folder.study.name}",
+        kicker="Report of a study of active-learning schedules",
+        story=study_story(found),
+        cost=_sharing_story(folder),
+        front=[Part(_title(name), tables[name]) for name in front if name in tables],
+        panels=[
+            Panel(drawn.heading, drawn.reading, to_svg(drawn.figure, drawn.alt, name))
+            for name, drawn in figures.items()
+        ],
+        back=[Part(_title(name), table, folded=True) for name, table in tables.items() if name not in front],
+        back_title="All tables",
+        about=about_tables(
+            {"settings": folder.study.to_json(), **{k: v for k, v in folder.about().items() if k != "study"}}
+        ),
+    )
+
+
+def study_story(found: Results) -> list[str]:
+    """How far the study is, and what each schedule saves against retraining."""
+    runs, folder = found.runs, found.folder
+    if not len(runs):
+        return ["No run is complete yet: there is nothing to report so far."]
+    factors = ("task", "backbone", "acquisition", "seed")
+    sizes = ", ".join(counted(int(runs[name].nunique()), name) for name in factors)
+    told = [f"{counted(len(runs), 'run')} of {count(folder.study.runs)} are complete ({sizes})."]
+    failed = sum(folder.error(cell) is not None for cell in folder.cells)
+    if failed:
+        told.append(f"{counted(failed, 'cell')} failed.")
+    columns = ("steps", "test_nll", "test_f1")
+    means = {
+        str(spec): {name: float(rows[name].mean()) for name in columns}
+        for spec, rows in runs.groupby("schedule", sort=False)
+    }
+    base = means.pop("retrain", None)
+    # In the order of the paper's question: what does switching save, and what does it cost?
+    switching = [spec for spec in means if spec.startswith(("finetune", "hybrid"))]
+    named = switching if len(means) > MANY else list(means)
+    return told + [_against(schedule_name(spec), means[spec], base) for spec in named[:MANY] if base]
+
+
+def _against(name: str, row: Mapping[str, float], base: Mapping[str, float]) -> str:
+    saved = 1 - row["steps"] / base["steps"]
+    return (
+        f"{name}: {abs(saved):.0%} {'fewer' if saved >= 0 else 'more'} optimiser steps than Retrain, "
+        f"NLL {score(row['test_nll'])} against {score(base['test_nll'])}, "
+        f"macro-F1 {score(row['test_f1'])} against {score(base['test_f1'])}."
+    )
+
+
+def _title(name: str) -> str:
+    """A table's name as a heading.
+
+    >>> _title("endpoint-f1"), _title("ece-by-round")
+    ('Endpoint F1', 'ECE by round')
+    """
+    words = [word.upper() if word in ("f1", "nll", "ece") else word for word in name.split("-")]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+
+
+def _sharing_story(folder: StudyFolder) -> list[str]:
+    factor = sharing(folder)
+    if factor is None:
+        return []
+    computed = sum(len(folder.facts(cell)) for cell in folder.cells)
+    return [
+        f"Schedules of a cell share the rounds in which they decided alike: {count(computed)} rounds were computed, a "
+        f"sharing factor of {score(factor, 2)}. Each schedule's cost is that of its own rounds, shared or not. Seconds "
+        "compare only within one machine; steps and tokens are counted."
+    ]

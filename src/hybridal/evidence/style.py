@@ -12,22 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hybridal.evidence.looks import LOOKS
-from hybridal.evidence.svg import to_svg
-
-__all__ = [
-    "COLUMN",
-    "GRID",
-    "INK",
-    "INKS",
-    "MUTED",
-    "SURFACE",
-    "colours",
-    "new_figure",
-    "styled",
-    "to_svg",
-    "whole_rounds",
-]
+from hybridal.evidence.names import LOOKS
 
 # Width in inches of a figure that is as wide as a column; at that width the text has 9 points.
 COLUMN = 4.2

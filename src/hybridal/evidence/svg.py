@@ -1,16 +1,38 @@
-"""A figure as a piece of a page: text stays text, colours follow the page, ids are its own."""
+"""A figure as a piece of a page or as a file: text stays text, colours follow the page, ids are its own."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from hybridal.errors import UserError
+from hybridal.system.files import write_whole
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure and its words.
+
+    >>> from matplotlib.figure import Figure
+    >>> Drawn(Figure(), "Cost", "Lower is cheaper.", "Retrain took 5 steps.").heading
+    'Cost'
+    """
+
+    figure: Figure
+    heading: str
+    reading: str
+    alt: str
+
 
 _FAMILY = "font-family: var(--figure-font, 'DejaVu Sans', Verdana, sans-serif)"
 
@@ -22,7 +44,8 @@ def to_svg(figure: Figure, alt: str = "", name: str = "") -> str:
     several figures can sit in one page. Every colour of the style is `var(--c-NAME, #hex)`, so that a page may
     give its own, e.g. in the dark.
 
-    >>> from hybridal.evidence.style import new_figure, styled
+    >>> from hybridal.evidence.style import new_figure
+    >>> from hybridal.evidence.style import styled
     >>> with styled():
     ...     figure = new_figure(1.0)
     ...     _ = figure.text(0.5, 0.5, "a < b")
@@ -107,3 +130,55 @@ def _names() -> dict[str, str]:
 
 def _variable(colour: str) -> str:
     return f"var(--c-{_names()[colour]}, {colour})" if colour in _names() else colour
+
+
+FORMATS = ("svg", "png", "pdf")
+
+
+def save(figures: Mapping[str, Drawn], folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Writes `NAME.FORMAT` for each figure and format, each file whole or not at all, and gives their paths.
+
+    No file holds a date: the same study gives the same bytes, as long as matplotlib is the same.
+
+    >>> save({}, Path("nowhere"), formats=("gif",))
+    Traceback (most recent call last):
+    hybridal.errors.UserError: Figures are not written as 'gif'; there are svg, png, pdf.
+    """
+    for format in formats:
+        if format not in FORMATS:
+            raise UserError(f"Figures are not written as '{format}'; there are {', '.join(FORMATS)}.")
+    if figures:
+        folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, drawn in figures.items():
+        for format in formats:
+            path = folder / f"{name}.{format}"
+            write_whole(path, content(drawn, format, name))
+            written.append(path)
+    return written
+
+
+def content(drawn: Drawn, format: str, name: str = "") -> bytes:
+    """A figure as one file's bytes."""
+
+    if format == "svg":
+        return (standalone(to_svg(drawn.figure, drawn.alt, name)) + "\n").encode()
+    import matplotlib as mpl
+
+    from hybridal.evidence.style import styled
+
+    buffer = io.BytesIO()
+    # Publishers ask for TrueType fonts; matplotlib's own default for PDF is Type 3.
+    with styled(), mpl.rc_context({"pdf.fonttype": 42}):
+        metadata = {"CreationDate": None} if format == "pdf" else {}
+        drawn.figure.savefig(buffer, format=format, dpi=300, facecolor="white", metadata=metadata)
+    return buffer.getvalue()
+
+
+def standalone(svg: str) -> str:
+    """The SVG of a page as one of its own: with its colours and fonts, where there is no page to give them.
+
+    >>> standalone('<path style="fill: var(--c-ink, #1f2430); font-family: var(--figure-font, Verdana, serif)"/>')
+    '<path style="fill: #1f2430; font-family: Verdana, serif"/>'
+    """
+    return re.sub(r"var\(--[a-z-]+, ([^()]*)\)", r"\1", svg)

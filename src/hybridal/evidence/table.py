@@ -1,60 +1,200 @@
-"""A table: every cell holds its text and the exact fact behind it."""
+"""A table as data: what is shown, the exact numbers behind it, and what stands out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 
-from hybridal.core.facts import Round
-from hybridal.evidence.formats import NONE, count, duration, score
+from hybridal.evidence.formats import NONE, Shown, count, percent, score, with_spread
 
-# Heading, field of Metrics, what it means.
-MEASURES = (
-    ("Macro-F1", "f1", "mean F1 of all classes"),
-    ("Accuracy", "accuracy", "share of right answers"),
-    ("NLL", "nll", "negative log-likelihood: lower is better"),
-    ("NLL scaled", "nll_scaled", "after temperature scaling"),
-    ("ECE", "ece", "expected calibration error: lower is better"),
-    ("ECE scaled", "ece_scaled", "after temperature scaling"),
-)
-
-ROUNDS_NOTE = "Measures are on validation unless they say otherwise; a dot marks a change below ε."
+Value = float | int | None
+MEAN = ("mean", "std", "n")
+ONE = ("value",)
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What is shown, and the value that it was shortened from; `mark` is "best", "stable" or nothing."""
+class Entry:
+    """One cell: its text, and the numbers that it was shortened from, one for each part of its column.
+
+    `marks` are signs such as `*` that the caption explains, `best` the best of its column, `chosen` what a rule chose,
+    `stable` a change below ε, and `shade` says how good it is among its column, from 0 to 1. On a page, `hint` is read
+    when the cell is pointed at, and `token` names the colour of a dot before it.
+    """
 
     text: str
-    value: float | int | None = None
-    mark: str = ""
+    numbers: tuple[Value, ...] = ()
+    marks: str = ""
+    best: bool = False
+    chosen: bool = False
+    shade: float | None = None
+    stable: bool = False
     hint: str = ""
     token: str = ""
 
+    @property
+    def value(self) -> Value:
+        """The number that counts first."""
+        return self.numbers[0] if self.numbers else None
+
+    @property
+    def mark(self) -> str:
+        """How a page sets it apart."""
+        return "best" if self.best or self.chosen else "stable" if self.stable else ""
+
+
+MISSING = Entry(NONE)
+Row = tuple[Entry, ...]
+
 
 @dataclass(frozen=True)
-class Heading:
-    """What a column holds, and what that means; words are set to the left, numbers to the right."""
+class Column:
+    """What a column holds. `parts` names the numbers of its cells; a column without parts holds words.
+
+    >>> Column("IMDb", MEAN, group="F1").fields()
+    ['F1 IMDb mean', 'F1 IMDb std', 'F1 IMDb n']
+    >>> Column("t*", ONE).fields(), Column("Method").fields()
+    (['t*'], ['Method'])
+    """
 
     title: str
+    parts: tuple[str, ...] = ()
+    group: str = ""
     hint: str = ""
-    words: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.group} {self.title}".strip()
+
+    def fields(self) -> list[str]:
+        """The names under which a file of exact values holds this column."""
+        return [f"{self.name} {part}" for part in self.parts] if len(self.parts) > 1 else [self.name]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Rows that belong together; `keys` say what they share, in the order of the table's `keys`."""
+
+    keys: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def title(self) -> str:
+        return ", ".join(key for key in self.keys if key)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under headings; the first cell of a row names it."""
+    """Rows of cells in sections, under columns.
 
-    headings: list[Heading]
-    rows: list[list[Cell]]
+    >>> section = Section(("BERT",), ((Entry("Retrain"), Entry("0.67", (0.667,))),))
+    >>> table = Table("f1", "Test F1.", (Column("Method"), Column("Yahoo", ONE)), (section,), ("Backbone",))
+    >>> [[entry.text for entry in row] for row in table.rows()]
+    [['Retrain', '0.67']]
+    """
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    sections: tuple[Section, ...]
+    keys: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for section in self.sections:
+            if len(section.keys) != len(self.keys):
+                raise ValueError(f"table {self.name}: section {section.keys} must have the keys {self.keys}")
+            for row in section.rows:
+                self._check(row)
+
+    def _check(self, row: Row) -> None:
+        if len(row) != len(self.columns):
+            raise ValueError(f"table {self.name}: a row has {len(row)} cells for {len(self.columns)} columns")
+        for entry, column in zip(row, self.columns, strict=True):
+            if entry.numbers and len(entry.numbers) != len(column.parts):
+                raise ValueError(f"table {self.name}: '{column.title}' holds {column.parts}, not {entry.numbers}")
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, section by section."""
+        for section in self.sections:
+            yield from section.rows
+
+    def flat(self) -> tuple[list[Column], list[Row]]:
+        """Columns and rows with the keys of each section before its rows, for a page that has no sections."""
+        columns = [*map(Column, self.keys), *self.columns]
+        return columns, [(*map(Entry, part.keys), *row) for part in self.sections for row in part.rows]
 
 
-def measured(value: float | None, digits: int = 3) -> Cell:
-    return Cell(score(value, digits), value)
+def table_of(
+    name: str,
+    caption: str,
+    columns: Sequence[Column],
+    sections: Sequence[tuple[tuple[str, ...], Sequence[Row]]],
+    keys: tuple[str, ...] = (),
+) -> Table | None:
+    """The table of those sections that have rows; None where none has."""
+    kept = tuple(Section(of, tuple(rows)) for of, rows in sections if rows)
+    return Table(name, caption, tuple(columns), kept, keys) if kept else None
 
 
-def number(value: int | None) -> Cell:
-    return Cell(count(value), value)
+def one(value: Value, shown: Shown) -> Entry:
+    """A number alone."""
+    return MISSING if value is None else Entry(shown(value), (value,))
 
 
-def timed(seconds: float, fact: Round) -> Cell:
-    return Cell(duration(seconds), seconds) if fact.seconds else Cell(NONE)
+def whole(value: int | None) -> Entry:
+    """A whole number."""
+    return MISSING if value is None else Entry(count(value), (value,))
+
+
+def measured(value: float | None, digits: int = 3) -> Entry:
+    """A measure such as accuracy."""
+    return MISSING if value is None else Entry(score(value, digits), (value,))
+
+
+def mean_of(numbers: Sequence[float], shown: Shown, *more: Value) -> Entry:
+    """Mean ± standard deviation (ddof = 1); one number has no spread, and none is a dash.
+
+    >>> from hybridal.evidence.formats import fixed
+    >>> mean_of([0.81, 0.83], fixed(3)).text, mean_of([0.81], fixed(3)).numbers, mean_of([], fixed(3)).text
+    ('0.820 ± 0.014', (0.81, None, 1), '–')
+    """
+    if not numbers:
+        return Entry(NONE, (None, None, 0, *more))
+    mean, spread = fmean(numbers), stdev(numbers) if len(numbers) > 1 else None
+    return Entry(with_spread(mean, spread, shown), (mean, spread, len(numbers), *more))
+
+
+def rate(numbers: Sequence[float], *more: Value) -> Entry:
+    """The share of ones among ones and zeros, whose spread says nothing more.
+
+    >>> rate([1.0, 0.0, 1.0, 1.0]).text
+    '75%'
+    """
+    return MISSING if not numbers else replace(mean_of(numbers, percent(), *more), text=percent()(fmean(numbers)))
+
+
+def ranked(rows: Sequence[Row], columns: Sequence[int], higher: bool | None) -> list[Row]:
+    """Shades each of these columns by its first number, and marks what reads the same as the best.
+
+    Where all read the same, nothing stands out. `higher` None says that neither end is the good one.
+    """
+    if higher is None:
+        return list(rows)
+    for at in columns:
+        known = {row[at].value: _mean_text(row[at]) for row in rows}
+        values = [value for value in known if value is not None]
+        if len({known[value] for value in values}) < 2:
+            continue
+        best, worst = (max(values), min(values)) if higher else (min(values), max(values))
+        rows = [(*row[:at], _ranked(row[at], best, worst, known[best]), *row[at + 1 :]) for row in rows]
+    return list(rows)
+
+
+def _ranked(entry: Entry, best: float, worst: float, shown: str) -> Entry:
+    if entry.value is None:
+        return entry
+    return replace(entry, shade=(entry.value - worst) / (best - worst), best=_mean_text(entry) == shown)
+
+
+def _mean_text(entry: Entry) -> str:
+    return entry.text.split(" ± ")[0]

@@ -6,14 +6,16 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hybridal.evidence.figures.calibration import calibration_curves
-from hybridal.evidence.figures.cost import step_curve
-from hybridal.evidence.figures.learning import learning_curve
-from hybridal.evidence.figures.seconds import phase_seconds
-from hybridal.evidence.figures.strategy import strategy_strip
-from hybridal.evidence.looks import look
+from hybridal.evidence.history import Histories
+from hybridal.evidence.names import look
+from hybridal.evidence.round_figures import (
+    calibration_curves,
+    learning_curve,
+    phase_seconds,
+    step_curve,
+    strategy_strip,
+)
 from hybridal.evidence.style import SURFACE
-from hybridal.evidence.summary import Histories
 from hybridal.evidence.svg import to_svg
 
 from ..made_up import SPECS, bare, histories_of, history_of

@@ -4,8 +4,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from hybridal.core.facts import Round
-from hybridal.evidence.figures.signal import signal_curve
-from hybridal.evidence.looks import look
+from hybridal.evidence.names import look
+from hybridal.evidence.signal_figure import signal_curve
 from hybridal.evidence.style import SURFACE
 from hybridal.evidence.svg import to_svg
 from hybridal.measures.stabilisation import Stabilisation

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jaccard as scipy_jaccard
-from scipy.stats import entropy
 
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
@@ -13,7 +12,7 @@ from hybridal.evidence.statistics.composition import (
     Spread,
     batch_overlaps,
     before_after,
-    class_balance,
+    class_shares,
     jaccard,
     mean_scores,
 )
@@ -53,47 +52,25 @@ def test_mean_scores() -> None:
         mean_scores(history("ab", scores=((0.5, math.nan),)))
 
 
-@given(
-    st.lists(st.integers(0, 3), min_size=1, max_size=40),
-    st.lists(st.integers(0, 50), min_size=4, max_size=4).filter(any),
-)
-def test_balance_is_what_scipy_says(classes: list[int], pool: list[int]) -> None:
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40))
+def test_shares_are_the_counts_over_all(classes: list[int]) -> None:
     ids = [f"text-{at}" for at in range(len(classes))]
     labels = {id: CLASSES[label] for id, label in zip(ids, classes, strict=True)}
-    found = class_balance(ids, labels, CLASSES, pool)
     counts = np.bincount(classes, minlength=4)
-    shares, usual = counts / counts.sum(), np.array(pool) / sum(pool)
-    assert found.shares == pytest.approx(shares.tolist())
-    assert found.entropy == pytest.approx(float(entropy(counts)))
-    assert found.evenness == pytest.approx(float(entropy(counts, base=4)))
-    assert found.largest == max(shares)
-    # Total variation by its other definition: the largest difference over all sets of classes.
-    sets = [[bool(mask >> at & 1) for at in range(4)] for mask in range(16)]
-    assert found.distance == pytest.approx(max(float((shares - usual)[chosen].sum()) for chosen in sets), abs=1e-12)
+    assert class_shares(ids, labels, CLASSES) == pytest.approx((counts / counts.sum()).tolist())
 
 
-def test_balance_of_little() -> None:
-    nothing = class_balance([], {}, CLASSES, [1, 1, 1, 1])
-    assert (nothing.n, nothing.shares, nothing.entropy, nothing.evenness, nothing.largest) == (0, *(None,) * 4)
-    alone = class_balance(["a", "b"], {"a": "x", "b": "x"}, ["x"])
-    assert (alone.entropy, alone.evenness, alone.largest, alone.distance) == (0, None, 1.0, None)
-    twice = class_balance(["a", "a", "b"], {"a": "x", "b": "y"}, ["x", "y"])
-    assert twice.shares == (2 / 3, 1 / 3)
-
-
-@pytest.mark.parametrize("pool", [[1, 1], [1, 1, 1, -1], [0, 0, 0, 0]])
-def test_bad_pools(pool: list[int]) -> None:
-    with pytest.raises(UserError, match="a count for each of the 4 classes"):
-        class_balance([], {}, CLASSES, pool)
+def test_shares_of_little() -> None:
+    assert class_shares([], {}, CLASSES) is None
+    assert class_shares(["a", "b"], {"a": "x", "b": "x"}, ["x"]) == (1.0,)
+    assert class_shares(["a", "a", "b"], {"a": "x", "b": "y"}, ["x", "y"]) == (2 / 3, 1 / 3)
 
 
 def test_bad_labels() -> None:
     with pytest.raises(UserError, match="The label of 'a' is not known"):
-        class_balance(["a"], {}, CLASSES)
+        class_shares(["a"], {}, CLASSES)
     with pytest.raises(UserError, match="'a' has the label 'Weather'"):
-        class_balance(["a"], {"a": "Weather"}, CLASSES)
-    with pytest.raises(UserError, match="the pool's classes: number 1"):
-        class_balance([], {}, ["x"], [math.nan])
+        class_shares(["a"], {"a": "Weather"}, CLASSES)
 
 
 @given(

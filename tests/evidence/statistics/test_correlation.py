@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.correlation import signal_correlation, spearman
+from hybridal.evidence.statistics.ranks import signal_correlation, spearman
 
 from .samples import run_of
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.effect import cliffs_delta, effect, rank_biserial, small_sample_factor
+from hybridal.evidence.statistics.ranks import cliffs_delta, effect, rank_biserial, small_sample_factor
 
 from .samples import Pair, pairs, study
 

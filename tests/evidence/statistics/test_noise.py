@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.noise import seed_noise
+from hybridal.evidence.statistics.bootstrap import seed_noise
 
 # The ± of RETRAIN in the paper's table of test F1, in thousandths: 3 backbones × 6 datasets.
 RETRAIN = [21, 4, 3, 21, 23, 4, 13, 4, 14, 21, 13, 2, 33, 5, 13, 15, 22, 6]

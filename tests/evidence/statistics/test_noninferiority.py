@@ -6,7 +6,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired  # type: ignore[import-untyped]
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.noninferiority import equivalence, noninferiority
+from hybridal.evidence.statistics.paired import equivalence, noninferiority
 
 from .samples import Pair, pairs, study
 

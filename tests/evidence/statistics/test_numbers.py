@@ -6,30 +6,30 @@ import numpy as np
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics import _numbers
+from hybridal.evidence.statistics import numbers as checked
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_what_is_no_number_is_named(bad: float) -> None:
     with pytest.raises(UserError, match=r"F1: number 2 of 3 is -?(nan|inf)"):
-        _numbers.numbers([0.5, bad, 0.5], "F1")
+        checked.numbers([0.5, bad, 0.5], "F1")
 
 
 def test_words_and_tables_are_refused() -> None:
     with pytest.raises(UserError, match="F1 must be numbers"):
-        _numbers.numbers(["high"], "F1")  # type: ignore[list-item]
+        checked.numbers(["high"], "F1")  # type: ignore[list-item]
     with pytest.raises(UserError, match=r"shape \(2, 2\)"):
-        _numbers.numbers(np.ones((2, 2)), "F1")
-    assert _numbers.numbers([], "F1").size == 0
+        checked.numbers(np.ones((2, 2)), "F1")
+    assert checked.numbers([], "F1").size == 0
 
 
 @pytest.mark.parametrize(
     ("check", "good", "bad"),
     [
-        (_numbers.positive, [0.1, 5], [0, -1, math.nan, math.inf]),
-        (_numbers.not_negative, [0, 2], [-0.1, math.nan]),
-        (_numbers.inside, [0.05, 0.999], [0, 1, -0.2, 1.5, math.nan]),
-        (_numbers.number, [-3, 0], [math.nan, math.inf]),
+        (checked.positive, [0.1, 5], [0, -1, math.nan, math.inf]),
+        (checked.not_negative, [0, 2], [-0.1, math.nan]),
+        (checked.inside, [0.05, 0.999], [0, 1, -0.2, 1.5, math.nan]),
+        (checked.number, [-3, 0], [math.nan, math.inf]),
     ],
 )
 def test_limits(check: Callable[[float, str], float], good: list[float], bad: list[float]) -> None:
@@ -40,6 +40,6 @@ def test_limits(check: Callable[[float, str], float], good: list[float], bad: li
 
 
 def test_a_number_is_what_it_prints() -> None:
-    assert _numbers.exact(0.995) * _numbers.exact(0.86) == Fraction(8557, 10000)
-    assert _numbers.exact(1e-4) == Fraction(1, 10000)
-    assert _numbers.exact(np.float64(0.1)) == Fraction(1, 10)
+    assert checked.exact(0.995) * checked.exact(0.86) == Fraction(8557, 10000)
+    assert checked.exact(1e-4) == Fraction(1, 10000)
+    assert checked.exact(np.float64(0.1)) == Fraction(1, 10)

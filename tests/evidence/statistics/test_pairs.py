@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics._pairs import differences, summary
+from hybridal.evidence.statistics.numbers import differences, summary
 
 from .samples import Pair, pairs
 

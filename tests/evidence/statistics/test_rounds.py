@@ -3,7 +3,7 @@ import math
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics._rounds import checked_changes, whole
+from hybridal.evidence.statistics.switching import checked_changes, whole
 
 from .samples import run
 

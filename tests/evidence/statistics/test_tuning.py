@@ -1,13 +1,12 @@
 import math
 from collections.abc import Mapping
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.tuning import Setting, select, selections
+from hybridal.evidence.statistics.tuning import Setting, select
 
 Point = tuple[float, int]
 PATIENCE = (2, 3, 5, 7)
@@ -48,7 +47,6 @@ def test_the_papers_choice_for_accuracy() -> None:
     assert len(found.candidates) == 7
     assert found.score == 1.5
     assert (found.lam_low, found.lam_high) == (0.0, None)
-    assert selections(grid_of(ACCURACY)) == ((0.0, (0.005, 2)),)
 
 
 def test_the_choice_for_alpha_does_not_last_to_seven_tenths() -> None:
@@ -99,18 +97,6 @@ def test_inside_its_range_the_choice_stays_and_outside_it_goes(grid: list[Settin
         assert select(grid, found.lam_low - 1e-6, 0.95).score < scores_of(grid, found.lam_low - 1e-6)[found.chosen]
 
 
-@given(settings_)
-def test_all_choices_in_turn(grid: list[Setting[int]]) -> None:
-    steps = selections(grid, 0.95)
-    assert steps[0][0] == 0.0
-    starts = [start for start, _ in steps]
-    assert starts == sorted(set(starts))
-    for (start, name), (end, _) in pairwise([*steps, (steps[-1][0] + 1, -1)]):
-        found = select(grid, (start + end) / 2, 0.95)
-        assert (grid[found.chosen].cost, grid[found.chosen].nll) == (grid[name].cost, grid[name].nll)
-        assert found.lam_low == pytest.approx(start, abs=1e-12)
-
-
 @given(settings_, weights, st.integers(1, 9))
 def test_seconds_or_steps(grid: list[Setting[int]], lam: float, unit: int) -> None:
     counted = [Setting(one.name, one.f1, one.nll, one.cost * unit) for one in grid]
@@ -141,16 +127,14 @@ def test_one_setting_is_chosen_for_every_weight() -> None:
     [(math.nan, 1, 1), (0.5, math.nan, 1), (0.5, 0, 1), (0.5, 1, 0), (0.5, 1, math.inf), (-1, 1, 1)],
 )
 def test_broken_settings_are_named(f1: float, nll: float, cost: float) -> None:
-    for ask in (select, selections):
-        with pytest.raises(UserError, match="of x"):
-            ask([Setting("good", 0.5, 1, 1), Setting("x", f1, nll, cost)])
+    with pytest.raises(UserError, match="of x"):
+        select([Setting("good", 0.5, 1, 1), Setting("x", f1, nll, cost)])
 
 
 def test_bad_input() -> None:
     good = [Setting("good", 0.5, 1, 1)]
-    for ask in (select, selections):
-        with pytest.raises(UserError, match="no settings"):
-            ask([])
+    with pytest.raises(UserError, match="no settings"):
+        select([])
     with pytest.raises(UserError, match="λ"):
         select(good, lam=-0.1)
     for share in (0.0, 1.1, math.nan):

@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.wilcoxon import holm, signed_rank, signed_rank_family
+from hybridal.evidence.statistics.ranks import holm, signed_rank, signed_rank_family
 
 from .samples import Pair, pairs, study
 

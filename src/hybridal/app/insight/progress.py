@@ -15,7 +15,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.runs import Told, folders, told
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
-from hybridal.evidence.summary import changes, detector_of, t_star
+from hybridal.evidence.history import changes, detector_of, t_star
 from hybridal.loop.stopping import advise
 
 

@@ -1,15 +1,16 @@
-"""How sure is a number? Bootstrap intervals that draw whole cells again and keep their seeds together."""
+"""How sure is a number, when whole cells are drawn again and their seeds stay together? How far do seeds spread?"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics._numbers import Array, Numbers, inside, numbers
+from hybridal.evidence.statistics.numbers import Array, Numbers, inside, numbers
 from hybridal.randomness import stream
 
 Statistic = Callable[[Array], float]
@@ -72,18 +73,26 @@ def bootstrap(
     estimate = _value(statistic, groups) if groups else None
     if estimate is None or len(groups) < 2:
         return found(None, None, None, "one cell says nothing about other cells" if groups else "there are no cells")
-    drawn = stream(seed, "bootstrap").integers(len(groups), size=(resamples, len(groups)))
-    values = _resampled(groups, drawn, statistic)
+    from scipy import stats
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a degenerate interval means is said below
+        drawn = stats.bootstrap(
+            (np.arange(len(groups)),),
+            _of_draws(groups, statistic),
+            n_resamples=resamples,
+            method="BCa" if method == "bca" else "percentile",
+            confidence_level=confidence,
+            vectorized=True,
+            rng=stream(seed, "bootstrap"),
+        )
+    values = drawn.bootstrap_distribution
     if np.ptp(values) <= 1e-14 * np.abs(values).max():
         return found(None, None, None, "the statistic is the same in all resamples")
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    if method == "bca":
-        corrected = _bca(tails, values, estimate, _left_one_out(groups, statistic))
-        if corrected is None:
-            return found(None, None, float(values.std(ddof=1)), "the statistic is too biased or skewed for BCa")
-        tails = corrected
-    low, high = np.quantile(values, tails)
-    return found(float(low), float(high), float(values.std(ddof=1)))
+    low, high, error = (float(one) for one in (*drawn.confidence_interval, drawn.standard_error))
+    if not np.isfinite([low, high]).all():
+        return found(None, None, error, "the statistic is too biased or skewed for BCa")
+    return found(low, high, error)
 
 
 def _value(statistic: Statistic, groups: Sequence[Array]) -> float:
@@ -93,27 +102,42 @@ def _value(statistic: Statistic, groups: Sequence[Array]) -> float:
     return value
 
 
-def _resampled(groups: Sequence[Array], drawn: np.typing.NDArray[np.int64], statistic: Statistic) -> Array:
-    """The statistic of each draw; the mean, which is nearly always asked for, all at once from the cells' sums."""
-    if statistic is mean:
-        sums, sizes = np.array([group.sum() for group in groups]), np.array([group.size for group in groups])
-        return np.asarray(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), dtype=np.float64)
-    return np.array([_value(statistic, [groups[at] for at in draw]) for draw in drawn])
+def _of_draws(groups: Sequence[Array], statistic: Statistic) -> Callable[..., Any]:
+    """The statistic of each draw of cells; the mean, nearly always asked for, all at once from the cells' sums."""
+    sums, sizes = np.array([group.sum() for group in groups]), np.array([group.size for group in groups])
+
+    def values(draws: Any, axis: int = -1) -> Any:
+        if statistic is mean:
+            return sums[draws].sum(axis=axis) / sizes[draws].sum(axis=axis)
+        return np.apply_along_axis(lambda draw: _value(statistic, [groups[at] for at in draw]), axis, draws)
+
+    return values
 
 
-def _left_one_out(groups: Sequence[Array], statistic: Statistic) -> Array:
-    return np.array([_value(statistic, [*groups[:at], *groups[at + 1 :]]) for at in range(len(groups))])
+@dataclass(frozen=True)
+class SeedNoise:
+    """The standard deviation from seed to seed over cells, the noise floor that a margin is anchored to.
+
+    None where no cell has two seeds; `left_out` counts the cells with fewer than two: they have no spread.
+    """
+
+    cells: int
+    left_out: int
+    mean: float | None
+    median: float | None
+    largest: float | None
 
 
-def _bca(tails: Array, values: Array, estimate: float, left_out: Array) -> Array | None:
-    """Where to read the resamples instead, after Efron (1987): z₀ mends the bias, a the skew."""
-    from scipy.special import ndtr, ndtri
+def seed_noise(cells: Sequence[Numbers]) -> SeedNoise:
+    """Each cell's standard deviation over its seeds (ddof = 1), averaged; the paper's floor of F1 is 0.0131.
 
-    z0 = float(ndtri((np.mean(values < estimate) + np.mean(values <= estimate)) / 2))
-    pull = left_out.mean() - left_out
-    spread = float((pull**2).sum())
-    a = float((pull**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
-    z = z0 + ndtri(tails)
-    if not np.isfinite(z0) or np.any(1 - a * z <= 0):
-        return None
-    return np.asarray(ndtr(z0 + z / (1 - a * z)), dtype=np.float64)
+    >>> seed_noise([[0.25, 0.75, 0.5], [0.5, 0.5], [0.9]])
+    SeedNoise(cells=2, left_out=1, mean=0.125, median=0.125, largest=0.25)
+    """
+    checked = [numbers(values, f"cell {at}") for at, values in enumerate(cells, start=1)]
+    # Equal values have no spread at all, also where their mean was rounded.
+    spreads = [0.0 if np.ptp(values) == 0 else float(values.std(ddof=1)) for values in checked if values.size > 1]
+    left_out = len(checked) - len(spreads)
+    if not spreads:
+        return SeedNoise(0, left_out, None, None, None)
+    return SeedNoise(len(spreads), left_out, float(np.mean(spreads)), float(np.median(spreads)), max(spreads))

@@ -1,8 +1,7 @@
-"""What did runs acquire? Overlap of batches, balance of classes, and how both changed at the switch."""
+"""What did runs acquire? Overlap of batches, shares of classes, and how both changed at the switch."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,24 +9,8 @@ from statistics import fmean, stdev
 
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
-from hybridal.evidence.statistics._numbers import Numbers, number, numbers
-from hybridal.evidence.statistics._rounds import whole
-
-
-@dataclass(frozen=True)
-class ClassBalance:
-    """The classes of some acquired texts. All is None where nothing was acquired.
-
-    `entropy` is in nats, `evenness` the same over its highest (None for one class), `largest` the largest share, and
-    `distance` the total variation from the pool: the share of texts that would have to be of another class.
-    """
-
-    n: int
-    shares: tuple[float, ...] | None
-    entropy: float | None
-    evenness: float | None
-    largest: float | None
-    distance: float | None
+from hybridal.evidence.statistics.numbers import number, numbers
+from hybridal.evidence.statistics.switching import whole
 
 
 @dataclass(frozen=True)
@@ -61,29 +44,19 @@ def mean_scores(history: Sequence[Round]) -> tuple[float | None, ...]:
     return tuple(float(values.mean()) if values.size else None for values in scores)
 
 
-def class_balance(
-    ids: Sequence[str], labels: Mapping[str, str], classes: Sequence[str], pool: Numbers | None = None
-) -> ClassBalance:
-    """The class balance of these ids; `pool` has the pool's count or share of each class, in the order of `classes`.
+def class_shares(ids: Sequence[str], labels: Mapping[str, str], classes: Sequence[str]) -> tuple[float, ...] | None:
+    """The share of each class among these ids; None where there are none.
 
-    >>> found = class_balance(["a", "b", "c", "d"], {"a": "x", "b": "x", "c": "x", "d": "y"}, ["x", "y"], pool=[50, 50])
-    >>> found.shares, round(found.entropy, 4), round(found.evenness, 4), found.largest, found.distance
-    ((0.75, 0.25), 0.5623, 0.8113, 0.75, 0.25)
+    >>> class_shares(["a", "b", "c", "d"], {"a": "x", "b": "x", "c": "x", "d": "y"}, ["x", "y"])
+    (0.75, 0.25)
     """
-    counts = Counter(_label(id, labels, classes) for id in ids)
-    usual = None if pool is None else _shares(pool, classes)
-    if not ids:
-        return ClassBalance(0, None, None, None, None, None)
-    shares = tuple(counts[name] / len(ids) for name in classes)
-    entropy = sum(-share * math.log(share) for share in shares if share > 0)
-    return ClassBalance(
-        n=len(ids),
-        shares=shares,
-        entropy=entropy,
-        evenness=entropy / math.log(len(classes)) if len(classes) > 1 else None,
-        largest=max(shares),
-        distance=None if usual is None else sum(abs(a - b) for a, b in zip(shares, usual, strict=True)) / 2,
-    )
+    for id in ids:
+        if id not in labels:
+            raise UserError(f"The label of '{id}' is not known.")
+        if labels[id] not in classes:
+            raise UserError(f"'{id}' has the label '{labels[id]}', which is none of the classes {', '.join(classes)}.")
+    counts = Counter(labels[id] for id in ids)
+    return tuple(counts[name] / len(ids) for name in classes) if ids else None
 
 
 def before_after(runs: Sequence[Sequence[float | None]], t_stars: Sequence[int | None]) -> tuple[Spread, Spread]:
@@ -108,18 +81,3 @@ def before_after(runs: Sequence[Sequence[float | None]], t_stars: Sequence[int |
 
 def _spread(values: Sequence[float]) -> Spread:
     return Spread(len(values), fmean(values) if values else None, stdev(values) if len(values) > 1 else None)
-
-
-def _label(id: str, labels: Mapping[str, str], classes: Sequence[str]) -> str:
-    if id not in labels:
-        raise UserError(f"The label of '{id}' is not known.")
-    if labels[id] not in classes:
-        raise UserError(f"'{id}' has the label '{labels[id]}', which is none of the classes {', '.join(classes)}.")
-    return labels[id]
-
-
-def _shares(pool: Numbers, classes: Sequence[str]) -> list[float]:
-    counts = numbers(pool, "the pool's classes")
-    if counts.size != len(classes) or counts.min(initial=0) < 0 or not counts.sum() > 0:
-        raise UserError(f"The pool needs a count for each of the {len(classes)} classes, not {counts.tolist()}.")
-    return [float(count) for count in counts / counts.sum()]

@@ -1,12 +1,14 @@
-"""How far is a switch from the best one? The offline optimum of the paper's Problem 1, and regret against it."""
+"""How far is a switch from the best one (the offline optimum of the paper's Problem 1), and which points are beaten?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from hybridal.errors import UserError
-from hybridal.evidence.statistics._numbers import exact, not_negative, number, positive
+from hybridal.evidence.statistics.numbers import Numbers, exact, not_negative, number, numbers, positive
 
 
 @dataclass(frozen=True)
@@ -130,3 +132,23 @@ def _check(outcomes: Sequence[Outcome]) -> None:
         positive(one.cost, f"the cost of switch round {s}")
         not_negative(one.nll, f"the NLL of switch round {s}")
         number(one.f1, f"the F1 of switch round {s}")
+
+
+def pareto(cost: Numbers, nll: Numbers) -> tuple[int, ...]:
+    """The positions of the points that no other dominates in cost and NLL, both the lower the better; cheapest first.
+
+    A point dominates another when it is no worse in both and better in one; equal points stand or fall together.
+
+    >>> pareto([3, 1, 2, 2, 1], [1, 5, 2, 4, 5])
+    (1, 4, 2, 0)
+    """
+    costs, losses = numbers(cost, "cost"), numbers(nll, "NLL")
+    if costs.size != losses.size:
+        raise UserError(f"There are {costs.size} costs and {losses.size} NLLs; every point needs both.")
+    front: list[int] = []
+    for at in np.lexsort((losses, costs)).tolist():  # by cost, then NLL, then position
+        # Of all that come before, the last in the front has the lowest NLL, and none costs more than this one.
+        equal = bool(front) and costs[front[-1]] == costs[at] and losses[front[-1]] == losses[at]
+        if not front or equal or losses[at] < losses[front[-1]]:
+            front.append(at)
+    return tuple(front)

@@ -7,8 +7,29 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from hybridal.core.facts import Round
-from hybridal.evidence.statistics._rounds import checked_changes
-from hybridal.schedules.hybrid import HybridAL
+from hybridal.errors import UserError
+from hybridal.evidence.statistics.numbers import number
+from hybridal.measures.stabilisation import Stabilisation
+
+
+def whole(history: Sequence[Round]) -> Sequence[Round]:
+    """The history itself; positions are rounds only where none is missing."""
+    for place, fact in enumerate(history, start=1):
+        if fact.round != place:
+            raise UserError(f"Round {place} is missing from a history: round {fact.round} stands in its place.")
+    return history
+
+
+def checked_changes(history: Sequence[Round], signal: str) -> list[float | None]:
+    """The changes of one signal, round by round; None where there is none, as in round 1."""
+    changes: list[float | None] = []
+    for fact in whole(history):
+        if signal not in fact.changes:
+            known = ", ".join(fact.changes) or "none"
+            raise UserError(f"Round {fact.round} did not record the signal '{signal}'; it has {known}.")
+        change = fact.changes[signal]
+        changes.append(None if change is None else number(change, f"the change of '{signal}' in round {fact.round}"))
+    return changes
 
 
 @dataclass(frozen=True)
@@ -35,26 +56,8 @@ class Switching:
         return self.recrossed / self.rounds_after if self.rounds_after else None
 
 
-@dataclass(frozen=True)
-class BelowStretches:
-    """Rounds in a row below ε, each stretch as long as it lasted; `cut_off` of them lasted to the end of the run."""
-
-    lengths: tuple[int, ...]
-    cut_off: int
-    patience: int
-
-    @property
-    def shorter(self) -> int:
-        """How many were too short to fire."""
-        return sum(length < self.patience for length in self.lengths)
-
-    @property
-    def shorter_share(self) -> float | None:
-        return self.shorter / len(self.lengths) if self.lengths else None
-
-
-def switching(histories: Sequence[Sequence[Round]], schedule: HybridAL) -> Switching:
-    """What the schedule's detector says about runs.
+def switching(histories: Sequence[Sequence[Round]], signal: str, detector: Stabilisation) -> Switching:
+    """What the detector of a signal says about runs.
 
     t* is the same in the schedule's own run and in RETRAIN's. What comes after it is the schedule's doing only in its
     own runs: give those to learn how a signal behaves once fine-tuning has begun.
@@ -63,7 +66,8 @@ def switching(histories: Sequence[Sequence[Round]], schedule: HybridAL) -> Switc
     >>> def run(*changes):
     ...     return [Round(t, "retrain", "R" * t, 0, Cost(), 1, None, None, None, {"accuracy": change}, (), ())
     ...             for t, change in enumerate(changes, start=1)]
-    >>> found = switching([run(None, 0.01, 0.004, 0.001, 0.02, 0.003), run(None, 0.03)], HybridAL("accuracy", 0.005, 2))
+    >>> runs = [run(None, 0.01, 0.004, 0.001, 0.02, 0.003), run(None, 0.03)]
+    >>> found = switching(runs, "accuracy", Stabilisation(0.005, 2))
     >>> found.t_stars, found.fire_rate, found.mean_t_star, found.recrossed_share, found.largest_after
     ((4, None), 0.5, 4.0, 0.5, 0.02)
     """
@@ -71,12 +75,12 @@ def switching(histories: Sequence[Sequence[Round]], schedule: HybridAL) -> Switc
     after: list[tuple[float, bool]] = []
     last_round = 0
     for history in histories:
-        changes = checked_changes(history, schedule.signal.name)
-        t_star = schedule.detector.t_star(changes)
+        changes = checked_changes(history, signal)
+        t_star = detector.t_star(changes)
         t_stars.append(t_star)
         if t_star is not None:
             last_round += t_star == len(history)
-            streaks = schedule.detector.streaks(changes)  # only the detector compares with ε
+            streaks = detector.streaks(changes)  # only the detector compares with ε
             later = zip(changes[t_star:], streaks[t_star:], strict=True)
             after += [(change, streak == 0) for change, streak in later if change is not None]
     fired = [t_star for t_star in t_stars if t_star is not None]
@@ -91,18 +95,3 @@ def switching(histories: Sequence[Sequence[Round]], schedule: HybridAL) -> Switc
         recrossed=sum(above for _, above in after),
         largest_after=max((change for change, _ in after), default=None),
     )
-
-
-def below_stretches(histories: Sequence[Sequence[Round]], schedule: HybridAL) -> BelowStretches:
-    """All stretches below ε of all runs; those shorter than the patience are what it filtered out.
-
-    In the schedule's own runs this counts stretches after the switch too, which could no longer fire.
-    """
-    lengths: list[int] = []
-    cut_off = 0
-    for history in histories:
-        streaks = schedule.detector.streaks(checked_changes(history, schedule.signal.name))
-        following = [*streaks, 0][1:]
-        lengths += [streak for streak, after in zip(streaks, following, strict=True) if streak and not after]
-        cut_off += bool(streaks and streaks[-1])
-    return BelowStretches(tuple(lengths), cut_off, schedule.patience)

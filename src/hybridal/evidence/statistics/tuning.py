@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics._numbers import exact, inside, not_negative, number, positive
+from hybridal.evidence.statistics.numbers import exact, inside, not_negative, number, positive
+
+if TYPE_CHECKING:
+    from hybridal.evidence.results import Results
 
 Name = TypeVar("Name", bound=Hashable)
+Pair = tuple[float, int]
+CostName = Literal["steps", "seconds"]
+_COLUMNS = {"steps": "steps", "seconds": "training_time"}
 
 
 @dataclass(frozen=True)
@@ -79,22 +85,6 @@ def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995
     )
 
 
-def selections(grid: Sequence[Setting[Name]], share: float = 0.995) -> tuple[tuple[float, Name], ...]:
-    """Every choice that some λ makes: (the λ from which on it is made, its name), from λ = 0 on.
-
-    >>> selections([Setting("fast", 0.9, 0.5, 100), Setting("between", 0.9, 0.46, 115), Setting("calm", 0.9, 0.4, 120)])
-    ((0.0, 'fast'), (0.8, 'calm'))
-    """
-    points = _candidates(grid, share)
-    now = min(points, key=lambda point: (point.cost, point.nll))
-    steps = [(0.0, now.name)]
-    while (lam := _range(now, points)[1]) is not None:
-        least = min(point.score(lam) for point in points)
-        now = min((point for point in points if point.score(lam) == least), key=lambda point: point.nll)
-        steps.append((float(lam), now.name))
-    return tuple(steps)
-
-
 def _candidates(grid: Sequence[Setting[Name]], share: float) -> list[_Point[Name]]:
     if not grid:
         raise UserError("There are no settings to choose from.")
@@ -121,3 +111,26 @@ def _range(chosen: _Point[Name], points: Sequence[_Point[Name]]) -> tuple[Fracti
         default=None,
     )
     return max(low, Fraction(0)), high
+
+
+def tune(results: Results, lam: float = 0.5, cost: CostName = "steps") -> dict[str, Selection[Pair]]:
+    """The rule's choice for each signal that the study has several (ε, k) of.
+
+    Means are over all cells; cost is counted steps, true on any machine, or seconds of training.
+    """
+    from hybridal.evidence.select import hybrids, specs_of
+
+    if cost not in _COLUMNS:
+        raise UserError(f"--cost must be one of {', '.join(_COLUMNS)}, not '{cost}'.")
+    grids: dict[str, list[Setting[Pair]]] = {}
+    if len(results.runs):
+        columns = ["validation_f1", "validation_nll", _COLUMNS[cost]]
+        means = results.runs.groupby("schedule", sort=False)[columns].mean()
+        for spec, schedule in hybrids(specs_of(results.runs)).items():
+            f1, nll, taken = (float(means.loc[spec, name]) for name in columns)  # type: ignore[arg-type]
+            point = Setting((schedule.epsilon, schedule.patience), f1, nll, taken)
+            grids.setdefault(schedule.signal.name, []).append(point)
+    several = {signal: grid for signal, grid in grids.items() if len(grid) > 1}
+    if not several:
+        raise UserError("There is nothing to tune: the study has no signal with several complete (ε, k) pairs.")
+    return {signal: select(grid, lam) for signal, grid in several.items()}

@@ -1,0 +1,257 @@
+"""Is one schedule best at everything? Speed and calibration task by task, how F1 ends, and cost against NLL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.projections.polar import PolarAxes
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from hybridal.evidence.figure_kit import (
+    DASHED,
+    DOTTED,
+    is_full,
+    key,
+    legend,
+    legend_room,
+    mark,
+    method_keys,
+    paneled,
+    sorted_sizes,
+    thousands,
+)
+from hybridal.evidence.formats import joined, score
+from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
+from hybridal.evidence.results import Results
+from hybridal.evidence.select import Cost, by_family, comparable, cost_column, measured_split, methods
+from hybridal.evidence.statistics.regret import pareto
+from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, new_figure, styled
+from hybridal.evidence.svg import Drawn
+
+# Two axes make a line, not a shape; and shapes that lie on each other soon cannot be told apart.
+_TASKS, _METHODS = 3, 6
+# Fewer runs are shown one by one: a density of them would be invented.
+_RUNS_FOR_A_DENSITY = 6
+_SHAPES = "osD^vPXph"
+
+
+def radar(results: Results, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+    """Two radars with an axis a task: speed by counted steps (or seconds), and calibration by NLL, outside is best."""
+    found = _profiles(results, cost)
+    if found is None:
+        return None
+    specs = list(next(iter(found.values())).columns)
+    names, said = method_names(specs), []
+    with styled():
+        keys = method_keys(specs)
+        figure, panels = paneled(2, width, 3.4 if is_full(width) else 2.45, legend_room(keys, width), polar=True)
+        for axes, (title, profile) in zip(panels, found.items(), strict=True):
+            assert isinstance(axes, PolarAxes)
+            _draw_radar(axes, profile)
+            axes.set_title(title, loc="center", pad=8)
+        legend(figure, keys, width)
+    for title, profile in found.items():
+        means = {spec: float(profile[spec].mean()) for spec in names}
+        best = max(means, key=lambda spec: means[spec])
+        wins = {spec: int((profile[spec] == 1).sum()) for spec in names}
+        firsts = [f"{names[spec]} on {count}" for spec, count in wins.items() if count]
+        said.append(f"{title}: {names[best]} has the largest mean, {means[best]:.2f} of 1;")
+        said.append(f"best are {joined(firsts)} of {len(profile)} tasks.")
+    unit = "optimiser steps" if cost == "steps" else "training seconds"
+    reading = (
+        f"Each axis is a task, scaled from the worst schedule (inner ring) to the best (rim); "
+        f"speed counts {unit}, calibration is the NLL at the end."
+    )
+    return Drawn(figure, "Speed and calibration, task by task", reading, " ".join(said))
+
+
+def _profiles(results: Results, cost: Cost) -> dict[str, pd.DataFrame] | None:
+    found = comparable(results)
+    if found is None:
+        return None
+    runs = found.runs
+    specs, split, column = methods(runs, fixed=False), measured_split(runs), cost_column(runs, cost)
+    if not 2 <= len(specs) <= _METHODS or split is None or column is None or runs["task"].nunique() < _TASKS:
+        return None
+    return {"Speed": _scaled(runs, column, specs), "Calibration": _scaled(runs, f"{split}_nll", specs)}
+
+
+def _scaled(runs: pd.DataFrame, column: str, specs: list[str]) -> pd.DataFrame:
+    """A row a task, a column a schedule: the mean of a cost, from 1 for the lowest of the task to 0 for the highest."""
+    table = runs.pivot_table(index="task", columns="schedule", values=column, aggfunc="mean", sort=False)[specs]
+    low, high = table.min(axis=1), table.max(axis=1)
+    span = (high - low).replace(0, np.inf)  # where all are equal, all are best
+    return 1 - table.sub(low, axis=0).div(span, axis=0)
+
+
+def _draw_radar(axes: PolarAxes, profile: pd.DataFrame) -> None:
+    angles = np.linspace(0, 2 * np.pi, len(profile), endpoint=False)
+    around = np.append(angles, angles[0])
+    shapes = distinct_markers(profile.columns)
+    for spec in profile.columns:
+        values, colour = profile[spec].to_numpy(dtype=float), look(spec).light
+        closed = np.append(values, values[0])
+        axes.fill(around, closed, color=colour, alpha=0.07, linewidth=0)
+        axes.plot(around, closed, color=colour, linewidth=1.4, marker=shapes[spec], markersize=3.5, label=spec)
+    axes.set_theta_offset(np.pi / 2)
+    axes.set_theta_direction(-1)
+    # The worst is a ring of its own: at the very centre all axes would share it.
+    axes.set_ylim(-0.35, 1.03)
+    axes.set_yticks([0, 0.5, 1], ["", "", ""])
+    names = short_labels(profile.index, 14)
+    axes.set_xticks(angles, [names[task] for task in profile.index])
+    axes.tick_params(axis="x", pad=0, labelsize=8)
+    for angle, label in zip(angles, axes.get_xticklabels(), strict=True):
+        side = round(np.sin(angle), 6)
+        label.set_horizontalalignment("left" if side > 0 else "right" if side < 0 else "center")
+    axes.spines["polar"].set_visible(False)
+    axes.grid(color=GRID)
+
+
+def violins(results: Results, width: float = COLUMN) -> Drawn | None:
+    """A violin a schedule and family: the density of F1 at the end, its median as a dot, its quartiles as a bar."""
+    found = comparable(results)
+    split = None if found is None else measured_split(found.runs)
+    specs = [] if found is None else methods(found.runs) or methods(found.runs, fixed=False)
+    if found is None or split is None or not specs:
+        return None
+    names, parts, said = method_names(specs), list(by_family(found)), []
+    with styled():
+        figure = new_figure(0.75 + 0.31 * len(specs), width)
+        panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
+        for axes, (family, part) in zip(panels, parts, strict=True):
+            for row, spec in enumerate(specs):
+                values = part.runs.loc[part.runs["schedule"] == spec, f"{split}_f1"].to_numpy(dtype=float)
+                _violin(axes, values, row, look(spec).light)
+            axes.set_title(family, loc="left" if len(parts) == 1 else "center")
+            axes.set_xlabel(f"{split} macro-F1")
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=4 if width < 6 else 7, steps=[1, 2, 5, 10]))
+            axes.grid(axis="y", visible=False)
+            axes.spines["left"].set_visible(False)
+            middle = part.runs.groupby("schedule")[f"{split}_f1"].median()
+            said.append(f"{family}, median: {joined([f'{names[spec]} {score(middle[spec])}' for spec in specs])}.")
+        panels[0].set_yticks(range(len(specs)), list(names.values()))
+        panels[0].set_ylim(len(specs) - 0.45, -0.55)
+    most = max(int(part.runs["schedule"].value_counts().max()) for _, part in parts)
+    marks = "dots are medians, bars quartiles" if most >= _RUNS_FOR_A_DENSITY else "dots are runs, bars their median"
+    reading = f"Macro-F1 on {split} after the last round, all runs of a schedule; {marks}."
+    return Drawn(figure, "How good the last models are", reading, " ".join(said))
+
+
+def _violin(axes: Axes, values: NDArray[np.float64], row: int, colour: str) -> None:
+    if len(values) < _RUNS_FOR_A_DENSITY or np.ptp(values) == 0:
+        rows = np.full(len(values), row)
+        axes.plot(values, rows, marker="o", markersize=5, color=colour, alpha=0.6, linestyle="none")
+        axes.plot([np.median(values)] * 2, [row - 0.3, row + 0.3], color=INK, linewidth=1.4)
+        return
+    from scipy.stats import gaussian_kde
+
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    at = np.linspace(values.min(), values.max(), 120)
+    density = gaussian_kde(values)(at)
+    half = 0.42 * density / density.max()
+    axes.fill_between(at, row - half, row + half, color=colour, alpha=0.45, linewidth=0)
+    axes.plot([low, high], [row, row], color=INK, linewidth=3.4, solid_capstyle="butt")
+    axes.plot([middle], [row], marker="o", markersize=4.2, color=SURFACE, markeredgecolor=INK, markeredgewidth=0.8)
+
+
+class Point(NamedTuple):
+    """A schedule on a backbone: mean cost and mean NLL over tasks and seeds."""
+
+    spec: str
+    backbone: str
+    cost: float
+    nll: float
+
+
+# How a cost is called below the axis, in the words, and in the heading.
+_UNITS = {
+    "steps": ("optimiser steps of a run", "The trade between counted cost and calibration"),
+    "seconds": ("training time of a run, seconds", "The trade between time and calibration"),
+}
+
+
+def pareto_plane(results: Results, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+    """Mean cost against mean NLL of each (schedule, backbone), with the frontier of all and that without NewOnly."""
+    points = plane(results, cost)
+    if not points:
+        return None
+    specs, backbones = (
+        list(dict.fromkeys(names)) for names in ([p.spec for p in points], [p.backbone for p in points])
+    )
+    many, places, (unit, heading) = len(backbones) > 1, short_labels(backbones), _UNITS[cost]
+    by_backbone = dict(zip(backbones, _SHAPES * len(backbones), strict=False))
+    sizes = dict(zip(specs, sorted_sizes(len(specs)), strict=True))
+    with styled():
+        keys = _plane_keys(specs, by_backbone if many else {}, places)
+        figure, (axes,) = paneled(1, width, 3.1, legend_room(keys, width))
+        for point in points:
+            shape = by_backbone[point.backbone] if many else look(point.spec).marker
+            mark(axes, point.cost, point.nll, shape, sizes[point.spec], look(point.spec).light, point.spec)
+            if point.spec.startswith("fixed:") and not many:
+                at, text = (point.cost, point.nll), "@" + point.spec.partition(":")[2]
+                axes.annotate(text, at, xytext=(5, 3), textcoords="offset points", fontsize=7, color=MUTED, zorder=6)
+        _draw_frontier(axes, points, DASHED, INK)
+        if "newonly" in specs:
+            _draw_frontier(axes, [point for point in points if point.spec != "newonly"], DOTTED, MUTED)
+        split = str(measured_split(results.runs))
+        axes.set(xlabel=unit, ylabel=f"{split} NLL")
+        axes.set_title(f"{split.capitalize()} NLL against training cost")
+        thousands(axes)
+        axes.margins(0.07)
+        legend(figure, keys, width)
+    names = method_names(specs)
+    on = [f"{names[p.spec]} on {places[p.backbone]} ({p.cost:,.0f}, {p.nll:.3f})" for p in frontier(points)]
+    reading = (
+        "Lower left is better: cheaper and better calibrated; no point beats those on the dashed line in both, nor, "
+        "NewOnly left out, those on the dotted one."
+    )
+    return Drawn(figure, heading, reading, f"On the frontier of ({cost}, NLL), cheapest first: {joined(on)}.")
+
+
+def plane(results: Results, cost: Cost = "steps") -> list[Point]:
+    """All points in the study's order; none where cost or NLL was not measured."""
+    found = comparable(results)
+    if found is None:
+        return []
+    runs, split, column = found.runs, measured_split(found.runs), cost_column(found.runs, cost)
+    if split is None or column is None:
+        return []
+    specs = methods(runs) or methods(runs, fixed=False)
+    means = runs.groupby(["schedule", "backbone"], sort=False)[[column, f"{split}_nll"]].mean()
+    rows = zip(means.index.tolist(), means.to_numpy(float).tolist(), strict=True)
+    return [Point(*place, *values) for place, values in rows if place[0] in specs]
+
+
+def frontier(points: Sequence[Point]) -> list[Point]:
+    """The points that no other beats, cheapest first."""
+    return [points[at] for at in pareto([point.cost for point in points], [point.nll for point in points])]
+
+
+def _draw_frontier(axes: Axes, points: Sequence[Point], style: tuple[int, tuple[float, ...]], colour: str) -> None:
+    front = frontier(points)
+    xs, ys = [point.cost for point in front], [point.nll for point in front]
+    axes.plot(xs, ys, color=colour, linewidth=1.1, linestyle=style, zorder=2)
+
+
+def _plane_keys(specs: list[str], shapes: dict[str, str], names: dict[str, str]) -> list[Line2D]:
+    """Colours are schedules, and shapes backbones where there are several; fixed switches share one entry."""
+    fixed = [spec for spec in specs if spec.startswith("fixed:")]
+    keys = method_keys([spec for spec in specs if spec not in fixed])
+    if fixed:
+        keys.append(key("FixedSwitch@k", marker="D", color=look(fixed[0]).light))
+    for entry in keys:
+        entry.set(linestyle="none", markersize=6)
+        if shapes:
+            entry.set_marker("o")
+    keys += [key(names[backbone], marker=shape, color=INK, markersize=6) for backbone, shape in shapes.items()]
+    keys.append(key("frontier", linestyle=DASHED, color=INK))
+    if "newonly" in specs:
+        keys.append(key("w/o NewOnly", linestyle=DOTTED, color=MUTED))
+    return keys

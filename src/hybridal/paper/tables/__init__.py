@@ -1,0 +1,54 @@
+"""The tables of the paper, each a function of a study's results that is None where the study cannot answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hybridal.evidence.study_report import MakeTable
+from hybridal.paper.tables.comparisons import noninferiority, rank_tests, wins
+from hybridal.paper.tables.endpoints import (
+    ece_by_round,
+    endpoint_cost,
+    endpoint_ece,
+    endpoint_f1,
+    endpoint_nll,
+    savings,
+    temperature,
+)
+from hybridal.paper.tables.signals import signal_ablation, signal_correlations, signal_summary
+from hybridal.paper.tables.switching import post_switch, regret, switch_rounds
+from hybridal.paper.tables.texts import batch_classes, batch_overlap, batch_scores, dataset_sizes, datasets
+from hybridal.paper.tables.tuning import tuning_choice, tuning_grid
+from hybridal.paper.tables.variations import early_stopping, samplers, variants, varied_field
+
+# In the order of the paper.
+TABLES: Mapping[str, MakeTable] = {
+    "dataset-sizes": dataset_sizes,
+    "datasets": datasets,
+    "endpoint-f1": endpoint_f1,
+    "endpoint-nll": endpoint_nll,
+    "endpoint-ece": endpoint_ece,
+    "endpoint-cost": endpoint_cost,
+    "savings": savings,
+    "noninferiority": noninferiority,
+    "rank-tests": rank_tests,
+    "wins": wins,
+    "switch-rounds": switch_rounds,
+    "post-switch": post_switch,
+    "temperature": temperature,
+    "ece-by-round": ece_by_round,
+    "batch-overlap": batch_overlap,
+    "batch-classes": batch_classes,
+    "batch-scores": batch_scores,
+    "signal-summary": signal_summary,
+    "signal-ablation": signal_ablation,
+    "signal-correlations": signal_correlations,
+    "tuning-grid": tuning_grid,
+    "tuning-choice": tuning_choice,
+    **{name: varied_field(name) for name in ("pool-size", "batch-size", "subset-size", "validation-size")},
+    "early-stopping": early_stopping,
+    **{name: varied_field(name) for name in ("dropout", "calibrated-acquisition")},
+    "samplers": samplers,
+    "variants": variants,
+    "regret": regret,
+}

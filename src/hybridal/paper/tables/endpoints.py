@@ -1,0 +1,173 @@
+"""Where runs ended and what they cost, per backbone, method and task; what is saved; how well calibrated they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from hybridal.evidence.formats import fixed, percent
+from hybridal.evidence.grid import (
+    COST,
+    ECE,
+    EPOCHS,
+    F1,
+    NLL,
+    SECONDS_NOTE,
+    Grid,
+    Measure,
+    by_method,
+    seeds_said,
+    setting_keys,
+    settings,
+)
+from hybridal.evidence.names import distinct_names
+from hybridal.evidence.results import Results, Run, plain_rows
+from hybridal.evidence.select import RETRAIN, distinct, paired, those, values
+from hybridal.evidence.statistics.bootstrap import bootstrap
+from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, ranked, table_of
+
+_RESAMPLES = 4999
+# From so many cells on, drawing them again says something.
+_CELLS = 5
+_TEMPERATURE = (
+    ("τ", "temperature", fixed(2)),
+    ("NLL", "nll", fixed(3)),
+    ("NLL(τ)", "nll_scaled", fixed(3)),
+    ("ECE", "ece", percent(1)),
+    ("ECE(τ)", "ece_scaled", percent(1)),
+)
+# Short runs show every round of ECE, long ones every fifth; all of them their last five together.
+_ALL, _LAST = 10, 5
+
+
+def endpoint_f1(results: Results) -> Table | None:
+    """F1 after the last round."""
+    return _endpoint(results, F1, "endpoint-f1")
+
+
+def endpoint_nll(results: Results) -> Table | None:
+    """NLL after the last round."""
+    return _endpoint(results, NLL, "endpoint-nll")
+
+
+def endpoint_ece(results: Results) -> Table | None:
+    """Calibration error after the last round."""
+    return _endpoint(results, ECE, "endpoint-ece")
+
+
+def endpoint_cost(results: Results) -> Table | None:
+    """What whole runs cost: counted, in seconds, and in epochs that a round took until it stopped."""
+    if not results.rows:
+        return None
+    caption = f"Cost of a whole run per method and task: mean ± std over {seeds_said(results.rows)}. {SECONDS_NOTE}"
+    return Grid("endpoint-cost", caption, (*COST, EPOCHS)).table(results.rows)
+
+
+def _endpoint(results: Results, measure: Measure, name: str) -> Table | None:
+    if not results.rows:
+        return None
+    shown, seeds = measure.on(results.split), seeds_said(results.rows)
+    caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
+    return Grid(name, caption, (shown,)).table(results.rows)
+
+
+def savings(results: Results) -> Table | None:
+    """Pooled means, and the share of Retrain's cost that a method saves in the same cells."""
+    rows = results.rows
+    if not those(rows, schedule=RETRAIN):
+        return None
+    found = [*settings(rows)]
+    if len(distinct(rows, "backbone")) > 1:
+        found += [(("All backbones", *keys), members) for keys, members in settings(rows, ("backbone",))]
+    columns = [Column("Method"), *(Column(measure.on(results.split).title, MEAN) for measure in (F1, NLL))]
+    for measure in COST:
+        columns += [Column("Mean", MEAN, measure.title), Column("Saved in all", ONE, measure.title)]
+        columns.append(Column("Saved a run [95%]", ("mean", "low", "high"), measure.title))
+    caption = (
+        "All tasks and seeds together: mean ± std, and the share of Retrain's cost that is saved in the cells that "
+        "both have: of the sums, and the mean over runs with its bootstrap interval, for which whole (backbone, task) "
+        f"cells are drawn again (from {_CELLS} of them on). {SECONDS_NOTE}"
+    )
+    sections = [(keys, _savings(members)) for keys, members in found]
+    return table_of("savings", caption, columns, sections, setting_keys(rows))
+
+
+def _savings(rows: Sequence[Run]) -> list[Row]:
+    reference = those(rows, schedule=RETRAIN)
+    lines: list[Row] = []
+    for spec, name, mine in by_method(rows):
+        entries = [mean_of(values(mine, measure.column), measure.shown) for measure in (F1, NLL)]
+        for measure in COST:
+            entries.append(mean_of(values(mine, measure.column), measure.shown))
+            entries += _saved(mine, reference, measure) if spec != RETRAIN else [MISSING, MISSING]
+        lines.append((Entry(name), *entries))
+    return ranked(ranked(lines, [1], higher=True), [2, 3, 6], higher=False)
+
+
+def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: Measure) -> list[Entry]:
+    new, old = paired(mine, reference, measure.column)
+    if not new or not all(old):
+        return [MISSING, MISSING]
+    cells = []
+    for backbone in distinct(mine, "backbone"):
+        for task in distinct(mine, "task"):
+            some, other = paired(those(mine, backbone=backbone, task=task), reference, measure.column)
+            if some:
+                cells.append([1 - a / b for a, b in zip(some, other, strict=True)])
+    saved = one(1 - sum(new) / sum(old), percent(1))
+    mean = fmean(value for cell in cells for value in cell)
+    found = bootstrap(cells, method="percentile", resamples=_RESAMPLES) if len(cells) >= _CELLS else None
+    if found is None or found.low is None or found.high is None:
+        return [saved, Entry(percent(1)(mean), (mean, None, None))]
+    text = f"{percent(1)(mean)} [{fixed(1)(100 * found.low)}, {fixed(1)(100 * found.high)}]"
+    return [saved, Entry(text, (mean, found.low, found.high))]
+
+
+def temperature(results: Results) -> Table | None:
+    """The temperature that fits validation, and NLL and ECE before and after scaling by it."""
+    rows = [row for row in results.rows if row["temperature"] is not None]
+    sections = []
+    for keys, members in settings(rows):
+        lines: list[Row] = [
+            (Entry(name), *(mean_of(values(mine, column), shown) for _, column, shown in _TEMPERATURE))
+            for _, name, mine in by_method(members)
+        ]
+        sections.append((keys, ranked(lines, range(2, len(_TEMPERATURE) + 1), higher=False)))
+    columns = [Column("Method"), *(Column(title, MEAN) for title, _, _ in _TEMPERATURE)]
+    caption = (
+        f"Temperature scaling after the last round: τ fitted on validation (above 1: over-confident), NLL and ECE on "
+        f"{results.split} before and after scaling; mean ± std over all tasks and seeds."
+    )
+    return table_of("temperature", caption, columns, sections, setting_keys(rows))
+
+
+def ece_by_round(results: Results) -> Table | None:
+    """Validation ECE by round and method, and over the last five rounds together."""
+    rounds = [row for row in plain_rows(results.rounds) if row["validation_ece"] is not None]
+    names = distinct_names(distinct(rounds, "schedule"))
+    columns = [Column("Round"), *(Column(name, MEAN) for name in names.values())]
+    caption = "Validation ECE in percent (15 bins) by round: mean ± std over all tasks and seeds."
+    sections = [(keys, _ece_rows(members, list(names))) for keys, members in settings(rounds)]
+    return table_of("ece-by-round", caption, columns, sections, setting_keys(rounds))
+
+
+def _ece_rows(rounds: Sequence[Run], specs: Sequence[str]) -> list[Row]:
+    last = max(row["round"] for row in rounds)
+    lines = [(f"{t}", range(t, t + 1)) for t in shown_rounds(last)]
+    if last > _LAST:
+        lines.append((f"Last {_LAST}", range(last - _LAST + 1, last + 1)))
+    rows: list[Row] = []
+    for title, stretch in lines:
+        some = [row for row in rounds if row["round"] in stretch]
+        found = [[100 * row["validation_ece"] for row in those(some, schedule=spec)] for spec in specs]
+        rows.append((Entry(title), *(mean_of(shares, fixed(2)) for shares in found)))
+    return rows
+
+
+def shown_rounds(last: int) -> list[int]:
+    """All rounds of a short run; of a long one every fifth, and the last.
+
+    >>> shown_rounds(3), shown_rounds(24)
+    ([1, 2, 3], [5, 10, 15, 20, 24])
+    """
+    return list(range(1, last + 1)) if last <= _ALL else sorted({*range(5, last + 1, 5), last})

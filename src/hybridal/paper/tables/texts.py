@@ -1,0 +1,213 @@
+"""The texts of a study: its tasks, and what runs acquired of them before and after they switched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from hybridal.core.facts import Round
+from hybridal.core.outputs import UNKNOWN
+from hybridal.evidence.formats import fixed, signed, with_spread
+from hybridal.evidence.grid import by_method, setting_keys, settings
+from hybridal.evidence.names import task_names
+from hybridal.evidence.results import Results, Run, complete_runs, factors
+from hybridal.evidence.select import RETRAIN, cell_of, distinct, those
+from hybridal.evidence.statistics.composition import Spread, batch_overlaps, before_after, class_shares, mean_scores
+from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, one, table_of
+from hybridal.study.folder import StudyFolder, task_key
+from hybridal.study.study import CellPlan
+from hybridal.tasks.task import Task
+
+BEFORE, AFTER = "Before the switch", "After the switch"
+_SPLITS = ("Train", "Validation", "Test")
+
+
+def dataset_sizes(results: Results) -> Table | None:
+    """Classes and texts of each task."""
+    rows: list[Row] = []
+    for name, task in _tasks(results.folder):
+        sizes = [len(split) for _, split in task.splits()]
+        rows.append((Entry(name), *(one(n, fixed(0)) for n in (len(task.classes), *sizes, sum(sizes)))))
+    columns = [Column("Task"), *(Column(title, ONE) for title in ("Classes", *_SPLITS, "All"))]
+    return table_of("dataset-sizes", "Tasks: classes and texts.", columns, [((), rows)])
+
+
+def datasets(results: Results) -> Table | None:
+    """Class counts and shares per split."""
+    sections = [((name,), list(_classes(task))) for name, task in _tasks(results.folder)]
+    columns = [Column("Class"), *(Column(title, ONE, split) for split in _SPLITS for title in ("Texts", "%"))]
+    caption = (
+        "Texts per class and split; train is the pool that is learnt from. Where splits are drawn by the run's seed, "
+        "these are those of the first seed, and validation is shown before a variant takes a part of it."
+    )
+    return table_of("datasets", caption, columns, sections, ("Task",))
+
+
+def _tasks(folder: StudyFolder) -> Iterator[tuple[str, Task]]:
+    """Each task once, as its first cell has it; without those whose texts are no longer there."""
+    first: dict[str, CellPlan] = {}
+    for cell in folder.cells:
+        first.setdefault(cell.settings.task, cell)
+    names = task_names(first)
+    for name, cell in first.items():
+        if _is_there(folder, cell):
+            yield names[name], folder.task(cell)
+
+
+def _is_there(folder: StudyFolder, cell: CellPlan) -> bool:
+    return (folder.task_home(task_key(cell.settings)) / "task.json").is_file()
+
+
+def _classes(task: Task) -> Iterator[Row]:
+    labels = [split.labels for _, split in task.splits()]
+    classes = dict(enumerate(task.classes))
+    if any(bool(np.any(split == UNKNOWN)) for split in labels):
+        classes[UNKNOWN] = "(not labelled)"
+    for label, name in classes.items():
+        entries = []
+        for split in labels:
+            n = int(np.count_nonzero(split == label))
+            entries += [one(n, fixed(0)), one(100 * n / len(split) if len(split) else None, fixed(2))]
+        yield (Entry(name), *entries)
+    totals = [entry for split in labels for entry in (one(len(split), fixed(0)), MISSING)]
+    yield (Entry("Total"), *totals)
+
+
+@dataclass(frozen=True)
+class Acquired:
+    """A run that retrains until it fine-tunes, if it does: its rounds, and the last one before the switch."""
+
+    history: Sequence[Round]
+    t_star: int | None
+    cell: CellPlan
+
+
+def acquiring_runs(folder: StudyFolder) -> list[Run]:
+    """Runs that retrain and then fine-tune, or do one of both alone; a row each, with its `run`."""
+    rows: list[Run] = []
+    for cell, spec, history in complete_runs(folder):
+        updates = [fact.update for fact in history]
+        first = updates.index("finetune") if "finetune" in updates else None
+        pure = set(updates[:first]) <= {"retrain"} and (first is None or set(updates[first:]) == {"finetune"})
+        if pure and any(fact.acquired for fact in history):
+            rows.append({**factors(cell, spec), "run": Acquired(history, first, cell)})
+    return rows
+
+
+def batch_overlap(results: Results) -> Table | None:
+    """Jaccard overlap of the acquired batches with those of the paired Retrain run."""
+    rows = acquiring_runs(results.folder)
+    sections = []
+    for keys, members in settings(rows):
+        retrain = {cell_of(row): row["run"] for row in those(members, schedule=RETRAIN)}
+        lines: list[Row] = []
+        for _, name, mine in by_method(members, (RETRAIN,)):
+            pairs = [(row["run"], retrain[cell_of(row)]) for row in mine if cell_of(row) in retrain]
+            overlaps = [batch_overlaps(run.history, other.history) for run, other in pairs]
+            found = before_after(overlaps, [run.t_star for run, _ in pairs])
+            if found[0].n + found[1].n:
+                lines.append((Entry(name), *map(_spread, found)))
+        sections.append((keys, lines))
+    caption = (
+        "Jaccard overlap of acquired batches with those of the Retrain run of the same seed in the same round: mean ± "
+        "std over rounds of all tasks and seeds. Before the switch both are the same run."
+    )
+    columns = [Column("Method"), Column(BEFORE, MEAN), Column(AFTER, MEAN)]
+    return table_of("batch-overlap", caption, columns, sections, setting_keys(rows))
+
+
+def batch_scores(results: Results) -> Table | None:
+    """The mean score of acquired batches: their mean entropy, where entropy acquires."""
+    rows = acquiring_runs(results.folder)
+    sections = []
+    for keys, members in settings(rows):
+        lines: list[Row] = []
+        for _, name, mine in sorted(by_method(members), key=lambda method: method[0] != RETRAIN):
+            scores, t_stars = [mean_scores(row["run"].history) for row in mine], [row["run"].t_star for row in mine]
+            before, after = before_after(scores, t_stars)
+            if before.n + after.n:
+                moved = one(_moved(scores, t_stars), signed(3))
+                lines.append((Entry(name), _spread(before), _spread(after), moved))
+        sections.append((keys, lines))
+    what = "predictive entropy" if distinct(rows, "acquisition") == ["entropy"] else "acquisition score"
+    caption = (
+        f"Mean {what} of acquired batches: mean ± std over rounds of all tasks and seeds. Change: within a run, "
+        "averaged over those that switched. Retrain never switches: all its rounds come before."
+    )
+    columns = [Column("Method"), Column(BEFORE, MEAN), Column(AFTER, MEAN), Column("Change", ONE)]
+    return table_of("batch-scores", caption, columns, sections, setting_keys(rows))
+
+
+def _spread(found: Spread) -> Entry:
+    if found.mean is None:
+        return MISSING
+    return Entry(with_spread(found.mean, found.sd, fixed(3)), (found.mean, found.sd, found.n))
+
+
+def _moved(runs: Sequence[Sequence[float | None]], t_stars: Sequence[int | None]) -> float | None:
+    """Within each run, so that it does not matter which tasks' runs switched."""
+    parts = [before_after([values], [t_star]) for values, t_star in zip(runs, t_stars, strict=True)]
+    changes = [
+        after.mean - before.mean for before, after in parts if before.mean is not None and after.mean is not None
+    ]
+    return fmean(changes) if changes else None
+
+
+def batch_classes(results: Results) -> Table | None:
+    """Classes of acquired batches, beside those of the pool."""
+    rows = [row for row in acquiring_runs(results.folder) if _is_there(results.folder, row["run"].cell)]
+    names = task_names(distinct(rows, "task"))
+    labels, pools = _labels_and_pools(results.folder, rows)
+    sections = []
+    for keys, members in settings(rows):
+        lines: list[Row] = []
+        for _, method, mine in by_method(members, (RETRAIN,)):
+            for task in distinct(mine, "task"):
+                runs: list[Acquired] = [row["run"] for row in those(mine, task=task)]
+                pool = pools[task_key(runs[0].cell.settings)]
+                parts = [_shares(ids, labels[task], list(pool)) for ids in _ids_before_after(runs)]
+                usual = [n / max(1, sum(pool.values())) for n in pool.values()]
+                for at, name in enumerate(pool):
+                    shares = [part[at] if part else None for part in (*parts, usual)]
+                    numbers = [one(None if share is None else 100 * share, fixed(1)) for share in shares]
+                    lines.append((Entry(method), Entry(names[task]), Entry(name), *numbers))
+        sections.append((keys, lines))
+    columns = [*map(Column, ("Method", "Task", "Class")), *(Column(title, ONE) for title in (BEFORE, AFTER, "Pool"))]
+    caption = "Classes of acquired batches in percent, all seeds together, beside those of the whole pool."
+    return table_of("batch-classes", caption, columns, sections, setting_keys(rows))
+
+
+def _shares(ids: Sequence[str], labels: dict[str, str], classes: Sequence[str]) -> Sequence[float] | None:
+    return class_shares([id for id in ids if id in labels], labels, classes)
+
+
+def _ids_before_after(runs: Sequence[Acquired]) -> tuple[list[str], list[str]]:
+    before: list[str] = []
+    after: list[str] = []
+    for run in runs:
+        for fact in run.history:
+            part = before if run.t_star is None or fact.round <= run.t_star else after
+            part += fact.acquired
+    return before, after
+
+
+def _labels_and_pools(
+    folder: StudyFolder, rows: Sequence[Run]
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, int]]]:
+    """By task the labels of all that was acquired, and by its key the classes of the pool; texts are not kept."""
+    labels: dict[str, dict[str, str]] = {}
+    pools: dict[str, dict[str, int]] = {}
+    for row in rows:
+        run: Acquired = row["run"]
+        key = task_key(run.cell.settings)
+        if key not in pools:
+            task = folder.task(run.cell)
+            counts = [int(np.count_nonzero(task.train.labels == label)) for label in range(len(task.classes))]
+            pools[key] = dict(zip(task.classes, counts, strict=True))
+            same = [other["run"] for other in rows if task_key(other["run"].cell.settings) == key]
+            acquired = {id for one_run in same for fact in one_run.history for id in fact.acquired}
+            labels.setdefault(row["task"], {}).update(task.answers(sorted(acquired)))
+    return labels, pools

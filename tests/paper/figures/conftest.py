@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from hybridal.core.facts import Round
+from hybridal.evidence.results import Results, results
+from hybridal.study.folder import StudyFolder
+from hybridal.study.presets import preset
+from hybridal.study.study import Study
+
+from ...evidence.studies import Change, write_study
+
+
+@dataclass(frozen=True)
+class Made:
+    """A made-up study, as the real code reads it from disk."""
+
+    folder: StudyFolder
+    results: Results
+
+
+class Maker:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def __call__(self, study: Study, edit: Change = lambda fact: fact) -> Made:
+        folder = write_study(self.root / str(len(list(self.root.iterdir()))), study, edit)
+        opened = StudyFolder.open(folder.path)
+        return Made(opened, results(opened))
+
+
+@pytest.fixture(scope="session")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    return Maker(tmp_path_factory.mktemp("studies"))
+
+
+@pytest.fixture(scope="session")
+def main(make: Maker) -> Made:
+    """3 backbones, 6 tasks, 5 seeds, 9 schedules, 25 rounds."""
+    return make(preset("main"))
+
+
+@pytest.fixture(scope="session")
+def signals(make: Maker) -> Made:
+    return make(preset("signals").shrunk(seeds=(1, 2, 3), tasks=("imdb", "agnews", "yahoo")))
+
+
+@pytest.fixture(scope="session")
+def tuning(make: Maker) -> Made:
+    return make(preset("tuning"))
+
+
+@pytest.fixture(scope="session")
+def subset_size(make: Maker) -> Made:
+    return make(preset("subset-size").shrunk(rounds=10))
+
+
+@pytest.fixture(scope="session")
+def switch_points(make: Maker) -> Made:
+    return make(preset("switch-points", rounds=10).shrunk(tasks=("imdb", "yahoo"), seeds=(1, 2, 3)))
+
+
+@pytest.fixture(scope="session")
+def small(make: Maker) -> Made:
+    """One task, one backbone, one seed, eight rounds."""
+    return make(preset("main").shrunk(tasks=("imdb",), backbones=("tiny",), seeds=(7,), rounds=8))
+
+
+def without_metrics(fact: Round) -> Round:
+    return replace(fact, validation=None, test=None, seconds={})

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from hybridal.evidence.names import look
+from hybridal.measures.stabilisation import Stabilisation
+from hybridal.paper.figures.decisions import control_charts, representatives
+
+from .conftest import Made
+from .reading import figure_of, marked, points, titles, words_of
+
+SPEC = "hybrid:accuracy:0.005:2"
+CASES = ["Fast switch", "Slow switch", "Dips filtered by k", "No switch"]
+
+
+def test_the_four_cases_are_chosen_by_rule() -> None:
+    changes = {
+        "slow": [None, 0.9, 0.9, 0.9, 0.1, 0.1],
+        "dips": [None, 0.1, 0.9, 0.1, 0.9, 0.9],
+        "never": [None, 0.9, 0.9, 0.9, 0.9, 0.9],
+        "fast": [None, 0.1, 0.1, 0.9, 0.9, 0.9],
+        "fast too": [None, 0.1, 0.1, 0.9, 0.9, 0.9],
+        "many dips": [None, 0.1, 0.9, 0.1, 0.9, 0.1],
+    }
+    runs = {(name, "b", 1): changes[name] for name in ("slow", "never", "fast", "fast too", "dips", "many dips")}
+    chosen = representatives(runs, Stabilisation(0.5, 2))
+    assert [chart.run[0] if chart else None for chart in chosen] == ["fast", "slow", "dips", "never"]
+    assert [chart.t_star if chart else 0 for chart in chosen] == [3, 6, None, None]
+
+
+def test_only_dips_before_the_switch_count_and_only_those_that_ended() -> None:
+    runs = {
+        ("a", "b", 1): [None, 0.9, 0.9],
+        ("a", "b", 2): [None, 0.1, 0.1],
+        ("a", "b", 3): [None, 0.9, 0.9, 0.9, 0.9, 0.1, 0.1],
+        ("a", "b", 4): [None, 0.9, 0.1, 0.1, 0.9, 0.1, 0.9, 0.1, 0.9],  # has switched when the dips come
+        ("a", "b", 5): [None, 0.9, 0.9, 0.1],  # is still below at the end
+        ("a", "b", 6): [None, 0.1, 0.9, 0.1, 0.1],
+    }
+    assert [chart and chart.run[2] for chart in representatives(runs, Stabilisation(0.5, 2))] == [2, 3, 6, 1]
+
+
+def test_panels_show_the_changes_of_their_run(main: Made) -> None:
+    figure = figure_of(control_charts(main.results, SPEC))
+    assert figure is not None
+    assert titles(figure) == CASES
+    rounds, runs = main.results.rounds, main.results.runs
+    own = runs[runs["schedule"] == SPEC]
+    extremes = (own["t_star"].min(), own["t_star"].max())
+    for axes, t_star in zip(figure.axes[:2], extremes, strict=True):
+        (star,) = marked(axes, "*")
+        assert points(star)[0][0] == t_star
+    drawn = [
+        points(
+            next(one for one in axes.get_lines() if one.get_color() == look(SPEC).light and one.get_linewidth() == 0.9)
+        )
+        for axes in figure.axes
+    ]
+    facts = {
+        tuple(zip(cell["round"].astype(float), cell["change_accuracy"], strict=True))[1:]
+        for _, cell in rounds[rounds["schedule"] == SPEC].groupby(["task", "backbone", "seed"])
+    }
+    assert all(tuple(curve) in facts for curve in drawn)
+    assert len({tuple(curve) for curve in drawn}) == 4
+    for axes in figure.axes:
+        (threshold,) = [one for one in axes.get_lines() if one.get_label() != "switch" and one.get_linestyle() == "--"]
+        assert points(threshold)[0][1] == 0.005
+        filled = [one for one in marked(axes, "o") if one.get_markerfacecolor() == look(SPEC).light]
+        assert all(value < 0.005 for one in filled for _, value in points(one))
+        empty = [one for one in marked(axes, "o") if one.get_markerfacecolor() != look(SPEC).light]
+        assert all(value >= 0.005 for one in empty for _, value in points(one))
+
+
+def test_a_missing_case_is_said(small: Made) -> None:
+    figure = figure_of(control_charts(small.results, SPEC))
+    assert figure is not None
+    said = {text.get_text() for axes in figure.axes for text in axes.texts}
+    assert "no other run switched" in said
+
+
+def test_words_name_runs_and_rule(main: Made) -> None:
+    words = words_of(control_charts(main.results, SPEC))
+    own = main.results.runs[main.results.runs["schedule"] == SPEC]
+    assert f"t* = {own['t_star'].min():.0f}" in words.alt
+    assert "2 changes in a row" in words.reading
+
+
+@pytest.mark.parametrize("spec", ["retrain", "hybrid:loss:0.1:3"])
+def test_schedules_without_a_signal_or_a_run_have_none(main: Made, spec: str) -> None:
+    assert figure_of(control_charts(main.results, spec)) is None

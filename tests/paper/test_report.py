@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from hybridal.errors import UserError
+from hybridal.evidence.results import results
+from hybridal.paper import write_paper_report
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import Study
+
+from ..evidence.example import example
+
+
+@pytest.fixture(scope="module")
+def folder() -> StudyFolder:
+    return example().folder
+
+
+@pytest.fixture(scope="module")
+def page(folder: StudyFolder) -> str:
+    return write_paper_report(folder).read_text(encoding="utf-8")
+
+
+def test_the_page_needs_nothing_else(page: str) -> None:
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page)
+    assert "<script" not in page
+
+
+def test_every_table_and_figure_is_there_as_files_too(folder: StudyFolder, page: str) -> None:
+    tables = {path.stem for path in (folder.path / "report" / "tables").glob("*.csv")}
+    figures = {path.stem for path in (folder.path / "report" / "figures").glob("*.svg")}
+    assert {"endpoint-f1", "savings", "noninferiority"} <= tables
+    assert figures
+    for name in tables:
+        assert name.replace("-", " ") in page.lower()
+        assert (folder.path / "report" / "tables" / f"{name}.tex").stat().st_size
+    assert page.count("<figure") == len(figures)
+    for name in figures:
+        for ending in ("png", "pdf"):
+            assert (folder.path / "report" / "figures" / f"{name}.{ending}").stat().st_size
+
+
+def test_the_story_has_the_numbers_of_the_runs(folder: StudyFolder, page: str) -> None:
+    runs = results(folder).runs
+    steps: pd.Series[float] = runs.groupby("schedule")["steps"].mean()
+    saved = 1 - steps["finetune"] / steps["retrain"]
+    assert f"FineTune: {saved:.0%} fewer optimiser steps than Retrain" in page
+
+
+def test_a_study_with_nothing_complete_says_so(tmp_path: Path) -> None:
+    folder = StudyFolder.create(tmp_path / "s", Study("<b>none", ("imdb",), ("retrain",)), {})
+    page = write_paper_report(folder).read_text(encoding="utf-8")
+    assert "No run is complete yet" in page
+    assert "<b>none" not in page
+    with pytest.raises(UserError, match="--against paper: no complete run in"):
+        write_paper_report(folder, against_published=True)
