@@ -20,7 +20,7 @@ INVALID: list[tuple[str, Any]] = [
     *((name, value) for name in WHOLE for value in (0, -1, 2.5, 3.0, "three", None, True, NAN, [3])),
     *(
         (name, value)
-        for name in ("candidates", "stop_after", "validation_size", "part_epochs", "late_class")
+        for name in ("candidates", "stop_after", "validation_size", "late_class")
         for value in (0, -1, 2.5, "many", True)
     ),
     *(("train_layers", value) for value in (-1, 2.5, "top", True)),

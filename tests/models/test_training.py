@@ -422,12 +422,12 @@ def test_where_validation_stops_there_is_no_mean(scripted: Scripted) -> None:
     assert same_weights(found.weights, script.weights[1])
 
 
-@pytest.mark.parametrize(("brief", "steps"), [(False, 21), (True, 6)])
-def test_a_training_has_a_floor_of_steps_unless_it_is_brief(
-    classifier: Classifier, examples: Examples, brief: bool, steps: int
+@pytest.mark.parametrize(("epochs", "steps"), [(None, 21), (2, 6)])
+def test_a_training_has_a_floor_of_steps_unless_its_update_brings_epochs(
+    classifier: Classifier, examples: Examples, epochs: int | None, steps: int
 ) -> None:
-    rules = rules_of(stop_after=None, max_epochs=4, min_steps=19, part_epochs=2)  # three steps an epoch
-    plan = Plan(classifier.pretrained, examples.rows, dropout=False, brief=brief)
+    rules = rules_of(stop_after=None, max_epochs=4, min_steps=19)  # three steps an epoch
+    plan = Plan(classifier.pretrained, examples.rows, dropout=False, epochs=epochs)
     found = fit(classifier, plan, examples, None, NO_LABELS, rules, 5, 2)
     assert (found.cost.steps, found.cost.planned) == (steps, steps)
 

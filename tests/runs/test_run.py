@@ -93,7 +93,7 @@ class TestBegin:
             ({"overrides": {**OVERRIDES, "rounds": "three"}}, "`rounds` must be a whole number, not 'three'"),
             ({"overrides": {**OVERRIDES, "max_length": 4096}}, "`max_length` is 4096, but backbone 'tiny' reads 512"),
             ({"overrides": {**OVERRIDES, "initial": 500}}, "too few for an initial pool of 500"),
-            ({"device": "abacus"}, "--device 'abacus' is not a device"),
+            ({"device": "abacus"}, "`device` 'abacus' is not a device"),
             ({"backbone": "no/such-encoder"}, "Backbone 'no/such-encoder' is neither a folder here nor"),
             ({"label": "topic"}, "there is no column 'topic'; its columns are id, text, label"),
         ],
@@ -141,7 +141,7 @@ class TestBegin:
         for row in rows[:3]:
             row[2] = ""
         written(tmp_path / "texts.csv", rows)
-        with pytest.raises(UserError, match=r"^3 of the \d+ texts of task 'texts' have no label; give --labels FILE"):
+        with pytest.raises(UserError, match=r"^3 of the \d+ texts of task 'texts' have no label; give `labels` a file"):
             run.begin(settings, tmp_path / "run")
 
 
@@ -323,17 +323,17 @@ class TestBest:
     @pytest.fixture
     def best(self, settings: Settings) -> Settings:
         rules = {"rounds": 6, "initial": 12, "batch": 8, "candidates": 40, "max_epochs": 2, "min_steps": 6}
-        overrides = {**rules, "part_epochs": 2, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
+        overrides = {**rules, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
         return Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
 
     def test_it_begins_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
         history = run.carry_on(run.begin(best, tmp_path / "run"))
         assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
-        assert [fact.cost.steps > 0 for fact in history] == [False, *[True] * 5]
-        assert "replay:equal:balanced" in [fact.update for fact in history]
+        assert [fact.cost.steps > 0 for fact in history] == [False, *(fact.update != "refit" for fact in history[1:])]
+        assert "refit" in [fact.update for fact in history]
         assert history[0].reason == "nothing has been learnt yet"
-        assert all((fact.update == "retrain") is bool(fact.reason) for fact in history[:-1])
-        assert (history[-1].update, history[-1].reason) == ("replay:all", "the last round")
+        assert all((fact.update == "refit") is not bool(fact.reason) for fact in history)
+        assert (history[-1].update, history[-1].reason) == ("finetune:3", "the last round")
         assert [fact.news is not None and fact.news.last for fact in history] == [False] * 5 + [True]
         assert {*history[-1].changes} == {"agreement", "drift"}
 
@@ -343,9 +343,9 @@ class TestBest:
         monkeypatch.setattr(run, "advise", lambda history, classes: SimpleNamespace(stop=len(history) == 3))
         folder = run.begin(replace(best, stop="auto"), tmp_path / "run")
         history = run.carry_on(folder)
-        assert [fact.update for fact in history[2:]] == ["replay:equal:balanced", "replay:all"]
+        assert history[3].update == "finetune:3"
         assert history[3].labels == history[2].labels  # nobody was asked for more
-        assert history[3].cost.examples == 2 * history[3].labels
+        assert history[3].cost.examples == 3 * history[3].labels
         assert run.carry_on(folder) == history
         again = run.carry_on(run.begin(replace(best, stop="auto"), tmp_path / "again"))
         assert no_seconds(again) == no_seconds(history)

@@ -13,6 +13,7 @@ from hybridal.schedules.auto import ALARM, GROWTH, Auto, drifted
 
 
 def fact(update: str, labels: int, drift: float | None = 0.0, news: News | None = None, steps: int = 9) -> Round:
+    steps = 0 if update == "refit" else steps
     cost = Cost(steps=steps, examples=steps * 16)
     return Round(1, update, "", labels, cost, 1, None, None, None, {"drift": drift}, (), (), news=news)
 
@@ -37,9 +38,13 @@ def test_it_is_made_by_its_name() -> None:
     assert make_schedule("auto").spec == "auto"
 
 
-def test_it_begins_with_a_retraining_and_goes_on_with_replays() -> None:
-    quiet = [(News(added=16), 0.5)] * 12
-    assert [f.update for f in played(quiet)] == ["retrain", *["replay:equal:balanced"] * 12]
+def test_it_begins_with_a_retraining_and_trains_on_when_labels_have_grown_by_half() -> None:
+    quiet = [(News(added=16), 0.5)] * 12  # 50 labels, then 66, 82, ...
+    history = played(quiet)
+    trained = {f.labels: f.update for f in history if f.update != "refit"}
+    assert trained == {50: "retrain", 82: "finetune:2", 130: "finetune:2", 210: "finetune:2"}
+    assert history[2].reason == ""  # made up here; what it says is below
+    assert Auto().decide(history[:2], history[2].news).reason == "82 labels, 50 when the encoder was last trained"
 
 
 def test_a_model_that_was_only_a_probe_is_trained_from_the_beginning() -> None:
@@ -52,10 +57,9 @@ def one_event(news: News, drift: float = 0.0) -> str:
     history = played([(News(added=16), 0.0)] * 5)
     known = history[-1].labels
     if drift:
-        history.append(fact("replay:equal:balanced", known + 16, drift, News(known, 16)))
+        history.append(fact("refit", known + 16, drift, News(known, 16)))
     update = Auto().decide(history, replace(news, known=known, added=16))
-    assert (update.spec == "retrain") is bool(update.reason)
-    return update.reason
+    return update.reason if update.spec == "retrain" else ""
 
 
 def test_every_reason_is_said() -> None:
@@ -80,10 +84,10 @@ def test_the_last_round_goes_over_all_labels_once_more() -> None:
     history = played([(News(added=16), 0.0)] * 5)
     known = history[-1].labels
     update = Auto().decide(history, News(known, 16, last=True))
-    assert (update.spec, update.reason) == ("replay:all", "the last round")
-    loud = [*history, fact("replay:equal:balanced", known + 16, 9.0, News(known, 16))]
+    assert (update.spec, update.reason) == ("finetune:3", "the last round")
+    loud = [*history, fact("refit", known + 16, 9.0, News(known, 16))]
     assert Auto().decide(loud, News(known + 16, 16)).spec == "retrain"
-    assert Auto().decide(loud, News(known + 16, 16, last=True)).spec == "replay:all"
+    assert Auto().decide(loud, News(known + 16, 16, last=True)).spec == "finetune:3"
     assert Auto().decide(history, News(known, 16, classes=1, last=True)).spec == "retrain"
     assert Auto().decide([], News(added=50, last=True)).spec == "retrain"
 
@@ -92,7 +96,7 @@ def test_a_class_that_appears_too_early_is_not_forgotten() -> None:
     events = [(News(added=8, classes=1), 0.0), *[(News(added=8), 0.0)] * 3]
     history = played(events, initial=100)
     assert [f.update for f in history].index("retrain", 1) == 4  # 132 labels are a quarter more than 100
-    assert [f.update for f in history[1:4]] == ["replay:equal:balanced"] * 3
+    assert [f.update for f in history[1:4]] == ["refit"] * 3
 
 
 EVENT = st.tuples(

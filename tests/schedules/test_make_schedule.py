@@ -33,11 +33,11 @@ def test_epsilon_and_patience_may_be_given_beside_the_spec() -> None:
 @pytest.mark.parametrize("spec", ["retrain", "anchor:0.5", "fixed:3"])
 @pytest.mark.parametrize(("epsilon", "patience"), [(0.1, None), (None, 2)])
 def test_they_belong_to_hybrid_schedules(spec: str, epsilon: float | None, patience: int | None) -> None:
-    with pytest.raises(UserError, match=f"--epsilon and --patience belong to hybrid schedules, not to '{spec}'"):
+    with pytest.raises(UserError, match=f"`epsilon` and `patience` belong to hybrid schedules, not to '{spec}'"):
         make_schedule(spec, epsilon, patience)
 
 
-@pytest.mark.parametrize(("epsilon", "patience", "said"), [(0.0, None, "--epsilon"), (None, 0, "--patience")])
+@pytest.mark.parametrize(("epsilon", "patience", "said"), [(0.0, None, "`epsilon`"), (None, 0, "`patience`")])
 def test_bad_values_beside_the_spec_are_refused(epsilon: float | None, patience: int | None, said: str) -> None:
     with pytest.raises(UserError, match=said):
         make_schedule("hybrid:accuracy", epsilon, patience)
@@ -51,7 +51,7 @@ def test_bad_values_beside_the_spec_are_refused(epsilon: float | None, patience:
         ("retrain:3", "write retrain"),
         ("hybrid:accuracy:small", "its ε must be a positive number, not 'small'"),
         ("hybrid:accuracy:", "its ε must be a positive number, not ''"),
-        ("hybrid:accuracy:0.01:few", "--patience must be a whole number, not few"),
+        ("hybrid:accuracy:0.01:few", "`patience` must be a whole number, not few"),
         ("hybrid:accuracy:0.01:2:9", r"write hybrid\[:SIGNAL\]\[:EPSILON\]\[:PATIENCE\]"),
         ("hybrid:3", "no signals component named '3'"),
         ("constant:3", "no schedule named 'constant'"),

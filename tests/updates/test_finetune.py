@@ -43,3 +43,10 @@ def test_the_published_optimiser_is_fresh_at_the_switch(situate: Situate) -> Non
     now = situate("reference")
     plan = FineTune().plan(type(now)(now.prepare, now.last, None, now.pool, now.rules, now.rng))
     assert (plan.moments, plan.keeps_moments) == (None, True)
+
+
+def test_epochs_of_its_own_but_for_the_first_training(situate: Situate) -> None:
+    assert [FineTune(2).plan(situate(first=first)).epochs for first in (False, True)] == [2, None]
+    assert FineTune().plan(situate()).epochs is None
+    with pytest.raises(ValueError, match="its epochs must be a whole number from 1 on, not 0"):
+        FineTune(0)

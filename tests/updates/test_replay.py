@@ -51,11 +51,14 @@ def test_as_many_older_as_new_ones_where_there_are_so_many(situate: Situate) -> 
     assert sorted(rows) == [0, 1, 2, 4, 5]  # three new, and both of the older
 
 
-def test_all_labels_in_a_training_that_stays_brief(situate: Situate) -> None:
-    plan = Replay("all").plan(situate())
-    assert (sorted(plan.rows.tolist()), plan.brief) == ([0, 1, 2, 4, 5], True)
-    assert UPDATES.make("replay:all").letter == "P(all)"
-    assert not Replay("all").plan(situate(first=True)).brief  # there is nothing yet to add to
+def test_epochs_of_its_own_but_for_the_first_training(situate: Situate) -> None:
+    assert Replay(3, "balanced", 2).plan(situate()).epochs == 2
+    assert Replay(3, "balanced", 2).plan(situate(first=True)).epochs is None  # there is nothing yet to add to
+    assert Replay(3).plan(situate()).epochs is None
+    assert UPDATES.make("replay:3:random:2") == Replay(3, "random", 2)
+    assert Replay(3, "random", 2).letter == "P(3,random,2)"
+    with pytest.raises(UserError, match="its epochs must be a whole number from 1 on, not 0"):
+        UPDATES.make("replay:3:random:0")
 
 
 def test_its_forms_are_spelt_and_told_apart() -> None:
@@ -64,7 +67,7 @@ def test_its_forms_are_spelt_and_told_apart() -> None:
     ]  # fmt: skip
     with pytest.raises(ValueError, match="random or balanced, not fair"):
         Replay(3, "fair")
-    with pytest.raises(ValueError, match="equal or all, not most"):
+    with pytest.raises(ValueError, match="or equal, not most"):
         Replay("most")
 
 

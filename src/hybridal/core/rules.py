@@ -6,34 +6,15 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
-from numbers import Integral, Real
 from typing import Any, Literal
 
+from hybridal.core.checked import wrong_kinds
 from hybridal.errors import UserError
 
 
 def _require(holds: bool, name: str, rule: str) -> None:
     if not holds:
-        raise UserError(f"Protocol: `{name}` {rule}.")
-
-
-def _fits(value: Any, kind: str) -> tuple[bool, str]:
-    """Whether a value has the type that a field's annotation names, and that type in words.
-
-    >>> _fits(2.5, "int"), _fits(None, "int | None")
-    ((False, 'a whole number'), (True, 'a whole number or null'))
-    """
-    name, _, optional = kind.partition(" | ")
-    or_null = " or null" if optional else ""
-    kinds: dict[str, type] = {"bool": bool, "int": Integral, "float": Real}
-    if name not in kinds:
-        return True, ""  # a choice, which has a sentence of its own
-    fits = bool(optional) if value is None else isinstance(value, kinds[name])
-    if isinstance(value, bool):  # which Python counts among the numbers
-        fits = name == "bool"
-    if isinstance(value, float):
-        fits = fits and math.isfinite(value)
-    return fits, {"bool": "true or false", "int": "a whole number", "float": "a number"}[name] + or_null
+        raise UserError(f"Protocol: `{name}` {rule}.", field=f"protocol.{name}")
 
 
 @dataclass(frozen=True)
@@ -56,8 +37,8 @@ class Rules:
     `pooling` is what the head reads: the "mean" of all tokens, the "first" one, or as the encoder was trained ("auto").
     `head` starts at "random", or as a "probe": a logistic regression on the pretrained encoder's features. With fewer
     labels than `probe_until` the probe is the model. `warmup` is the share of a training's steps in which the rate
-    rises, `decay` lets it fall to 0 afterwards. A training has `min_steps` steps at least; a replay, which adds to what
-    was learnt before, `part_epochs` epochs (None: as many as others).
+    rises, `decay` lets it fall to 0 afterwards. A training has `min_steps` steps at least, unless its update brings its
+    own number of epochs.
     `looks` at validation are taken an epoch, and `keep_start` lets the weights that training started from win.
     `average` gives the mean of the weights over the second half of a training that nothing stops. `temperature`
     is "fitted" to validation alone, or "shrunk" towards what was known before.
@@ -83,7 +64,6 @@ class Rules:
     train_batch: int = 16
     max_epochs: int = 10
     min_steps: int = 0
-    part_epochs: int | None = None
     stop_after: int | None = 2
     min_delta: float = 1e-4
     looks: int = 1
@@ -105,16 +85,13 @@ class Rules:
     late_class: int | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            fits, kind = _fits(value, str(field.type))
-            _require(fits, field.name, f"must be {kind}, not {value!r}")
+        for name, wrong in wrong_kinds(self):
+            _require(False, name, wrong)
         for name in ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs", "looks"):
             _require(getattr(self, name) >= 1, name, "must be at least 1")
         _require(self.candidates is None or self.candidates >= self.batch, "candidates", "must be at least `batch`")
         _require(self.stop_after is None or self.stop_after >= 1, "stop_after", "must be at least 1, or null for never")
         _require(self.late_class is None or self.late_class >= 1, "late_class", "must be at least 1, or null")
-        _require(self.part_epochs is None or self.part_epochs >= 1, "part_epochs", "must be at least 1, or null")
         _require(self.train_layers is None or self.train_layers >= 0, "train_layers", "must not be negative")
         _require(self.validation_size is None or self.validation_size >= 1, "validation_size", "must be at least 1")
         _require(self.learning_rate > 0, "learning_rate", "must be positive")
@@ -122,8 +99,6 @@ class Rules:
         _require(self.warmup <= 1, "warmup", "is a share of the steps, at most 1")
         for name in ("weight_decay", "min_delta", "warmup", "min_steps", "probe_until"):
             _require(getattr(self, name) >= 0, name, "must not be negative")
-        for name, choices in _CHOICES.items():
-            _require(getattr(self, name) in choices, name, f"must be one of {', '.join(choices)}")
 
     def held(self, labels: int) -> int:
         """How many of so many labels are measured on and not learnt, beside those of the task's own validation texts.
@@ -134,35 +109,19 @@ class Rules:
         wanted = int(self.validation_share * labels) if self.validation == "share" else 0
         return wanted if self.validation_size is None else min(wanted, self.validation_size)
 
-    def epochs(self, examples: int, batch: int | None = None, brief: bool = False) -> int:
-        """How often a training goes over its examples if nothing stops it; a `brief` one adds to another.
+    def epochs(self, examples: int, batch: int | None = None) -> int:
+        """How often a training goes over its examples if nothing stops it.
 
         >>> protocol("paper", {"max_epochs": 4, "min_steps": 77}).epochs(40)  # three steps an epoch
         26
         """
         if not examples:
             return 0
-        if brief:
-            return self.part_epochs or self.max_epochs
         return max(self.max_epochs, math.ceil(self.min_steps / math.ceil(examples / (batch or self.train_batch))))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-
-_CHOICES = {
-    "initial_draw": ("equal", "proportional", "spread"),
-    "pooling": ("auto", "mean", "first"),
-    "head": ("random", "probe"),
-    "temperature": ("fitted", "shrunk"),
-    "validation": ("fixed", "share", "none"),
-    "dropout": ("on", "off", "finetune"),
-    "moments": ("fresh", "carry"),
-    "validation_loss": ("examples", "batches"),
-    "newonly_round_1": ("train", "skip"),
-    "precision": ("auto", "fp32"),
-    "path": ("fast", "plain"),
-}
 
 PRESETS: Mapping[str, Rules] = {
     "paper": Rules(),
@@ -188,7 +147,6 @@ PRESETS: Mapping[str, Rules] = {
         warmup=0.1,
         max_epochs=10,
         min_steps=160,
-        part_epochs=3,
         stop_after=None,
         average=True,
         validation="share",

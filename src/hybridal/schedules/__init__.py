@@ -55,7 +55,10 @@ def make_schedule(spec: str, epsilon: float | None = None, patience: int | None 
     if epsilon is None and patience is None:
         return schedule
     if not isinstance(schedule, HybridAL):
-        raise UserError(f"--epsilon and --patience belong to hybrid schedules, not to '{spec}'.")
+        raise UserError(
+            f"`epsilon` and `patience` belong to hybrid schedules, not to '{spec}'.",
+            field="patience" if epsilon is None else "epsilon",
+        )
     return HybridAL(
         schedule.signal,
         schedule.epsilon if epsilon is None else epsilon,

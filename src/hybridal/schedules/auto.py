@@ -1,4 +1,4 @@
-"""Auto: replay as long as nothing speaks against it, retrain when something does, and say why."""
+"""Auto: a new head for every batch, all labels again when they have grown, a new start when something speaks for it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from hybridal.signals import Signal
 from hybridal.signals.agreement import Agreement
 from hybridal.signals.drift import Drift
 from hybridal.updates import Update
-from hybridal.updates.replay import Replay
+from hybridal.updates.finetune import FineTune
+from hybridal.updates.refit import Refit
 from hybridal.updates.retrain import Retrain
 
 # Between two retrainings the labels grow by this share at least. So all retrainings together train on at most
 # (1 + 1 / GROWTH) times the examples of one at the end, however often something speaks for one.
 GROWTH = 0.25
+# The encoder is trained on when the labels have grown by this share since it was last, briefly; and in the last round.
+GROWN, BRIEFLY, AT_LAST = 0.5, 2, 3
 # Page's test on the drift: what is noise in one round, and how much beyond it must add up.
 ALLOWED, ALARM = 1.0, 4.0
 
 
 @dataclass(frozen=True)
 class Auto:
-    """Trains on the newest labels and as many older ones, from the last weights; retrains when that is worth it.
+    """Fits the head to each batch at no cost; trains the encoder on when that is due, and anew when that is worth it.
 
-    It is worth it when the encoder has not been trained yet, when there are twice as many new labels as old ones, when
-    more classes appear than were to be expected, when more labels were corrected or withdrawn than chance moves their
-    counts (√n), and when the model drifts away from what a frozen encoder makes of the same labels. No threshold has a
-    unit, so they hold for any encoder. In the last round it replays all labels, which makes up for all that was saved.
+    It is due when the labels have grown by half since the encoder was last trained, and in the last round: brief
+    trainings on all labels, from the last weights. A new start is worth it when the encoder has not been trained yet,
+    when there are twice as many new labels as old ones, when more classes appear than were to be expected, when more
+    labels were corrected or withdrawn than chance moves their counts (√n), and when the model drifts away from what a
+    frozen encoder makes of the same labels. No threshold has a unit, so they hold for any encoder.
 
     >>> Auto().decide([]).reason
     'nothing has been learnt yet'
@@ -41,12 +45,18 @@ class Auto:
     watches: ClassVar[tuple[Signal, ...]] = (Agreement(), Drift())
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
-        if not any(fact.cost.steps for fact in history):
+        trained = [fact.labels for fact in history if fact.cost.steps]
+        if not trained:
             return Retrain(reason="nothing has been learnt yet")
         news = news or News(known=history[-1].labels)
         if why := self._reason(history, news):
             return Retrain(reason=why)
-        return Replay("all", reason="the last round") if news.last else Replay("equal", "balanced")
+        if news.last:
+            return FineTune(AT_LAST, reason="the last round")
+        labels = news.known + news.added + news.corrected
+        if labels >= (1 + GROWN) * trained[-1]:
+            return FineTune(BRIEFLY, reason=f"{labels} labels, {trained[-1]} when the encoder was last trained")
+        return Refit()
 
     def _reason(self, history: Sequence[Round], news: News) -> str:
         """Why to retrain now; "" where nothing speaks for it, or the last retraining is too near."""

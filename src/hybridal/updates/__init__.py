@@ -44,14 +44,13 @@ class Situation:
 class Plan:
     """How a round trains: start from `weights`, on `rows` of the pool (none: no training at all).
 
-    `brief` trainings add to what was learnt before, and take the protocol's `part_epochs`. `batch` None means the
-    protocol's; `keeps_moments` asks for the optimiser's moments after training.
+    `batch` and `epochs` None mean the protocol's; `keeps_moments` asks for the optimiser's moments after training.
     """
 
     weights: Weights
     rows: Ints
     dropout: bool = True
-    brief: bool = False
+    epochs: int | None = None
     batch: int | None = None
     moments: Weights | None = None
     keeps_moments: bool = False
@@ -75,6 +74,12 @@ class Update(Protocol):
         """Why a schedule chose it, in a few words; "" where there was nothing to choose."""
 
     def plan(self, now: Situation) -> Plan: ...
+
+
+def check_epochs(epochs: int | None) -> None:
+    """Epochs that an update brings along must be a number of them."""
+    if epochs is not None and (not isinstance(epochs, int) or epochs < 1):
+        raise ValueError(f"its epochs must be a whole number from 1 on, not {epochs}")
 
 
 UPDATES: Registry[Update] = Registry("updates")

@@ -5,21 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hybridal.updates import Plan, Situation
+from hybridal.updates import Plan, Situation, check_epochs
 
 
 @dataclass(frozen=True)
 class FineTune:
     """Continues from the last round's weights on all labels; the first round starts from the pretrained ones.
 
-    >>> FineTune().spec, FineTune().letter
-    ('finetune', 'F')
+    `epochs` None means as many as the protocol says; the first training of all always takes those.
+
+    >>> FineTune().spec, FineTune().letter, FineTune(2).spec, FineTune(2).letter
+    ('finetune', 'F', 'finetune:2', 'F(2)')
     """
 
+    epochs: int | None = None
     name: ClassVar[str] = "finetune"
-    letter: ClassVar[str] = "F"
-    spec: ClassVar[str] = name
     reason: str = field(default="", kw_only=True, compare=False)
+
+    def __post_init__(self) -> None:
+        check_epochs(self.epochs)
+
+    @property
+    def letter(self) -> str:
+        return f"F({self.epochs})" if self.epochs else "F"
+
+    @property
+    def spec(self) -> str:
+        return f"finetune:{self.epochs}" if self.epochs else "finetune"
 
     def plan(self, now: Situation) -> Plan:
         carry = now.rules.moments == "carry"
@@ -27,6 +39,7 @@ class FineTune:
             now.resume(),
             now.pool.order,
             dropout=now.rules.dropout != "off",
+            epochs=None if now.last is None else self.epochs,
             moments=now.moments if carry else None,
             keeps_moments=carry,
         )

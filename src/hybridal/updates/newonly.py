@@ -28,7 +28,7 @@ class NewOnly:
         rows = now.pool.newest_rows()
         dropout = now.rules.dropout == "on"
         if now.rules.newonly_round_1 == "train":
-            return Plan(now.resume(), rows, dropout, brief=len(rows) < len(now.pool))
+            return Plan(now.resume(), rows, dropout)
         if now.last is None:
             return Plan(now.start(), rows[:0], dropout)
-        return Plan(now.last, rows, dropout, brief=True, batch=len(rows))
+        return Plan(now.last, rows, dropout, batch=len(rows))

@@ -8,31 +8,32 @@ from typing import ClassVar
 import numpy as np
 
 from hybridal.core.outputs import Ints
-from hybridal.updates import Plan, Situation
+from hybridal.updates import Plan, Situation, check_epochs
 
 
 @dataclass(frozen=True)
 class Replay:
     """Continues from the last weights on the newest labels and `older` others: a number, or as many ("equal").
 
-    The others are drawn at random, or "balanced": from the classes that the round would see least of.
+    The others are drawn at random, or "balanced": from the classes that the round would see least of. `epochs` None
+    means as many as the protocol says; the first training of all always takes those.
 
-    >>> Replay(96).spec, Replay(96).letter, Replay("equal", "balanced").spec
-    ('replay:96', 'P(96)', 'replay:equal:balanced')
+    >>> Replay(96).spec, Replay(96).letter, Replay("equal", "balanced", 1).spec
+    ('replay:96', 'P(96)', 'replay:equal:balanced:1')
     """
 
     older: int | str = 96
     draw: str = "random"
+    epochs: int | None = None
     name: ClassVar[str] = "replay"
     reason: str = field(default="", kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        if self.older not in ("equal", "all") and (not isinstance(self.older, int) or self.older < 0):
-            raise ValueError(
-                f"the number of older labels must be a whole number from 0 on, equal or all, not {self.older}"
-            )
+        if self.older != "equal" and (not isinstance(self.older, int) or self.older < 0):
+            raise ValueError(f"the number of older labels must be a whole number from 0 on, or equal, not {self.older}")
         if self.draw not in ("random", "balanced"):
             raise ValueError(f"older labels are drawn random or balanced, not {self.draw}")
+        check_epochs(self.epochs)
 
     @property
     def spec(self) -> str:
@@ -44,18 +45,19 @@ class Replay:
 
     @property
     def _arguments(self) -> list[str]:
-        return [str(self.older), *(["balanced"] if self.draw == "balanced" else [])]
+        draw = [self.draw] if self.draw == "balanced" or self.epochs else []
+        return [str(self.older), *draw, *([str(self.epochs)] if self.epochs else [])]
 
     def plan(self, now: Situation) -> Plan:
         older, newest = now.pool.older_rows(), now.pool.newest_rows()
-        sizes = {"equal": len(newest), "all": len(older)}
-        wanted = min(sizes[self.older] if isinstance(self.older, str) else self.older, len(older))
+        wanted = min(len(newest) if self.older == "equal" else int(self.older), len(older))
         if self.draw == "balanced":
             drawn = balanced(older, now.pool.labels, newest, wanted, now.rng)
         else:
             drawn = now.rng.choice(older, size=wanted, replace=False)
         rows = np.concatenate([drawn, newest])
-        return Plan(now.resume(), rows, dropout=now.rules.dropout == "on", brief=len(older) > 0)
+        epochs = self.epochs if len(older) else None
+        return Plan(now.resume(), rows, dropout=now.rules.dropout == "on", epochs=epochs)
 
 
 def balanced(older: Ints, labels: Ints, newest: Ints, wanted: int, rng: np.random.Generator) -> Ints:

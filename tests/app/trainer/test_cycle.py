@@ -96,7 +96,7 @@ def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
     history = RunFolder(folder).history()
     assert [fact.labels for fact in history] == [6, 12, 18]
     assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8]
-    assert [fact.update for fact in history] == ["retrain", "retrain", "replay:equal:balanced"]
+    assert [fact.update for fact in history] == ["retrain", "retrain", "refit"]
     # A probe; two epochs of two batches; three, as the protocol says, over the six newest and as many older ones.
     assert [fact.cost.steps for fact in history] == [0, 4, 6]
     assert len(history[-1].acquired) == 24

@@ -104,9 +104,10 @@ class Chapter:
         rules, news, labels = self.learner.cell.rules, self.learner.news, len(self.learner.labels)
         if labels < rules.probe_until:
             return 0
-        whole = self.update in ("retrain", "finetune")
-        seen = labels if whole else min(labels, 2 * (news.added + news.corrected))
-        return seen * rules.epochs(seen, brief=not whole)
+        update = self.learner.next_update
+        some = min(labels, 2 * (news.added + news.corrected))
+        seen = {"retrain": labels, "finetune": labels, "refit": 0}.get(update.name, some)
+        return seen * (getattr(update, "epochs", None) or rules.epochs(seen))
 
     def choose(self, n: int) -> tuple[list[str], list[Opinion]]:
         """The ids to label next, best first, and what the model thinks of all that it chose from."""
