@@ -10,8 +10,8 @@ from hybridal.evidence.style import SURFACE
 from hybridal.evidence.svg import to_svg
 from hybridal.measures.stabilisation import Stabilisation
 
-from ..made_up import histories_of, history_of
 from .drawn import xs, ys
+from .made_up import histories_of, history_of
 
 SPEC = "hybrid:accuracy:0.005:2"
 DETECTOR = Stabilisation(0.005, 2)

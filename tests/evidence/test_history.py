@@ -3,6 +3,8 @@ from dataclasses import replace
 import pytest
 
 from hybridal.evidence import history as told
+from hybridal.evidence.history import detectors_of, own_detectors
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import make_schedule
 
 from .made_up import SPECS, bare, histories_of, history_of
@@ -62,3 +64,20 @@ def test_shared_rounds_count_once() -> None:
     assert told.sharing(histories_of("retrain", "fixed:4")) == (20, 17)
     assert told.sharing(histories_of(*SPECS)) == (50, 10 + 10 + 7 + 3 + 4)
     assert told.sharing({}) == (0, 0)
+
+
+WATCHING = ("hybrid:alpha:0.001:1", "hybrid:alpha:0.0001:3", "retrain")
+SCHEDULES = {spec: make_schedule(spec) for spec in WATCHING}
+
+
+def test_each_schedule_keeps_its_own_threshold_and_deciding_signals_come_first() -> None:
+    found = own_detectors(histories_of(*WATCHING), SCHEDULES)
+    assert list(found) == ["alpha", "accuracy", "loss"]
+    assert found["alpha"] == {WATCHING[0]: Stabilisation(0.001, 1), WATCHING[1]: Stabilisation(0.0001, 3)}
+    assert found["accuracy"] == {}
+
+
+def test_signals_that_only_watch_are_read_with_their_usual_threshold() -> None:
+    found = detectors_of(histories_of(WATCHING[0]), SCHEDULES)
+    assert found["alpha"] == Stabilisation(0.001, 1)
+    assert found["accuracy"] == Stabilisation(0.005, 2)

@@ -18,8 +18,8 @@ from hybridal.evidence.round_figures import (
 from hybridal.evidence.style import SURFACE
 from hybridal.evidence.svg import to_svg
 
-from ..made_up import SPECS, bare, histories_of, history_of
 from .drawn import bars, xs, ys
+from .made_up import SPECS, bare, histories_of, history_of
 
 FIGURES: list[Callable[[Histories], Figure]] = [
     learning_curve,
