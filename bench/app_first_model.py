@@ -19,9 +19,9 @@ from typing import Any
 from sqlalchemy import func, select
 
 from bench.app_load import serving
-from hybridal.app.db.schema import Person, Queued, Trainer
-from hybridal.app.labelling.answer import answer
-from hybridal.app.labelling.queue import take
+from hybridal.app.db.schema import Person, QueuedText, Trainer
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
 from hybridal.app.settings import DEFAULTS
@@ -44,8 +44,8 @@ def first_model(folder: Path, backbone: str, pause: float, whole: bool) -> dict[
             time.sleep(pause)
             with project.sessions.begin() as session:
                 me = session.scalars(select(Person).where(Person.name == "me")).one()
-                (text,) = take(session, me, 1)
-                answer(session, me, text.id, "label", class_name=truth[text.id], key=f"key-{key}")
+                (text,) = lease_texts(session, me, 1)
+                annotate(session, me, text.id, "label", class_name=truth[text.id], key=f"key-{key}")
                 learnt, key = learnt + (text.split == "pool"), key + 1
         labelled = time.perf_counter()
         until(project, lambda row, queued: row.round >= 1 and queued > 0)
@@ -62,7 +62,7 @@ def until(project: Project, there: Any) -> None:
     start = time.perf_counter()
     while time.perf_counter() - start < LONGEST:
         with project.reads() as session:
-            row, queued = session.get_one(Trainer, 1), session.scalar(select(func.count()).select_from(Queued)) or 0
+            row, queued = session.get_one(Trainer, 1), session.scalar(select(func.count()).select_from(QueuedText)) or 0
         if row.phase == "failed":
             raise RuntimeError(row.error)
         if there(row, queued):

@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Answer, Text
+from hybridal.app.db.schema import Annotation, Text
 from hybridal.app.labelling.source import read_source
-from hybridal.app.people import accounts, logins
+from hybridal.app.people import add_person, sign_in
 from hybridal.app.project import Project
-from hybridal.app.web.cookies import cookie_name
+from hybridal.app.web.auth import cookie_name
 from hybridal.testing.small import toy_file
 
 TEXTS_A_VISIT = 5
@@ -88,7 +88,7 @@ class Person:
                 answer = {"key": uuid.uuid4().hex, "text": item["id"], "action": "label"}
                 answer["class"] = self.random.choice(names)
                 for _ in range(1 + (self.random.random() < SENT_TWICE)):
-                    await self._timed("label", "POST", "/api/answers", answer)
+                    await self._timed("label", "POST", "/api/annotations", answer)
                 self.acknowledged[answer["key"]] = item["id"]
 
     async def _timed(self, name: str, method: str, path: str, body: Any = None) -> Any:
@@ -127,7 +127,7 @@ def check(project: Project, people: list[Person]) -> None:
     """Every acknowledged answer is there once, and no text was given to two."""
     acknowledged = {key: text for person in people for key, text in person.acknowledged.items()}
     with project.reads() as session:
-        stored = dict(session.execute(select(Answer.key, Text.id).join(Text)).all())
+        stored = dict(session.execute(select(Annotation.key, Text.id).join(Text)).all())
     assert stored == acknowledged, f"{len(stored)} answers are stored and {len(acknowledged)} were acknowledged"
     twice = [text for text, times in Counter(text for person in people for text in person.given).items() if times > 1]
     assert not twice, f"{len(twice)} texts were given to two people"
@@ -153,8 +153,8 @@ def main() -> None:
             budget=asked.people * asked.labels,
         )
         with project.sessions.begin() as session:
-            everybody = [accounts.add(session, f"person {n}", "annotator") for n in range(asked.people)]
-            cookies = [f"{cookie_name(project)}={logins.sign_in(session, person)}" for person in everybody]
+            everybody = [add_person(session, f"person {n}", "annotator") for n in range(asked.people)]
+            cookies = [f"{cookie_name(project)}={sign_in(session, person)}" for person in everybody]
         busy = os.getloadavg()[0]
         start = time.perf_counter()
         with serving(project.folder, asked.db) as port:

@@ -9,12 +9,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class, Person, Standing, Tally, Text, Verdict
+from hybridal.app.db.schema import Class, Consensus, Person, Tally, Text, Vote
+from hybridal.app.labelling.consensus import COUNT_NAMES, consensus_of, count_people, counts_of, is_open, votes_on
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.standing import answered, is_open, stands
-from hybridal.app.labelling.tally import NAMES, share_of
-from hybridal.app.labelling.verdict import settle
-from hybridal.app.people import accounts
+from hybridal.app.people import add_person, project_owner
 from hybridal.app.project import Project
 
 
@@ -29,38 +27,38 @@ def make(
 def people(project: Project, n: int, role: str = "annotator") -> list[Person]:
     """Some more people."""
     with project.sessions.begin() as session:
-        return [accounts.add(session, f"{role} {i}", role) for i in range(n)]
+        return [add_person(session, f"{role} {i}", role) for i in range(n)]
 
 
 def me(project: Project) -> Person:
     """The owner."""
     with project.reads() as session:
-        return accounts.the_owner(session)
+        return project_owner(session)
 
 
-def verdicts(project: Project) -> dict[str, tuple[str, str]]:
-    """Class and source of every text that has a verdict."""
-    found = select(Text.id, Class.name, Verdict.source).join(Verdict, Verdict.text_row == Text.row)
+def consensus(project: Project) -> dict[str, tuple[str, str]]:
+    """Class and source of every text that has a consensus."""
+    found = select(Text.id, Class.name, Consensus.source).join(Consensus, Consensus.text_row == Text.row)
     with project.reads() as session:
-        rows = session.execute(found.join(Class, Class.number == Verdict.class_number))
+        rows = session.execute(found.join(Class, Class.number == Consensus.class_number))
         return {id: (name, source) for id, name, source in rows}
 
 
 def check_books(session: Session) -> None:
     """Everything that is kept beside the answers agrees with what follows from them."""
-    total = dict.fromkeys(NAMES, 0)
+    total = dict.fromkeys(COUNT_NAMES, 0)
     for text in session.scalars(select(Text)):
-        standing = [*stands(session, text).values()]
-        verdict, settled = session.get(Verdict, text.row), settle(standing)
-        assert (verdict and (verdict.class_number, verdict.source)) == (
+        standing = [*votes_on(session, text).values()]
+        consensus, settled = session.get(Consensus, text.row), consensus_of(standing)
+        assert (consensus and (consensus.class_number, consensus.source)) == (
             settled and (settled.class_number, settled.source)
         )
-        assert (text.answered, text.open) == (answered(standing), is_open(text.wanted, standing))
-        for name, n in share_of(text.split, standing).items():
+        assert (text.answered, text.open) == (count_people(standing), is_open(text.wanted, standing))
+        for name, n in counts_of(text.split, standing).items():
             total[name] += n
-    assert {name: getattr(session.get_one(Tally, 1), name) for name in NAMES} == total
+    assert {name: getattr(session.get_one(Tally, 1), name) for name in COUNT_NAMES} == total
     merged = set(session.scalars(select(Class.number).where(Class.became.is_not(None))))
     assert not merged & {
-        *session.scalars(select(Standing.class_number)),
-        *session.scalars(select(Verdict.class_number)),
+        *session.scalars(select(Vote.class_number)),
+        *session.scalars(select(Consensus.class_number)),
     }

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from hybridal.app.labelling.answer import answer
-from hybridal.app.labelling.standing import find_locked
-from hybridal.app.people.accounts import the_owner
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.consensus import find_and_lock
+from hybridal.app.people import project_owner
 from hybridal.app.project import Project
 
 USER = "postgres"
@@ -60,12 +60,12 @@ def while_waiting(project: Project, text_id: str, act: Callable[[], bool]) -> No
     """Somebody has locked a text, `act` comes to wait for it, they answer, and both go well."""
     with ThreadPoolExecutor(1) as beside:
         with project.sessions.begin() as session:
-            find_locked(session, text_id)
+            find_and_lock(session, text_id)
             acting = beside.submit(act)
             waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
             while not session.scalar(waiting):
                 assert not acting.done(), acting.result()
-            answer(session, the_owner(session), text_id, "label", class_name="bug", flagged=True, key="meanwhile")
+            annotate(session, project_owner(session), text_id, "label", class_name="bug", flagged=True, key="meanwhile")
         assert acting.result(30)
 
 

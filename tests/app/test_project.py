@@ -8,22 +8,22 @@ import pytest
 from sqlalchemy import delete, make_url
 
 from hybridal.app.db.schema import Setting
-from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import DB_VARIABLE, Project
 from hybridal.errors import UserError
 
-from .made_up import make, me, verdicts
+from .made_up import consensus, make, me
 
 
 def test_a_project_can_be_moved_and_opened_again(tmp_path: Path) -> None:
     project = make(tmp_path / "here", budget=99)
     with project.sessions.begin() as session:
-        answer(session, me(project), "t1", "label", class_name="a", key="1")
+        annotate(session, me(project), "t1", "label", class_name="a", key="1")
     project.close()
     shutil.move(tmp_path / "here", tmp_path / "there")
     opened = Project.open(tmp_path / "there")
-    assert (verdicts(opened), opened.setting("budget")) == ({"t1": ("a", "people")}, 99)
+    assert (consensus(opened), opened.setting("budget")) == ({"t1": ("a", "people")}, 99)
     opened.close()
 
 
@@ -38,7 +38,7 @@ def test_a_project_whose_creation_was_interrupted_is_begun_again(tmp_path: Path)
         session.execute(delete(Setting))  # all of a creation is one transaction: none of it is there
     project.close()
     assert not Project.exists(tmp_path / "p")
-    with pytest.raises(UserError, match="was never filled"):
+    with pytest.raises(UserError, match="is incomplete"):
         Project.open(tmp_path / "p")
 
 

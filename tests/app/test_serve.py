@@ -18,9 +18,8 @@ import pytest
 import sqlalchemy
 from sqlalchemy import create_engine, event, select, text
 
-from hybridal.app.db.schema import Answer
-from hybridal.app.people import logins
-from hybridal.app.people.accounts import the_owner
+from hybridal.app.db.schema import Annotation
+from hybridal.app.people import find_session, project_owner, sign_in
 from hybridal.app.project import Project
 from hybridal.app.serve import bind, has_owner_password, names, serve, set_owner_password
 from hybridal.errors import UserError
@@ -101,7 +100,7 @@ def test_killing_the_web_server_loses_no_label_and_doubles_none(tmp_path: Path) 
                 while True:
                     # What was not acknowledged is sent again, with the same key.
                     answer = server.client.post(
-                        "/api/answers",
+                        "/api/annotations",
                         json={"key": f"k{sent}", "text": f"t{sent}", "action": "label", "class": "abc"[sent % 3]},
                     )
                     assert answer.status_code == 200
@@ -112,7 +111,7 @@ def test_killing_the_web_server_loses_no_label_and_doubles_none(tmp_path: Path) 
     assert sent > 3
     project = Project.open(tmp_path / "p")
     with project.reads() as session:
-        found = Counter(session.scalars(select(Answer.key)))
+        found = Counter(session.scalars(select(Annotation.key)))
         check_books(session)
     assert set(found.values()) == {1}
     assert acknowledged <= set(found) <= acknowledged | {f"k{sent}"}
@@ -139,14 +138,14 @@ def test_a_database_that_drops_its_connections_loses_no_label(tmp_path: Path, em
     statuses: Counter[int] = Counter()
     for number in range(10):
         sent = {"key": f"k{number}", "text": f"t{number}", "action": "label", "class": "a"}
-        while (status := visit.post("/api/answers", sent).status_code) != 200:
+        while (status := visit.post("/api/annotations", sent).status_code) != 200:
             statuses[status] += 1
             assert statuses.total() < 50
     outside.dispose()
     assert statuses[503] > 3
     assert set(statuses) <= {503}
     with project.reads() as session:
-        assert sorted(session.scalars(select(Answer.key))) == sorted(f"k{number}" for number in range(10))
+        assert sorted(session.scalars(select(Annotation.key))) == sorted(f"k{number}" for number in range(10))
         check_books(session)
     project.close()
 
@@ -154,7 +153,7 @@ def test_a_database_that_drops_its_connections_loses_no_label(tmp_path: Path, em
 def test_a_port_that_is_taken_is_told_and_the_usual_one_gives_way() -> None:
     with bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UserError, match=f"--port {port}: cannot be used"):
+        with pytest.raises(UserError, match=f"--port {port}: is not available"):
             bind("127.0.0.1", port)
     with pytest.raises(UserError, match="--host"):
         bind("203.0.113.7", None)
@@ -190,8 +189,8 @@ def test_the_owners_password_is_set_once_and_kept(project: Project) -> None:
 def test_another_password_ends_what_was_opened_with_the_old_one(project: Project) -> None:
     set_owner_password(project, "correct horse")
     with project.sessions.begin() as session:
-        cookie = logins.sign_in(session, the_owner(session))
+        cookie = sign_in(session, project_owner(session))
     for password, still_in in (("correct horse", True), ("battery staple", False)):
         set_owner_password(project, password)
         with project.reads() as session:
-            assert (logins.find(session, cookie) is not None) is still_in
+            assert (find_session(session, cookie) is not None) is still_in

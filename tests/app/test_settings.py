@@ -24,7 +24,7 @@ def test_what_is_not_decided_has_its_default(project: Project) -> None:
         ("budget", 0, "at least 1"),
         ("overlap", 1.5, "between 0 and 1"),
         ("overlap", float("nan"), "between 0 and 1"),
-        ("show_guesses", 1, "true or false"),
+        ("show_predictions", 1, "true or false"),
         ("llm", [], "a JSON object"),
     ],
 )

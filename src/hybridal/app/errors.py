@@ -1,4 +1,4 @@
-"""What the app refuses, and with which status a page hears of it."""
+"""Errors with an HTTP status."""
 
 from __future__ import annotations
 

@@ -17,11 +17,12 @@ from sqlalchemy.orm import Session
 
 from hybridal.app import settings as decided
 from hybridal.app.db.connect import Sessions, connect, reading, writing
-from hybridal.app.db.migrate import migrate
+from hybridal.app.db.migrations import migrate
 from hybridal.app.db.schema import Setting, Tally, Trainer
-from hybridal.app.labelling import classes, overlap, texts
+from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.source import Source
-from hybridal.app.people import accounts
+from hybridal.app.labelling.texts import draw_overlap
+from hybridal.app.people import add_person
 from hybridal.errors import UserError
 from hybridal.system.files import strict_json, write_whole
 
@@ -63,7 +64,7 @@ class Project:
             project._begun(session)
             decided.write(session, {**made, **settings})
             session.add_all([Tally(), Trainer()])
-            accounts.add(session, "me", "owner")
+            add_person(session, "me", "owner")
             classes.add(session, source.classes)
             texts.add(session, source.rows, numbered=source.numbered)
         return project
@@ -77,7 +78,7 @@ class Project:
         project = cls(folder, _reach(_address(folder, db)))
         with project.reads() as session:
             if not project._begun(session):
-                raise UserError(f"{folder} was never filled; delete it and run `hybridal label` with your file again.")
+                raise UserError(f"{folder} is incomplete; delete it and run `hybridal label` with your file again.")
         return project
 
     @staticmethod
@@ -94,7 +95,7 @@ class Project:
             before = decided.read(session)
             decided.write(session, settings)
             if settings.get("overlap", before["overlap"]) != before["overlap"]:
-                overlap.draw(session, settings["overlap"], before["seed"])
+                draw_overlap(session, settings["overlap"], before["seed"])
             classes.add(session, class_names)
 
     def setting(self, name: str) -> Any:
@@ -147,7 +148,7 @@ def _written(folder: Path) -> dict[str, str]:
     except ValueError:
         written = None
     if not isinstance(written, dict) or not all(isinstance(value, str) for value in written.values()):
-        raise UserError(f"{file} is damaged; put it back from a copy.")
+        raise UserError(f"{file} is damaged; restore it from a backup.")
     return written
 
 

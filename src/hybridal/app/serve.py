@@ -13,13 +13,12 @@ from typing import NoReturn, Protocol
 import uvicorn
 from sqlalchemy import delete
 
-from hybridal.app.db.schema import Login
-from hybridal.app.people.accounts import the_owner
-from hybridal.app.people.passwords import fits, hashed
+from hybridal.app.db.schema import LoginSession
+from hybridal.app.people import hash_password, password_fits, project_owner
 from hybridal.app.project import Project
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.web.app import create_app
-from hybridal.app.web.entry import Entry
+from hybridal.app.web.auth import LoginLink
 from hybridal.errors import UserError
 
 PORT = 8420
@@ -44,10 +43,10 @@ def serve(
     background: Background | None = None,
 ) -> None:
     """Until it is interrupted. On this machine alone, a link lets the owner in; elsewhere everybody has a password."""
-    entry = Entry() if host in HERE else None
-    app = create_app(project, entry)
+    login_link = LoginLink() if host in HERE else None
+    app = create_app(project, login_link)
     with closing(bind(host, port)) as listening:
-        end = f":{listening.getsockname()[1]}/" + (f"?token={entry.token}" if entry else "")
+        end = f":{listening.getsockname()[1]}/" + (f"?token={login_link.token}" if login_link else "")
         links = [f"http://{_shown(name)}{end}" for name in names(host)]
         for link in links:
             announce(link)
@@ -84,7 +83,7 @@ def bind(host: str, port: int | None) -> socket.socket:
             with suppress(OSError):
                 return _listen(family, host, 0)
         reason = getattr(error, "strerror", None) or error
-        raise UserError(f"--host {host} --port {port or PORT}: cannot be used ({reason}); name others.") from error
+        raise UserError(f"--host {host} --port {port or PORT}: is not available ({reason}); choose another.") from error
 
 
 def _listen(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
@@ -126,16 +125,16 @@ def _shown(host: str) -> str:
 def set_owner_password(project: Project, password: str) -> None:
     """The password with which the owner signs in; another one than before signs out whoever came in with that."""
     with project.reads() as session:
-        owner = the_owner(session)
-    if fits(password, owner.password):
+        owner = project_owner(session)
+    if password_fits(password, owner.password):
         return
-    kept = hashed(password)
+    kept = hash_password(password)
     with project.sessions.begin() as session:
-        the_owner(session).password = kept
-        session.execute(delete(Login).where(Login.person_number == owner.number))
+        project_owner(session).password = kept
+        session.execute(delete(LoginSession).where(LoginSession.person_number == owner.number))
 
 
 def has_owner_password(project: Project) -> bool:
     """Whether the owner can sign in with one."""
     with project.reads() as session:
-        return the_owner(session).password is not None
+        return project_owner(session).password is not None

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import run
+from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Setting
 from hybridal.errors import UserError
 
@@ -21,7 +21,7 @@ DEFAULTS: Mapping[str, Any] = {
     "validation_share": 0.1,
     "overlap": 0.0,
     "lease_seconds": 600,
-    "show_guesses": False,
+    "show_predictions": False,
     "open_classes": True,
     "backbone": "minilm",
     "schedule": "auto",
@@ -43,7 +43,7 @@ _DECIDED = select(Setting.name, Setting.value)
 
 def read(session: Session) -> dict[str, Any]:
     """All settings: those decided, and the defaults of the others."""
-    return {**DEFAULTS, **{row.name: row.value for row in run(session, _DECIDED)}}
+    return {**DEFAULTS, **{row.name: row.value for row in execute(session, _DECIDED)}}
 
 
 def write(session: Session, changes: Mapping[str, Any]) -> None:

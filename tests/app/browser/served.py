@@ -12,12 +12,12 @@ from typing import Any
 import uvicorn
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Answer, Text
+from hybridal.app.db.schema import Annotation, Text
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
 from hybridal.app.serve import HERE, bind
 from hybridal.app.web.app import create_app
-from hybridal.app.web.entry import Entry
+from hybridal.app.web.auth import LoginLink
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Served:
     def answers(self) -> list[tuple[str, str]]:
         """Texts and actions, in the order in which they were written down."""
         with self.project.reads() as session:
-            found = session.execute(select(Text.id, Answer.action).join(Answer).order_by(Answer.number))
+            found = session.execute(select(Text.id, Annotation.action).join(Annotation).order_by(Annotation.number))
             return [(id, action) for id, action in found]
 
 
@@ -43,13 +43,13 @@ def served(
     bodies = list(texts) or [f"text {i}" for i in range(20)]
     rows = [(f"t{i}", body, None) for i, body in enumerate(bodies)]
     project = Project.create(Source("made up", rows, tuple(classes)), folder, **settings)
-    entry, listening = Entry(), bind(HERE[0], 0)
+    login_link, listening = LoginLink(), bind(HERE[0], 0)
     address = f"http://{HERE[0]}:{listening.getsockname()[1]}"
-    server = uvicorn.Server(uvicorn.Config(create_app(project, entry), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(create_app(project, login_link), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
-        yield Served(project, address, f"{address}/?token={entry.token}")
+        yield Served(project, address, f"{address}/?token={login_link.token}")
     finally:
         server.should_exit = True
         thread.join(timeout=10)

@@ -16,7 +16,7 @@ def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(
     page = window.open(app.link)
     page.route(f"**/{script}", lambda route: route.abort())
     page.reload()
-    expect(page.get_by_role("alert")).to_contain_text("A part of this page has not arrived")
+    expect(page.get_by_role("alert")).to_contain_text("Part of this page did not load")
     page.unroute_all()
     page.get_by_role("link", name="Load it again").click()
     expect(page.locator("#text")).not_to_be_empty()

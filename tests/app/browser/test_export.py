@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from hybridal.app.people.invitations import invite
+from hybridal.app.people import invite
 
 from .served import Served
 from .window import Window
@@ -33,4 +33,4 @@ def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Wi
     expect(page.get_by_role("button", name="Score all texts")).to_be_enabled()
     page.route("**/labels.csv", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
     page.get_by_role("link", name="CSV").first.click()
-    expect(page.locator("#toasts")).to_contain_text("What came back is not from the server")
+    expect(page.locator("#toasts")).to_contain_text("The response was incomplete or not from the server")

@@ -29,7 +29,7 @@ def test_texts_and_classes_are_only_ever_shown(window: Window, tmp_path: Path) -
             page.keyboard.press("Enter")
             page.keyboard.press("1")
         assert SCRIPT in seen
-        expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+        expect(page.get_by_role("heading", name="Nothing to label")).to_be_visible()
         for path in ("/texts", "/progress", "/review#flagged", "/settings"):
             page.goto(app.address + path)
             expect(page.locator("#project-name")).to_have_text("made up")

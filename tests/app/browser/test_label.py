@@ -71,7 +71,7 @@ def test_digits_label_s_skips_and_u_takes_back(window: Window, app: Served) -> N
     page.keyboard.press("s")
     page.keyboard.press("u")
     assert shown(page) == second != first
-    expect(page.locator("#before")).to_have_text("You had said: skipped")
+    expect(page.locator("#before")).to_have_text("Your previous label: skipped")
     page.keyboard.press("Control+z")
     assert shown(page) == first
     expect(page.get_by_role("button", name="b", exact=True)).to_have_class("chosen")
@@ -104,8 +104,8 @@ def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(win
         route.abort()
 
     # The first answer arrives, but nobody tells the page; the others do not even leave.
-    page.route("**/api/answers", lambda route: route.abort())
-    page.route("**/api/answers", lose_the_reply, times=1)
+    page.route("**/api/annotations", lambda route: route.abort())
+    page.route("**/api/annotations", lose_the_reply, times=1)
     page.keyboard.press("2")
     expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
     page.keyboard.press("3")
@@ -123,7 +123,7 @@ def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(win
 def test_an_answer_outlives_the_page_of_a_wifi_that_wants_a_password(window: Window, app: Served) -> None:
     page = window.open(app.link)
     first = shown(page)
-    page.route("**/api/answers", lambda route: route.fulfill(content_type="text/html", body="<h1>Welcome</h1>"))
+    page.route("**/api/annotations", lambda route: route.fulfill(content_type="text/html", body="<h1>Welcome</h1>"))
     page.keyboard.press("1")
     expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
     assert shown(page) != first
@@ -142,14 +142,14 @@ def test_undo_reaches_back_beyond_a_reload(window: Window, app: Served) -> None:
     page.keyboard.press("u")
     expect(page.locator("#text")).to_have_text(first)
     page.keyboard.press("u")
-    expect(page.locator("#last")).to_have_text("There is nothing to take back")
+    expect(page.locator("#last")).to_have_text("Nothing to undo")
 
 
 def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, app: Served) -> None:
     page = window.open(app.link)
     text = shown(page)
     held: list[Route] = []
-    page.route("**/api/answers", lambda route: held.append(route), times=1)
+    page.route("**/api/annotations", lambda route: held.append(route), times=1)
     page.keyboard.press("1")
     assert shown(page) != text
     press_with_the_next_text(page, "2")  # meant for the text that was there before
@@ -166,7 +166,7 @@ def test_a_comment_is_written_to_its_end_whatever_comes_back_meanwhile(window: W
     page = window.open(app.link)
     first = shown(page)
     held: list[Route] = []
-    page.route("**/api/answers", lambda route: held.append(route), times=1)
+    page.route("**/api/annotations", lambda route: held.append(route), times=1)
     page.keyboard.press("1")
     second = shown(page)
     page.keyboard.press("c")
@@ -229,9 +229,9 @@ def test_classes_are_defined_as_one_goes(window: Window, tmp_path: Path) -> None
         expect(page.get_by_role("button", name="bug")).to_be_visible()
         assert shown(page) == text
         page.keyboard.press("+")
-        page.keyboard.type("wish")
+        page.keyboard.type("request")
         page.keyboard.press("Enter")
-        expect(page.get_by_role("button", name="wish")).to_be_visible()
+        expect(page.get_by_role("button", name="request")).to_be_visible()
         page.keyboard.press("2")
         assert shown(page) != text
         saved(page)

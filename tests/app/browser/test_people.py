@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from hybridal.app.people.invitations import invite
+from hybridal.app.people import invite
 
 from .served import Served
 from .window import Window
@@ -22,7 +22,7 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     people = owner.context.new_page()
     people.goto(f"{app.address}/people")
     people.get_by_role("button", name="Make a link").click()
-    link = people.get_by_label("The link, shown only now")
+    link = people.get_by_label("The link (shown only once)")
     expect(link).not_to_have_value("")
 
     owner.keyboard.press("1")
@@ -49,9 +49,7 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     shot(people, "people")
 
     late = window.open(invitation)
-    expect(late.get_by_role("main")).to_contain_text(
-        "This invitation is not valid, or not any more; ask for a new one."
-    )
+    expect(late.get_by_role("main")).to_contain_text("This invitation is not valid or has expired; ask for a new one.")
 
 
 def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served) -> None:
@@ -71,7 +69,7 @@ def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Serve
     page = window.open(app.link)
     page.clock.install()
     page.goto(f"{app.address}/people")
-    expect(page.locator("#llm")).to_contain_text("It is not at work.")
+    expect(page.locator("#llm")).to_contain_text("Stopped.")
 
     def at_work(route: Route) -> None:
         reply = route.fetch()
@@ -80,14 +78,14 @@ def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Serve
 
     page.route("**/api/llm", at_work)
     page.reload()
-    expect(page.locator("#llm")).to_contain_text("It is at work.")
+    expect(page.locator("#llm")).to_contain_text("Running.")
     page.unroute_all()
     page.route("**/api/llm", lambda route: route.abort())
     with page.expect_event("requestfailed", lambda request: request.url.endswith("/api/llm")):
         page.clock.run_for(4_000)
     page.unroute_all()
     page.clock.run_for(4_000)
-    expect(page.locator("#llm")).to_contain_text("It is not at work.")
+    expect(page.locator("#llm")).to_contain_text("Stopped.")
 
 
 def test_a_password_never_gets_into_an_address(window: Window, app: Served) -> None:

@@ -4,11 +4,11 @@ import pytest
 from playwright.sync_api import Route, expect
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Class, Guess, Person, Text
-from hybridal.app.labelling.answer import answer
-from hybridal.app.people import accounts
+from hybridal.app.db.schema import Class, Person, Prediction, Text
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.people import add_person
 
-from ..made_up import me, verdicts
+from ..made_up import consensus, me
 from .served import Served
 from .window import Window
 
@@ -17,20 +17,20 @@ pytestmark = pytest.mark.browser
 
 def says(app: Served, person: Person, text: str, name: str, flagged: bool = False) -> None:
     with app.project.sessions.begin() as session:
-        answer(session, person, text, "label", class_name=name, flagged=flagged, key=f"{person.name}-{text}")
+        annotate(session, person, text, "label", class_name=name, flagged=flagged, key=f"{person.name}-{text}")
 
 
 def test_a_disagreement_is_decided(window: Window, app: Served) -> None:
     with app.project.sessions.begin() as session:
-        ada = accounts.add(session, "Ada", "annotator")
+        ada = add_person(session, "Ada", "annotator")
     says(app, me(app.project), "t3", "a")
     says(app, ada, "t3", "b")
     page = window.open(app.link)
     page.goto(f"{app.address}/review#disagreements")
     expect(page.locator(".item")).to_contain_text("Ada")
     page.get_by_role("button", name="b", exact=True).click()
-    expect(page.locator("#items")).to_have_text("Nobody disagrees with anybody.")
-    assert verdicts(app.project) == {"t3": ("b", "adjudicated")}
+    expect(page.locator("#items")).to_have_text("There are no disagreements.")
+    assert consensus(app.project) == {"t3": ("b", "adjudicated")}
 
 
 @pytest.mark.parametrize(("button", "name"), [("Change to c", "c"), ("Keep a", "a")])
@@ -41,13 +41,13 @@ def test_a_probable_label_error_is_put_right_or_kept_for_good(
     with app.project.sessions.begin() as session:
         row = session.scalars(select(Text.row).where(Text.id == "t5")).one()
         other = session.scalars(select(Class.number).where(Class.name == "c")).one()
-        session.add(Guess(text_row=row, class_number=other, probability=0.97, entropy=0.1, round=1))
+        session.add(Prediction(text_row=row, class_number=other, probability=0.97, entropy=0.1, round=1))
     page = window.open(app.link)
     page.goto(f"{app.address}/review")
     expect(page.locator(".item")).to_contain_text("97%")
     page.get_by_role("button", name=button).click()
-    expect(page.locator("#items")).to_have_text("So far the model contradicts no label.")
-    assert verdicts(app.project) == {"t5": (name, "adjudicated")}
+    expect(page.locator("#items")).to_have_text("The model agrees with every label so far.")
+    assert consensus(app.project) == {"t5": (name, "adjudicated")}
 
 
 def test_tabs_are_walked_with_arrows(window: Window, app: Served) -> None:
@@ -70,11 +70,11 @@ def test_arrow_keys_walk_through_classes_without_deciding(window: Window, app: S
     other.press("ArrowDown")
     other.press("ArrowDown")
     expect(other).to_have_value("c")
-    assert verdicts(app.project) == {"t3": ("a", "people")}
+    assert consensus(app.project) == {"t3": ("a", "people")}
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#items")).to_have_text("Nothing is flagged.")
-    assert verdicts(app.project) == {"t3": ("c", "adjudicated")}
+    assert consensus(app.project) == {"t3": ("c", "adjudicated")}
 
 
 def test_a_double_click_decides_one_text_and_not_the_one_that_moves_up(window: Window, app: Served) -> None:
@@ -88,7 +88,7 @@ def test_a_double_click_decides_one_text_and_not_the_one_that_moves_up(window: W
     page.mouse.up(click_count=2)
     page.get_by_role("tab", name="Skipped").click()
     expect(page.locator("#items")).to_have_text("Nothing was skipped.")
-    assert sorted(source for _, source in verdicts(app.project).values()) == ["adjudicated", "people", "people"]
+    assert sorted(source for _, source in consensus(app.project).values()) == ["adjudicated", "people", "people"]
 
 
 def test_enter_held_down_decides_one_text(window: Window, app: Served) -> None:
@@ -103,7 +103,7 @@ def test_enter_held_down_decides_one_text(window: Window, app: Served) -> None:
     page.keyboard.up("Enter")
     page.get_by_role("tab", name="Skipped").click()
     expect(page.locator("#items")).to_have_text("Nothing was skipped.")
-    assert sorted(source for _, source in verdicts(app.project).values()) == ["adjudicated", "people"]
+    assert sorted(source for _, source in consensus(app.project).values()) == ["adjudicated", "people"]
 
 
 def test_a_decision_that_is_pressed_twice_is_sent_once(window: Window, app: Served) -> None:
@@ -129,7 +129,7 @@ def test_a_text_is_opened_once_however_often_it_is_asked_for(window: Window, app
     page.route("**/api/texts/*", lambda route: held.append(route))
     page.get_by_role("button", name="Open").first.dblclick()
     page.locator("[name=state]").select_option("skipped")
-    expect(page.locator("#items")).to_contain_text("No text fits.")  # by now both would have left
+    expect(page.locator("#items")).to_contain_text("No texts found.")  # by now both would have left
     for route in held:
         route.continue_()
     expect(page.get_by_role("dialog")).to_be_visible()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.tally import counts
+from hybridal.app.labelling.consensus import counts
 
 from .served import Served
 from .window import Window

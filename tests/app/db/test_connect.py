@@ -1,18 +1,86 @@
 from __future__ import annotations
 
+import multiprocessing
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text, update
 from sqlalchemy.exc import InternalError
 
-from hybridal.app.db.connect import alone, connect
+from hybridal.app.db.connect import WriterLock, connect, exclusive
 from hybridal.app.db.schema import Tally
 from hybridal.errors import UserError
 
 from ..made_up import make
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Waits; a test that waits for ever has failed."""
+    while not true():
+        time.sleep(0.001)
+
+
+def test_those_who_wait_come_in_the_order_in_which_they_came_also_before_who_asks_again(tmp_path: Path) -> None:
+    lock = WriterLock(tmp_path / "writer_lock")
+    came: list[str] = []
+
+    def work(name: str) -> None:
+        lock.acquire()
+        came.append(name)
+        lock.release()
+
+    lock.acquire()
+    waiting = []
+    for name in "abcde":
+        last = lock._last
+        waiting.append(threading.Thread(target=work, args=(name,)))
+        waiting[-1].start()
+        until(lambda last=last: lock._last is not last)  # type: ignore[misc]
+    lock.release()
+    work("again")
+    for thread in waiting:
+        thread.join()
+    assert came == [*"abcde", "again"]
+
+
+def hold(file: Path, has: Event, may_end: Event) -> None:
+    WriterLock(file).acquire()
+    has.set()
+    may_end.wait()
+
+
+def test_another_process_waits_too_and_its_death_is_the_end_of_its_turn(tmp_path: Path) -> None:
+    fork = multiprocessing.get_context("fork")
+    has, may_end = fork.Event(), fork.Event()
+    other = fork.Process(target=hold, args=(tmp_path / "writer_lock", has, may_end))
+    other.start()
+    has.wait()
+    lock, came = WriterLock(tmp_path / "writer_lock"), threading.Event()
+
+    def wait() -> None:
+        lock.acquire()
+        came.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert not came.wait(0.05)
+    other.kill()
+    thread.join()
+    assert came.is_set()
+    lock.release()
+    other.join()
+
+
+def test_where_no_file_can_be_made_threads_still_take_turns(tmp_path: Path) -> None:
+    lock = WriterLock(tmp_path / "nowhere" / "writer_lock")
+    for _ in range(2):
+        lock.acquire()
+        lock.release()
 
 
 def test_sqlite_is_durable_and_lets_readers_pass(tmp_path: Path) -> None:
@@ -51,7 +119,7 @@ def test_writers_take_turns(tmp_path: Path, db: str | None) -> None:
     def work(_: int) -> None:
         nonlocal inside, most
         with project.sessions.begin() as session:
-            alone(session)
+            exclusive(session)
             with lock:
                 inside += 1
                 most = max(most, inside)

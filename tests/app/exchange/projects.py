@@ -7,11 +7,11 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class, Guess, Person, Text
-from hybridal.app.labelling.answer import answer
+from hybridal.app.db.schema import Class, Person, Prediction, Text
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.texts import Row
-from hybridal.app.people.accounts import machine
+from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
 
 from ..copies import copied
@@ -52,11 +52,17 @@ def _made(folder: Path, db: str | None = None) -> Project:
         label(session, "Ann", "e", "idea")
         label(session, "Bo", "e", "bug")
         label(session, "me", "e", "idea", decides=True)
-        answer(
-            session, machine(session, "(small)", "llm"), "g", "label", class_name="idea", comment="It asks.", key="llm"
+        annotate(
+            session,
+            machine_annotator(session, "(small)", "llm"),
+            "g",
+            "label",
+            class_name="idea",
+            comment="It asks.",
+            key="llm",
         )
-        guess(session, "a", "bug", 0.75)
-        guess(session, "rest 1", "idea", 0.5)
+        prediction(session, "a", "bug", 0.75)
+        prediction(session, "rest 1", "idea", 0.5)
     return project
 
 
@@ -73,10 +79,10 @@ def label(
     person = session.scalars(select(Person).where(Person.name == who)).one()
     action = "skip" if name is None else "label"
     given = {"class_name": name, "flagged": flagged, "comment": comment, "decides": decides}
-    answer(session, person, id, action, key=f"{who}-{id}", **given)  # type: ignore[arg-type]
+    annotate(session, person, id, action, key=f"{who}-{id}", **given)  # type: ignore[arg-type]
 
 
-def guess(session: Session, id: str, name: str, probability: float) -> None:
+def prediction(session: Session, id: str, name: str, probability: float) -> None:
     row = session.scalars(select(Text.row).where(Text.id == id)).one()
     number = session.scalars(select(Class.number).where(Class.name == name)).one()
-    session.add(Guess(text_row=row, class_number=number, probability=probability, entropy=0.1, round=3))
+    session.add(Prediction(text_row=row, class_number=number, probability=probability, entropy=0.1, round=3))

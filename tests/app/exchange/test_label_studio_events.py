@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from hybridal.app.db.schema import Answer, Trainer
+from hybridal.app.db.schema import Annotation, Trainer
 from hybridal.app.errors import MissingError
-from hybridal.app.exchange.label_studio_events import heed
-from hybridal.app.exchange.labels import labels
+from hybridal.app.exchange.files import label_rows
+from hybridal.app.exchange.label_studio_import import handle_event
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
@@ -42,16 +42,16 @@ def annotated(
 
 
 def send(project: Project, event: dict[str, Any]) -> int:
-    return heed(project.sessions, event)
+    return handle_event(project.sessions, event)
 
 
 def label(project: Project, id: str) -> Any:
-    return next((line["label"] for line in labels(project.reads) if line["id"] == id), "nothing")
+    return next((line["label"] for line in label_rows(project.reads) if line["id"] == id), "nothing")
 
 
 def number(project: Project) -> int:
     with project.reads() as session:
-        return session.scalar(select(func.count()).select_from(Answer)) or 0
+        return session.scalar(select(func.count()).select_from(Annotation)) or 0
 
 
 def test_an_annotation_becomes_an_answer_once(project: Project) -> None:
@@ -100,7 +100,7 @@ def test_a_text_that_we_do_not_have_is_added(tmp_path: Path, db: str | None) -> 
 def test_without_the_task_its_number_must_be_one_of_our_ids(project: Project) -> None:
     event = annotated("bug")
     del event["task"]
-    with pytest.raises(MissingError, match="Task 5 is none of our texts"):
+    with pytest.raises(MissingError, match="Task 5 is not a text of this project"):
         send(project, event)
     event["annotation"]["task"] = "rest 0"
     assert send(project, event) == 1
@@ -133,7 +133,7 @@ def test_keys_have_a_colon_and_so_are_no_pages(project: Project) -> None:
     send(project, annotated("bug"))
     send(project, {"action": "ANNOTATION_DELETED", "annotation": {"id": 17}})
     with project.reads() as session:
-        keys = session.scalars(select(Answer.key).where(Answer.number > before)).all()
+        keys = session.scalars(select(Annotation.key).where(Annotation.number > before)).all()
     assert [":" in key for key in keys] == [True, True]
 
 

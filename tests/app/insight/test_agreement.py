@@ -1,17 +1,70 @@
+from __future__ import annotations
+
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
 
 from hybridal.app.insight import agreement as module
-from hybridal.app.insight.agreement import Said, agreement, pairs_of_people
-from hybridal.app.insight.resampling import interval
+from hybridal.app.insight.agreement import (
+    Rating,
+    agreement,
+    bootstrap_interval,
+    disagreements,
+    pairs_of_people,
+    ratings,
+)
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.people import machine_annotator
+from hybridal.app.project import Project
 from hybridal.randomness import stream
 
+from ..made_up import make, me, people
 
-def said(*rows: str) -> list[Said]:
+VALUES = np.random.default_rng(3).lognormal(size=40)
+
+
+def mean(times: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(times @ VALUES / len(VALUES))
+
+
+def test_a_mean_gets_the_interval_that_scipy_gives_it() -> None:
+    known = stats.bootstrap((VALUES,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(0))
+    width = known.confidence_interval.high - known.confidence_interval.low
+    assert bootstrap_interval(mean, len(VALUES), "test", seed=0) == pytest.approx(
+        known.confidence_interval, abs=0.08 * width
+    )
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_one_another() -> None:
+    assert bootstrap_interval(mean, len(VALUES), "test", 1) == bootstrap_interval(mean, len(VALUES), "test", 1)
+    assert bootstrap_interval(mean, len(VALUES), "test", 1) != bootstrap_interval(mean, len(VALUES), "test", 2)
+
+
+def test_resamples_without_a_value_are_left_out_until_they_are_most_of_them() -> None:
+    def without(share: float) -> tuple[float | None, float | None]:
+        def values(times: NDArray[np.int64]) -> NDArray[np.float64]:
+            found = mean(times)
+            found[: round(share * len(found))] = np.nan
+            return found
+
+        return bootstrap_interval(values, len(VALUES), "test", 0)
+
+    some, most = without(0.3), without(0.7)
+    assert most == (None, None)
+    assert some == pytest.approx(bootstrap_interval(mean, len(VALUES), "test", 0), rel=0.05)
+
+
+def test_one_text_says_nothing_about_other_texts() -> None:
+    assert bootstrap_interval(lambda times: np.ones(len(times)), 1, "test", 0) == (None, None)
+
+
+def said(*rows: str) -> list[Rating]:
     """A person's classes in a row, a character for each text; a dot where they did not label it."""
     return [
         (f"text {at}", f"person {row}", name)
@@ -21,7 +74,7 @@ def said(*rows: str) -> list[Said]:
     ]
 
 
-def by_pairs(answers: list[Said]) -> float | None:
+def by_pairs(answers: list[Rating]) -> float | None:
     """The definition, pair by pair: 1 − observed / expected disagreement of ordered pairs of answers."""
     texts: dict[str, list[str]] = {}
     for text, _, name in answers:
@@ -58,12 +111,14 @@ def test_worked_examples_come_out(rows: tuple[str, ...], alpha: float) -> None:
 
 
 @given(ANSWERS)
-def test_it_is_what_the_definition_by_pairs_says(answers: list[Said]) -> None:
+def test_it_is_what_the_definition_by_pairs_says(answers: list[Rating]) -> None:
     assert agreement(answers).alpha == pytest.approx(by_pairs(answers))
 
 
 @given(ANSWERS, st.permutations(["x", "y", "z"]), st.permutations(["Ann", "Bo", "Cy"]))
-def test_names_of_people_and_classes_do_not_matter(answers: list[Said], classes: list[str], people: list[str]) -> None:
+def test_names_of_people_and_classes_do_not_matter(
+    answers: list[Rating], classes: list[str], people: list[str]
+) -> None:
     named = dict(zip([*"xyz", "Ann", "Bo", "Cy"], [*classes, *people], strict=True))
     other = [(text, named[person], named[name]) for text, person, name in reversed(answers)]
     assert agreement(other).alpha == pytest.approx(agreement(answers).alpha)
@@ -131,11 +186,43 @@ def test_it_is_computed_again_only_when_somebody_says_something_else(monkeypatch
 
     def count(values: object, texts: int, purpose: str, seed: int) -> tuple[float, float]:
         drawn.append(texts)
-        return interval(values, texts, purpose, seed)  # type: ignore[arg-type, return-value]
+        return bootstrap_interval(values, texts, purpose, seed)  # type: ignore[arg-type, return-value]
 
-    monkeypatch.setattr(module, "interval", count)
+    monkeypatch.setattr(module, "bootstrap_interval", count)
     first = agreement(said("abcabbca", "abcabbaa"), seed=7)
     assert agreement(iter(said("abcabbca", "abcabbaa")), seed=7) == first
     assert drawn == [8]
     assert agreement(said("abcabbca", "abcabbab"), seed=7) != first
     assert drawn == [8, 8]
+
+
+@pytest.fixture
+def project(tmp_path: Path, db: str | None) -> Project:
+    made = make(tmp_path / "p", 6, db=db)
+    ann, bo = people(made, 2)
+    with made.sessions.begin() as session:
+        for at, (one, other) in enumerate([("a", "a"), ("a", "b"), ("c", "b")]):
+            annotate(session, ann, f"t{at}", "label", class_name=one, key=f"ann{at}", comment="why")
+            annotate(session, bo, f"t{at}", "label", class_name=other, key=f"bo{at}")
+        annotate(session, me(made), "t2", "label", class_name="c", key="me2", decides=True)
+        annotate(session, ann, "t3", "label", class_name="a", key="ann3")
+        annotate(session, bo, "t3", "skip", key="bo3")
+        annotate(session, machine_annotator(session, "(small)", "llm"), "t3", "label", class_name="b", key="llm3")
+    return made
+
+
+def test_only_what_several_people_said_of_themselves_counts(project: Project) -> None:
+    with project.reads() as session:
+        found = ratings(session)
+    assert found == [
+        *[("t0", f"annotator {at}", "a") for at in range(2)],
+        *[("t1", "annotator 0", "a"), ("t1", "annotator 1", "b")],
+        *[("t2", "annotator 0", "c"), ("t2", "annotator 1", "b")],
+    ]
+
+
+def test_disagreements_are_those_that_nobody_decided(project: Project) -> None:
+    with project.reads() as session:
+        [(text, said)] = disagreements(session)
+    assert text.id == "t1"
+    assert said == [("annotator 0", "a", "why"), ("annotator 1", "b", "")]

@@ -6,17 +6,22 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import select
+from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
-from hybridal.app.db.schema import Guess, Person, Text
-from hybridal.app.insight.progress import progress
-from hybridal.app.insight.proportion import wilson
+from hybridal.app.db.schema import Person, Prediction, Text
+from hybridal.app.insight.progress import calibration_bins, progress, saving, wilson
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
 from hybridal.core.facts import Round
+from hybridal.core.rules import protocol
+from hybridal.measures.calibration import reliability
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.system.files import strict_json
@@ -89,9 +94,11 @@ def test_calibration_is_of_labelled_validation_texts_and_balance_of_all_labels(p
         for split, n in (("validation", 4), ("pool", 3)):
             rows = session.scalars(select(Text).where(Text.split == split).limit(n)).all()
             for number, text in enumerate(rows):
-                answer(session, me, text.id, "label", class_name="food", key=f"key-{text.row}")
-                guess = food if number else sport
-                session.add(Guess(text_row=text.row, class_number=guess, probability=0.65, entropy=0.6, round=1))
+                annotate(session, me, text.id, "label", class_name="food", key=f"key-{text.row}")
+                prediction = food if number else sport
+                session.add(
+                    Prediction(text_row=text.row, class_number=prediction, probability=0.65, entropy=0.6, round=1)
+                )
     found = progress(project)
     (filled,) = [bin for bin in found["calibration"] if bin["n"]]
     assert (filled["n"], filled["confidence"], filled["accuracy"]) == (4, pytest.approx(0.65), 0.75)
@@ -102,7 +109,7 @@ def test_it_is_strict_json_and_needs_no_torch(project: Project) -> None:
     tell(project, 1, "hybrid:accuracy", moving(1, None), moving(2, 0.0, "finetune"))
     code = f"""
 import json, sys
-from hybridal.app.insight import doubts, progress
+from hybridal.app.insight import progress
 from hybridal.app.project import Project
 from hybridal.app.trainer import supervisor
 print(json.dumps(progress.progress(Project.open({str(project.folder)!r}))))
@@ -112,3 +119,80 @@ print([name for name in ("torch", "transformers", "sklearn") if name in sys.modu
     told, loaded = said.splitlines()
     assert json.loads(told) == json.loads(strict_json(progress(project)))
     assert loaded == "[]"
+
+
+PAPER = protocol("paper")
+
+
+def test_before_the_first_update_there_is_nothing_to_say() -> None:
+    assert saving([], PAPER) == {"seconds": 0.0, "share": 0.0, "sentence": ""}
+
+
+def test_retraining_always_saves_nothing() -> None:
+    found = saving([round_of(1), round_of(2)], PAPER)
+    assert (found["seconds"], found["share"]) == (0.0, 0.0)
+    assert found["sentence"] == "Every update so far retrained the model from scratch, so nothing has been saved yet."
+
+
+def test_a_fine_tune_saves_the_passes_that_a_retrain_would_have_needed() -> None:
+    history = [round_of(1), round_of(2), round_of(3, "finetune", epochs=2), round_of(4, "finetune", epochs=2)]
+    found = saving(history, PAPER)
+    # Five passes over 30 and 40 labels would have been 350 examples, of which 140 were needed; 0.1 s each.
+    assert found["seconds"] == pytest.approx(0.1 * (350 - 140))
+    # Steps of 10 examples: 15 in the retrains, 14 in place of 35 in the others.
+    assert found["share"] == pytest.approx((35 - 14) / (15 + 35))
+    assert found["sentence"] == (
+        "2 of 4 updates went on from the last weights: 14 steps where retraining would have taken about 35 steps, "
+        "which saved about 21.0 s."
+    )
+
+
+def test_what_took_longer_is_not_called_a_saving() -> None:
+    found = saving([round_of(1), round_of(2, "finetune", epochs=9)], PAPER)
+    assert found["seconds"] < 0
+    assert found["share"] < 0
+    assert found["sentence"].endswith("so nothing was saved.")
+
+
+def test_without_a_retrain_there_is_nothing_to_compare_with() -> None:
+    assert "no retraining to compare" in saving([round_of(1, "finetune")], PAPER)["sentence"]
+
+
+def test_where_nothing_stops_early_the_rules_say_what_a_retrain_would_have_taken() -> None:
+    rules = protocol("best", {"max_epochs": 10, "min_steps": 40, "train_batch": 10})
+    found = saving([round_of(1), round_of(2, "replay:equal:balanced", epochs=2), round_of(9, "refit", epochs=0)], rules)
+    # Twenty labels: twenty epochs of two steps. A refit has no steps, and is no training.
+    assert "4 steps where retraining would have taken about 40 steps" in found["sentence"]
+
+
+@given(st.integers(1, 5000), st.data())
+def test_the_interval_is_that_of_statsmodels(n: int, data: st.DataObject) -> None:
+    right = data.draw(st.integers(0, n))
+    low, high = wilson(right, n)
+    assert (low, high) == pytest.approx(proportion_confint(right, n, method="wilson"), abs=1e-12)
+    assert 0 <= low <= right / n <= high <= 1
+
+
+def test_of_nothing_nothing_is_known() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+predictions = st.lists(st.tuples(st.floats(0.5, 1.0), st.booleans()), min_size=1, max_size=50)
+
+
+@given(predictions)
+def test_the_bins_are_those_of_a_reliability_diagram(pairs: list[tuple[float, bool]]) -> None:
+    sure = np.array([probability for probability, _ in pairs])
+    wrong = np.array([int(not right) for _, right in pairs])
+    # Of two classes, the first is the likelier one; it is right where the label is 0.
+    expected = reliability(np.stack([sure, 1 - sure], axis=1), wrong, bins=10)
+    found = calibration_bins(pairs)
+    assert [bin["n"] for bin in found] == expected.count.tolist()
+    assert [bin["confidence"] for bin in found] == pytest.approx(expected.confidence.tolist())
+    assert [bin["accuracy"] for bin in found] == pytest.approx(expected.accuracy.tolist())
+    assert [bin["low"] for bin in found] == pytest.approx(expected.edges[:-1].tolist())
+    assert [bin["high"] for bin in found] == pytest.approx(expected.edges[1:].tolist())
+
+
+def test_nothing_gives_empty_bins() -> None:
+    assert {bin["n"] for bin in calibration_bins([])} == {0}

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sqlalchemy import func, select
 
-from hybridal.app.db.schema import Answer, Class, Person, Standing, Text
+from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.answer import answer, undo
-from hybridal.app.labelling.merge import merge
-from hybridal.app.labelling.queue import take
+from hybridal.app.labelling.annotations import annotate, undo
+from hybridal.app.labelling.classes import merge
+from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.texts import add
-from hybridal.app.people.accounts import machine
+from hybridal.app.people import machine_annotator
 
 from ..made_up import check_books, make, me, people
 
@@ -32,7 +32,7 @@ class Books(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.project = make(Path(self.folder.name) / "p", texts=6, overlap=0.5, validation_first=1)
         with self.project.sessions.begin() as session:
-            llm = machine(session, "(llm)", "llm")
+            llm = machine_annotator(session, "(llm)", "llm")
         self.people: list[Person] = [me(self.project), *people(self.project, 2), llm]
         self.said: dict[tuple[int, str], list[str | None]] = {}
         self.order: list[list[str]] = [[] for _ in self.people]
@@ -49,22 +49,22 @@ class Books(RuleBasedStateMachine):
         action = "skip" if name is None else "label"
         for _ in range(2):  # sent twice, it counts once
             with self.project.sessions.begin() as session:
-                answer(session, self.people[who], id, action, class_name=name, flagged=flagged, key=key)  # type: ignore[arg-type]
+                annotate(session, self.people[who], id, action, class_name=name, flagged=flagged, key=key)  # type: ignore[arg-type]
         self.said.setdefault((who, id), []).append(name)
         self.order[who] = [other for other in self.order[who] if other != id] + [id]
 
     @rule(which=WHICH, name=st.sampled_from(["a", "b", "c"]))
     def decide(self, which: int, name: str) -> None:
         with self.project.sessions.begin() as session:
-            answer(session, self.people[0], f"t{which}", "label", class_name=name, key=self.key(), decides=True)
+            annotate(session, self.people[0], f"t{which}", "label", class_name=name, key=self.key(), decides=True)
         self.said.setdefault((0, f"t{which}"), []).append(name)
         self.order[0] = [other for other in self.order[0] if other != f"t{which}"] + [f"t{which}"]
 
     @rule(who=WHO)
     def take_back(self, who: int) -> None:
         with self.project.sessions.begin() as session:
-            standing = select(Standing.text_row).where(Standing.person_number == self.people[who].number)
-            newest = session.scalar(standing.order_by(Standing.answer_number.desc()).limit(1))
+            standing = select(Vote.text_row).where(Vote.person_number == self.people[who].number)
+            newest = session.scalar(standing.order_by(Vote.answer_number.desc()).limit(1))
             expected = None if newest is None else session.get_one(Text, newest).id
         key = self.key()
         for _ in range(2):
@@ -87,7 +87,7 @@ class Books(RuleBasedStateMachine):
     @rule(who=WHO, n=st.integers(1, 4))
     def ask(self, who: int, n: int) -> None:
         with self.project.sessions.begin() as session:
-            take(session, self.people[who], n)
+            lease_texts(session, self.people[who], n)
 
     @rule(label=st.none() | st.sampled_from(["a", "d"]))
     def more(self, label: str | None) -> None:
@@ -102,14 +102,14 @@ class Books(RuleBasedStateMachine):
             now = {one.name: classes.find(session, one.name).name for one in session.scalars(select(Class))}
             numbers = {person.number: who for who, person in enumerate(self.people)}
             found = session.execute(
-                select(Standing.person_number, Text.id, Class.name)
-                .join(Text, Text.row == Standing.text_row)
-                .outerjoin(Class, Class.number == Standing.class_number)
-                .where(Standing.person_number.in_(numbers))
+                select(Vote.person_number, Text.id, Class.name)
+                .join(Text, Text.row == Vote.text_row)
+                .outerjoin(Class, Class.number == Vote.class_number)
+                .where(Vote.person_number.in_(numbers))
             )
             expected = {place: now.get(said[-1] or "") for place, said in self.said.items() if said}
             assert {(numbers[who], id): name for who, id, name in found} == expected
-            answers = session.scalar(select(func.count()).select_from(Answer).where(Answer.key.startswith("k")))
+            answers = session.scalar(select(func.count()).select_from(Annotation).where(Annotation.key.startswith("k")))
             assert answers is not None
             assert answers <= self.keys
 

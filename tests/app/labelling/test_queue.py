@@ -7,11 +7,14 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import event, select, update
 
-from hybridal.app.db.schema import Lease, Person, Queued, Text, now
-from hybridal.app.labelling.answer import answer, undo
-from hybridal.app.labelling.queue import take
+from hybridal.app.db.schema import Lease, Person, QueuedText, Text, now
+from hybridal.app.labelling.annotations import annotate, undo
+from hybridal.app.labelling.queue import lease_texts, next_splits
+from hybridal.app.labelling.texts import reserve
 from hybridal.app.project import Project
 
 from ..made_up import make, me, people
@@ -19,13 +22,13 @@ from ..made_up import make, me, people
 
 def ids(project: Project, person: Person, n: int) -> list[str]:
     with project.sessions.begin() as session:
-        return [text.id for text in take(session, person, n)]
+        return [text.id for text in lease_texts(session, person, n)]
 
 
 def say(project: Project, person: Person, id: str, class_name: str | None = "a", key: str | None = None) -> None:
     with project.sessions.begin() as session:
         action = "skip" if class_name is None else "label"
-        answer(session, person, id, action, class_name=class_name, key=key or f"{person.number}-{id}")  # type: ignore[arg-type]
+        annotate(session, person, id, action, class_name=class_name, key=key or f"{person.number}-{id}")  # type: ignore[arg-type]
 
 
 def splits(project: Project) -> dict[str, str]:
@@ -36,7 +39,7 @@ def splits(project: Project) -> dict[str, str]:
 def queue(project: Project, wanted: list[str]) -> None:
     with project.sessions.begin() as session:
         rows = {text.id: text.row for text in session.scalars(select(Text))}
-        session.add_all(Queued(text_row=rows[id], rank=rank, round=1) for rank, id in enumerate(wanted))
+        session.add_all(QueuedText(text_row=rows[id], rank=rank, round=1) for rank, id in enumerate(wanted))
 
 
 @pytest.fixture
@@ -224,3 +227,42 @@ def test_many_processes_never_share_a_text(tmp_path: Path, db: str | None) -> No
     with ProcessPoolExecutor(3, multiprocessing.get_context("fork")) as pool:
         got = [pool.submit(grab, tmp_path / "p", db, number) for number in numbers]
         assert sorted(id for some in got for id in some.result()) == sorted(f"t{i}" for i in range(60))
+
+
+PLAN = {"validation_first": 50, "validation_share": 0.1, "budget": 800}
+
+
+@given(st.integers(0, 3000), st.lists(st.integers(1, 3000), max_size=5))
+def test_the_reserve_is_as_dense_among_later_texts_as_among_the_first(first: int, later: list[int]) -> None:
+    held_out = reserve(first, PLAN)
+    assert held_out == min(130, first // 5)
+    for new in later:
+        drawn = reserve(new, PLAN, first, held_out)
+        assert abs(drawn - new * held_out / first) <= 0.5 if first else drawn == min(130, new // 5)
+        first, held_out = first + new, held_out + drawn
+
+
+@given(st.integers(0, 60), st.sampled_from([0.0, 0.05, 0.1, 0.25, 0.5]), st.integers(1, 400))
+def test_the_share_is_kept_all_along(first: int, share: float, n: int) -> None:
+    splits = next_splits(n, 0, 0, first, share)
+    for i in range(1, n + 1):
+        validation = splits[:i].count("validation")
+        if i <= 2 * first:
+            assert validation == (i + 1) // 2
+        else:
+            # Out of those that follow, as many as the share says, rounded down.
+            assert validation - first == int((i - 2 * first) * round(share * 1000) // 1000)
+
+
+def test_one_validation_text_follows_nine_others() -> None:
+    assert next_splits(20, 50, 50, 50, 0.1) == (["pool"] * 9 + ["validation"]) * 2
+
+
+def test_asking_one_by_one_is_the_same_as_asking_for_many() -> None:
+    validation = pool = 0
+    one_by_one = []
+    for _ in range(200):
+        [split] = next_splits(1, validation, pool, 20, 0.1)
+        one_by_one.append(split)
+        validation, pool = one_by_one.count("validation"), one_by_one.count("pool")
+    assert one_by_one == next_splits(200, 0, 0, 20, 0.1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hybridal.app.db.schema import Person
-from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.search import ON_A_PAGE, State, search
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
@@ -19,7 +19,7 @@ def found(project: Project, *arguments: object) -> list[str]:
 def say(project: Project, person: Person, id: str, name: str | None, **more: bool) -> None:
     with project.sessions.begin() as session:
         action = "label" if name else "skip"
-        answer(session, person, id, action, class_name=name, key=f"{person.number}-{id}-{more}", **more)  # type: ignore[arg-type]
+        annotate(session, person, id, action, class_name=name, key=f"{person.number}-{id}-{more}", **more)  # type: ignore[arg-type]
 
 
 def test_all_words_must_occur_and_signs_are_meant_literally(tmp_path: Path, db: str | None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.app.labelling.source import read_source
-from hybridal.app.labelling.texts import LONGEST, LONGEST_ID
+from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT
 from hybridal.errors import UserError
 
 
@@ -40,7 +40,7 @@ def test_without_labels_any_classes_will_do_but_one_is_too_few(mail: Path) -> No
         read_source(mail, text="body", classes=["x"])
 
 
-@pytest.mark.parametrize(("column", "longest"), [("text", LONGEST), ("id", LONGEST_ID)])
+@pytest.mark.parametrize(("column", "longest"), [("text", LONGEST_TEXT), ("id", LONGEST_ID)])
 def test_what_is_too_long_is_told_with_its_row(tmp_path: Path, column: str, longest: int) -> None:
     path = tmp_path / "mail.jsonl"
     fits, too_long = ({"text": "a", "id": str(more), column: "x" * (longest + more)} for more in (0, 1))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -7,13 +8,49 @@ from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Text
 from hybridal.app.errors import ConflictError
-from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.tally import counts
-from hybridal.app.labelling.texts import Added, Row, add, add_in_parts
+from hybridal.app.labelling.texts import Added, Row, add, add_in_parts, new_rows
 from hybridal.app.project import Project
 
-from ..made_up import check_books, make, me, verdicts
+from ..made_up import check_books, consensus, make, me
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Project:
+    """Texts one, two and, again, two."""
+    return Project.create(Source("s", [("1", "one", None), ("2", "two", None), ("9", "two", None)]), tmp_path / "p")
+
+
+def found(project: Project, rows: Sequence[Row], numbered: bool = False) -> list[Row]:
+    with project.reads() as session:
+        return new_rows(session, rows, numbered)
+
+
+def test_a_text_is_known_by_its_id(three: Project) -> None:
+    assert found(three, [("2", "two", "label"), ("3", "two", None), ("3", "two", None)]) == [("3", "two", None)]
+
+
+def test_an_id_cannot_be_that_of_two_texts(three: Project) -> None:
+    for rows in ([("1", "other", None)], [("new", "a", None), ("new", "b", None)]):
+        with pytest.raises(ConflictError, match="already belongs to another text"):
+            found(three, rows)
+
+
+def test_rows_without_ids_are_known_by_their_text_and_count_on(three: Project) -> None:
+    rows: list[Row] = [("1", "two", None), ("2", "three", "x"), *[(str(i), f"text {i}", None) for i in range(3, 9)]]
+    new = found(three, rows, numbered=True)
+    assert [id for id, _, _ in new] == ["4", "5", "6", "7", "8", "10", "11"]
+    assert new[0] == ("4", "three", "x")
+
+
+def test_the_first_rows_keep_their_numbers(tmp_path: Path) -> None:
+    rows: list[Row] = [("1", "same", None), ("2", "same", None)]
+    project = Project.create(Source("s", []), tmp_path / "p")
+    assert found(project, rows, numbered=True) == rows
+    project.close()
+
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -43,8 +80,8 @@ def test_labels_that_come_with_the_texts_are_the_files_answers(tmp_path: Path, d
     project = Project.create(Source("s", rows), tmp_path / "p", db=db)
     with project.sessions.begin() as session:
         check_books(session)
-        answer(session, me(project), "1", "label", class_name="a", key="1")
-    found = verdicts(project)
+        annotate(session, me(project), "1", "label", class_name="a", key="1")
+    found = consensus(project)
     assert found.pop("1") == ("a", "people")
     assert found == {id: (label, "file") for id, _, label in rows if label is not None and id != "1"}
     project.close()
@@ -97,9 +134,32 @@ def test_many_texts_come_in_parts_and_the_same_again_adds_the_rest(tmp_path: Pat
     found = bodies(project)
     assert len(found) == 4500
     assert "new" not in found  # all or nothing, as far as can be known beforehand
-    assert len(verdicts(project)) == 449
+    assert len(consensus(project)) == 449
     with project.reads() as session:
         assert counts(session)["labelled"] == 449
         held_out = session.scalar(select(func.count()).where(Text.split == "validation"))
     assert held_out == 900  # a fifth of the first ten, and of all others too
     project.close()
+
+
+def wanted(project: Project) -> dict[int, int]:
+    with project.reads() as session:
+        rows = session.execute(select(Text.wanted, func.count()).group_by(Text.wanted))
+        return {number: texts for number, texts in rows}  # noqa: C416
+
+
+def test_about_the_share_that_is_asked_for_wants_two_opinions(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=1000, overlap=0.2)
+    assert 150 < wanted(project)[2] < 250
+    project.decide({"overlap": 0.5})
+    assert 430 < wanted(project)[2] < 570
+    project.decide({"overlap": 0.0})
+    assert wanted(project) == {1: 1000}
+    project.close()
+
+
+def test_what_is_answered_already_is_not_drawn_anew(project: Project) -> None:
+    with project.sessions.begin() as session:
+        annotate(session, me(project), "t1", "label", class_name="a", key="1")
+    project.decide({"overlap": 1.0})
+    assert wanted(project) == {1: 1, 2: 19}

@@ -10,14 +10,13 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class, Guess, Person, Queued, Text, Verdict
-from hybridal.app.labelling.answer import answer
+from hybridal.app.db.schema import Class, Consensus, Person, Prediction, QueuedText, Text
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
-from hybridal.app.llm.annotator import Annotator, annotator
-from hybridal.app.llm.answers import Said
-from hybridal.app.llm.asking import Asked
-from hybridal.app.llm.book import record
-from hybridal.app.llm.plan import Plan, keep
+from hybridal.app.llm.annotator import LlmAnnotator, LlmSettings, llm_annotator, save_settings
+from hybridal.app.llm.asking import LlmResult
+from hybridal.app.llm.prompt import LlmLabel
+from hybridal.app.llm.records import record_result
 from hybridal.app.project import Project
 
 from ..copies import copied
@@ -29,7 +28,7 @@ def made(folder: Path, texts: Sequence[str] | int = 20, db: str | None = None, *
     place = folder / "demo.hybridal"
     project = copied(_making(bodies), place) if db is None else _made(bodies, db, place)
     with project.sessions.begin() as session:
-        keep(session, Plan.model_validate({"model": "small", "routing": {"overlap": 0.0}, **plan}))
+        save_settings(session, LlmSettings.model_validate({"model": "small", "routing": {"overlap": 0.0}, **plan}))
     return project
 
 
@@ -44,9 +43,9 @@ def _made(bodies: tuple[str, ...], db: str | None, folder: Path) -> Project:
     return Project.create(source, folder, db=db, validation_first=0, validation_share=0.0)
 
 
-def llm_of(session: Session, **plan: Any) -> Annotator:
+def llm_of(session: Session, **plan: Any) -> LlmAnnotator:
     """The LLM of this plan, which puts nothing to the test unless asked."""
-    return annotator(session, Plan.model_validate({"model": "small", "routing": {"overlap": 0.0}, **plan}))
+    return llm_annotator(session, LlmSettings.model_validate({"model": "small", "routing": {"overlap": 0.0}, **plan}))
 
 
 def text(session: Session, id: str) -> Text:
@@ -65,33 +64,33 @@ def person(session: Session, name: str) -> Person:
 def says(session: Session, who: str, id: str, name: str, **given: Any) -> None:
     """A person labels a text."""
     key = f"{who}|{id}|{name}|{given}"[:64]
-    answer(session, person(session, who), id, "label", class_name=name, key=key, **given)
+    annotate(session, person(session, who), id, "label", class_name=name, key=key, **given)
 
 
-def recorded(session: Session, llm: Annotator, id: str, said: Said | None, tokens: int = 10) -> str:
+def recorded(session: Session, llm: LlmAnnotator, id: str, said: LlmLabel | None, tokens: int = 10) -> str:
     """The LLM says this of a text; where the text goes."""
-    return record(session, llm, text(session, id), Asked(said, tokens))
+    return record_result(session, llm, text(session, id), LlmResult(said, tokens))
 
 
-def guess(session: Session, id: str, name: str, probability: float) -> None:
+def prediction(session: Session, id: str, name: str, probability: float) -> None:
     """The trained model thinks so."""
     number = session.scalars(select(Class.number).where(Class.name == name)).one()
     row = text(session, id).row
-    session.merge(Guess(text_row=row, class_number=number, probability=probability, entropy=0.5, round=1))
+    session.merge(Prediction(text_row=row, class_number=number, probability=probability, entropy=0.5, round=1))
     session.flush()
 
 
-def verdicts(session: Session) -> dict[str, tuple[str, str]]:
-    """The class and the source of every text that has a verdict."""
+def consensus(session: Session) -> dict[str, tuple[str, str]]:
+    """The class and the source of every text that has a consensus."""
     rows = session.execute(
-        select(Text.id, Class.name, Verdict.source)
-        .join(Verdict, Verdict.text_row == Text.row)
-        .join(Class, Class.number == Verdict.class_number)
+        select(Text.id, Class.name, Consensus.source)
+        .join(Consensus, Consensus.text_row == Text.row)
+        .join(Class, Class.number == Consensus.class_number)
     )
     return {id: (name, source) for id, name, source in rows}
 
 
 def queue(session: Session) -> list[str]:
     """What people are asked for next, by rank."""
-    ranked = select(Text.id).join(Queued, Queued.text_row == Text.row).order_by(Queued.rank, Text.row)
+    ranked = select(Text.id).join(QueuedText, QueuedText.text_row == Text.row).order_by(QueuedText.rank, Text.row)
     return [*session.scalars(ranked)]

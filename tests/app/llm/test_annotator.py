@@ -1,14 +1,113 @@
+from __future__ import annotations
+
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from hybridal.app.db.schema import Lease, QueuedText, now
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.merge import merge
-from hybridal.app.llm.annotator import annotator, choose_examples
-from hybridal.app.llm.plan import Plan
+from hybridal.app.labelling.classes import merge
+from hybridal.app.llm.annotator import (
+    LlmSettings,
+    ModelPrediction,
+    Rule,
+    api_key,
+    choose_examples,
+    in_overlap,
+    llm_annotator,
+    llm_candidates,
+    load_settings,
+    route,
+    save_settings,
+    urgency,
+)
+from hybridal.app.llm.prompt import LlmLabel
 from hybridal.errors import UserError
 
-from .projects import llm_of, made, says
+from .projects import llm_of, made, person, recorded, says, text
+
+SHARE = st.floats(0, 1)
+SAID = st.builds(LlmLabel, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
+GUESS = st.builds(ModelPrediction, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
+RULE = st.builds(Rule, SHARE, SHARE, SHARE)
+
+
+@given(RULE, SAID, GUESS, st.booleans())
+def test_only_a_sure_answer_that_nobody_contradicts_is_accepted(
+    rule: Rule, said: LlmLabel | None, prediction: ModelPrediction | None, shared: bool
+) -> None:
+    sure = said is not None and said.confidence >= rule.threshold
+    contradicted = (
+        prediction is not None
+        and said is not None
+        and prediction.class_name != said.class_name
+        and prediction.probability >= rule.contradiction
+    )
+    assert (route(rule, said, prediction, shared) == "accepted") == (sure and not contradicted and not shared)
+
+
+def test_the_reason_is_told() -> None:
+    sure, rule = LlmLabel("bug", 0.9), Rule(threshold=0.9, contradiction=0.8)
+    assert route(rule, None, None, False) == "unusable"
+    assert route(rule, LlmLabel("bug", 0.89), None, False) == "unsure"
+    assert route(rule, sure, ModelPrediction("idea", 0.8), False) == "contradicted"
+    assert route(rule, sure, ModelPrediction("idea", 0.79), False) == "accepted"
+    assert route(rule, sure, ModelPrediction("bug", 1.0), False) == "accepted"
+    assert route(rule, sure, None, True) == "shared"
+
+
+@given(st.text(), SHARE, SHARE)
+def test_a_larger_overlap_holds_all_texts_of_a_smaller_one(text: str, one: float, other: float) -> None:
+    small, large = Rule(overlap=min(one, other)), Rule(overlap=max(one, other))
+    assert not in_overlap(small, text) or in_overlap(large, text)
+    assert in_overlap(Rule(overlap=1), text)
+    assert not in_overlap(Rule(overlap=0), text)
+
+
+@given(SHARE, SHARE)
+def test_people_get_first_what_the_llm_knows_least(one: float, other: float) -> None:
+    less, more = sorted((one, other))
+    assert urgency(None) <= urgency(LlmLabel("bug", less)) <= urgency(LlmLabel("bug", more)) < 0
+
+
+def test_a_plan_is_kept_and_read_again(tmp_path: Path) -> None:
+    project = made(tmp_path)
+    plan = LlmSettings.model_validate(
+        {"base_url": "http://localhost/v1", "model": "small", "routing": {"threshold": 0.7}}
+    )
+    with project.sessions.begin() as session:
+        save_settings(session, plan)
+    with project.reads() as session:
+        assert load_settings(session) == plan
+    assert plan.routing.rule == Rule(threshold=0.7)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget_tokens": -1},
+        {"routing": {"threshold": 1.1}},
+        {"routing": {"threshold": float("nan")}},
+        {"per_minute": 0},
+        {"parallel": 1000},
+        {"key": "secret"},
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        LlmSettings.model_validate(wrong)
+
+
+def test_the_key_comes_from_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HYBRIDAL_LLM_KEY", raising=False)
+    assert api_key() == ""
+    monkeypatch.setenv("HYBRIDAL_LLM_KEY", " secret\n")
+    assert api_key() == "secret"
+    assert "secret" not in LlmSettings().model_dump_json()
 
 
 def test_it_is_told_of_the_active_classes_and_the_examples(tmp_path: Path) -> None:
@@ -41,7 +140,7 @@ def test_it_needs_something_to_choose_from(tmp_path: Path) -> None:
         bug, idea = classes.active(session)
         merge(session, bug.number, idea.number)
         with pytest.raises(UserError, match="two classes"):
-            annotator(session, Plan(model="small")).insist()
+            llm_annotator(session, LlmSettings(model="small")).insist()
 
 
 def test_examples_are_the_first_texts_that_people_labelled(tmp_path: Path) -> None:
@@ -54,3 +153,46 @@ def test_examples_are_the_first_texts_that_people_labelled(tmp_path: Path) -> No
         assert choose_examples(session, 0) == ()
         assert choose_examples(session, 1) == ("t5", "t4")
         assert choose_examples(session, 2) == ("t5", "t1", "t4")
+
+
+def test_the_models_wishes_come_before_the_random_order(tmp_path: Path) -> None:
+    project = made(tmp_path, 10)
+    with project.sessions.begin() as session:
+        session.add_all(
+            QueuedText(text_row=text(session, f"t{at}").row, rank=rank, round=1) for rank, at in enumerate([7, 2])
+        )
+        session.flush()
+        found = llm_candidates(session, llm_of(session), 100)
+        assert [one.id for one in found[:2]] == ["t7", "t2"]
+        assert sorted(one.id for one in found) == [f"t{at}" for at in range(10)]
+        places = [one.place for one in found[2:]]
+        assert places == sorted(places)
+
+
+def test_what_people_labelled_have_in_hand_or_it_has_seen_is_left_out(tmp_path: Path) -> None:
+    project = made(tmp_path, 6)
+    with project.sessions.begin() as session:
+        says(session, "me", "t0", "bug")
+        me = person(session, "me").number
+        session.add(Lease(text_row=text(session, "t1").row, person_number=me, until=now() + 60))
+        session.add(Lease(text_row=text(session, "t2").row, person_number=me, until=now() - 60))
+        llm = llm_of(session, shown=("t5",))
+        recorded(session, llm, "t3", LlmLabel("bug", 0.2))
+        found = {one.id for one in llm_candidates(session, llm, 100)}
+        assert found == {"t2", "t4"}
+        assert "t3" in {one.id for one in llm_candidates(session, llm_of(session, model="large"), 100)}
+
+
+def test_validation_texts_are_asked_when_people_labelled_them_and_first_of_all(tmp_path: Path, db: str | None) -> None:
+    project = made(tmp_path, 6, db)
+    with project.sessions.begin() as session:
+        for id in ("t1", "t2"):
+            text(session, id).split = "validation"
+        text(session, "t3").wanted = 2
+        session.flush()
+        says(session, "me", "t2", "bug")
+        says(session, "me", "t3", "bug")
+        found = [one.id for one in llm_candidates(session, llm_of(session), 100)]
+        assert set(found[:2]) == {"t2", "t3"}
+        assert set(found[2:]) == {"t0", "t4", "t5"}
+        assert len(llm_candidates(session, llm_of(session), 3)) == 3

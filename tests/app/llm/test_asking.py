@@ -1,13 +1,60 @@
+from __future__ import annotations
+
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hybridal.app.llm.address import RefusedError, UnavailableError
-from hybridal.app.llm.answers import Said
-from hybridal.app.llm.asking import Asked, ask
-from hybridal.app.llm.budget import Budget
-from hybridal.app.llm.prompt import Instructions, Message
-from hybridal.app.llm.reply import Reply
+from hybridal.app.llm.asking import Budget, LlmResult, ask
+from hybridal.app.llm.client import RefusedError, UnavailableError
+from hybridal.app.llm.prompt import ANSWER_TOKENS, Instructions, LlmLabel, Message, Reply
+
+ASKED = [{"role": "user", "content": "x" * 1000}]
+
+
+def test_nothing_is_asked_that_could_go_beyond_the_limit() -> None:
+    dear = 500 + ANSWER_TOKENS
+    assert Budget(dear).reserve(ASKED) == dear
+    assert Budget(dear - 1).reserve(ASKED) is None
+    assert Budget(2 * dear, spent=dear + 1).reserve(ASKED) is None
+
+
+def test_what_others_are_about_to_spend_is_not_there() -> None:
+    budget = Budget(1600)
+    first = budget.reserve(ASKED)
+    assert first == 800
+    assert budget.reserve(ASKED) == 800
+    assert budget.reserve(ASKED) is None
+    budget.release(first)
+    assert budget.reserve(ASKED) == 800
+
+
+def test_a_server_that_does_not_count_is_paid_what_was_set_aside() -> None:
+    budget = Budget(2000)
+    reserved = budget.reserve(ASKED)
+    assert reserved is not None
+    assert budget.pay(reserved, ASKED, None) == reserved == budget.spent
+
+
+def test_the_dearest_question_so_far_is_the_measure() -> None:
+    budget = Budget(10_000)
+    for tokens, then in ((250, 250), (200, 250), (400, 400)):
+        budget.pay(budget.reserve(ASKED) or 0, ASKED, tokens)
+        reserved = budget.reserve(ASKED)
+        assert reserved == then + ANSWER_TOKENS
+        budget.release(reserved)
+
+
+@given(st.lists(st.integers(1, 700), max_size=30), st.integers(0, 5000))
+def test_a_server_that_keeps_to_the_estimate_never_goes_beyond_the_limit(prices: list[int], limit: int) -> None:
+    budget = Budget(limit)
+    for price in prices:
+        reserved = budget.reserve(ASKED)
+        if reserved is not None:
+            budget.pay(reserved, ASKED, min(price, reserved))
+    assert budget.spent <= limit
+
 
 RULES = Instructions((("bug", ""), ("idea", "")))
 GOOD = '{"reason": "so", "class": "bug", "confidence": 0.9}'
@@ -31,13 +78,13 @@ class Scripted:
 
 def test_a_good_answer_is_asked_for_once() -> None:
     client, budget = Scripted(GOOD), Budget(100_000)
-    assert ask(client, RULES, budget, "It crashes.") == Asked(Said("bug", 0.9, "so"), 50)
+    assert ask(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 50)
     assert budget.spent == 50
 
 
 def test_nonsense_is_asked_again_once() -> None:
     client, budget = Scripted("hmm", GOOD), Budget(100_000)
-    assert ask(client, RULES, budget, "It crashes.") == Asked(Said("bug", 0.9, "so"), 100)
+    assert ask(client, RULES, budget, "It crashes.") == LlmResult(LlmLabel("bug", 0.9, "so"), 100)
     assert client.heard[1][:2] == client.heard[0]
     assert len(client.heard[1]) == 3
 
@@ -45,13 +92,13 @@ def test_nonsense_is_asked_again_once() -> None:
 @pytest.mark.parametrize("nonsense", ["hmm", "", '{"class": "spam", "confidence": 1}', GOOD[:-5]])
 def test_nonsense_twice_is_no_answer_and_paid_for(nonsense: str) -> None:
     client, budget = Scripted(nonsense, nonsense), Budget(100_000)
-    assert ask(client, RULES, budget, "It crashes.") == Asked(None, 100)
+    assert ask(client, RULES, budget, "It crashes.") == LlmResult(None, 100)
     assert budget.spent == 100
 
 
 def test_a_text_that_the_server_does_not_take_costs_nothing() -> None:
     budget = Budget(100_000)
-    assert ask(Scripted(RefusedError("too long")), RULES, budget, "…") == Asked(None, 0, "too long")
+    assert ask(Scripted(RefusedError("too long")), RULES, budget, "…") == LlmResult(None, 0, "too long")
     assert budget.spent == 0
 
 
@@ -75,5 +122,5 @@ def test_without_tokens_for_a_second_try_there_is_none() -> None:
     client = Scripted("hmm", GOOD, tokens=None)
     enough = Budget(10**6).reserve(RULES.messages("It crashes."))
     assert enough is not None
-    assert ask(client, RULES, Budget(enough + 100), "It crashes.") == Asked(None, enough)
+    assert ask(client, RULES, Budget(enough + 100), "It crashes.") == LlmResult(None, enough)
     assert len(client.heard) == 1

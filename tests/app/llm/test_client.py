@@ -1,14 +1,99 @@
+from __future__ import annotations
+
+import random
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from itertools import count
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hybridal.app.llm.address import RefusedError, UnavailableError
-from hybridal.app.llm.client import ATTEMPTS, Client
+from hybridal.app.llm.client import (
+    ATTEMPTS,
+    Client,
+    RateLimit,
+    RefusedError,
+    UnavailableError,
+    check_address,
+    retry_delay,
+)
 from hybridal.app.llm.prompt import Instructions
 from hybridal.errors import UserError
 
 from .chat_server import ChatServer, Json, Sends, chat_server, in_turn, labels, says
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("", "localhost:8000", "ftp://host/v1", "http://", "http://[x", "http://host:99999/v1", "http://host:x/v1"),
+        *(
+            "https://me:pw@host/v1",
+            "https://:pw@host/v1",
+            "http://my host/v1",
+            "http://host/v1\r\nX: y",
+            "http://host/\0",
+        ),
+    ],
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(UserError, match="not a server's address"):
+        check_address(address, False)
+
+
+def test_who_starts_the_app_can_allow_one_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYBRIDAL_LLM_URL", "https://llm.example.org/v1/ ")
+    assert check_address("https://llm.example.org/v1", True) == "https://llm.example.org/v1"
+    with pytest.raises(UserError, match="one LLM server is allowed here: https://llm"):
+        check_address("https://other.example.org/v1", False)
+
+
+def test_a_key_goes_nowhere_in_the_clear() -> None:
+    with pytest.raises(UserError, match="use https"):
+        check_address("http://llm.example.org/v1", True)
+    assert check_address("http://llm.example.org/v1", False)
+    assert check_address("https://llm.example.org/v1/", True) == "https://llm.example.org/v1"
+
+
+@given(st.integers(1, 40), st.integers())
+def test_pauses_double_up_to_a_minute_and_are_shaken(attempt: int, seed: int) -> None:
+    whole = min(60, 2 ** (attempt - 1))
+    assert whole / 2 <= retry_delay(attempt, None, random.Random(seed)) <= whole
+
+
+def test_a_date_is_waited_for() -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100))
+    assert 95 < retry_delay(1, soon, random.Random(0)) <= 100
+    assert retry_delay(1, format_datetime(datetime.now(UTC) - timedelta(days=1)), random.Random(0)) <= 1
+
+
+@pytest.mark.parametrize("nonsense", ["", "soon", "-5", "nan", "Mon, 99 Foo 2020"])
+def test_nonsense_is_as_good_as_nothing(nonsense: str) -> None:
+    assert 0.5 <= retry_delay(1, nonsense, random.Random(0)) <= 1
+
+
+def test_nobody_can_make_us_wait_for_ever() -> None:
+    assert retry_delay(1, "1e9", random.Random(0)) == 300
+    assert retry_delay(1, "inf", random.Random(0)) == 300
+
+
+def test_questions_are_spread_over_the_minute() -> None:
+    time, slept = [100.0], []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        time[0] += seconds
+
+    pace = RateLimit(30, lambda: time[0], sleep)
+    for _ in range(4):
+        pace.wait()
+    assert slept == [2, 2, 2]
+    time[0] += 60
+    pace.wait()
+    assert len(slept) == 3
+
 
 RULES = Instructions((("bug", ""), ("idea", "")))
 MESSAGES = RULES.messages("It crashes.")
@@ -54,9 +139,7 @@ def test_each_failure_that_another_attempt_follows_is_told() -> None:
         client.ask(MESSAGES, RULES.answer_format())
         client.close()
     host = server.url.split("/")[2]
-    assert told == [
-        f"The LLM server {host} failed with {why}; it is asked again." for why in ("status 503", "status 429")
-    ]
+    assert told == [f"The LLM server {host} failed ({why}); retrying." for why in ("status 503", "status 429")]
 
 
 def test_a_busy_server_is_left_alone_as_long_as_it_asks_for() -> None:
@@ -71,10 +154,10 @@ def test_a_busy_server_is_left_alone_as_long_as_it_asks_for() -> None:
     [
         (Sends(b"", 500), "status 500"),
         (Sends(b"", 429), "status 429"),
-        (Sends(b"<html>welcome</html>"), "something else"),
-        (Sends(labels("bug").body[:-20]), "something else"),
-        (Sends(b'{"choices": []}'), "something else"),
-        (Sends(b"[" * 100_000), "something else"),
+        (Sends(b"<html>welcome</html>"), "not from a chat server"),
+        (Sends(labels("bug").body[:-20]), "not from a chat server"),
+        (Sends(b'{"choices": []}'), "not from a chat server"),
+        (Sends(b"[" * 100_000), "not from a chat server"),
         (Sends(never=True), "no answer within 0.05 seconds"),
     ],
     ids=["failing", "busy", "a web page", "cut off", "empty", "nested", "silent"],

@@ -1,19 +1,45 @@
+from __future__ import annotations
+
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
 
-from hybridal.app.db.schema import Answer, LlmAnswer
-from hybridal.app.llm import book
-from hybridal.app.llm.job import IDLE, Job, StoppedError
-from hybridal.app.llm.plan import Plan, keep, load
+from hybridal.app.db.schema import Annotation, LlmAnswer
+from hybridal.app.llm.annotator import LlmSettings, load_settings, save_settings
+from hybridal.app.llm.job import IDLE, Job, StoppedError, in_parallel
+from hybridal.app.llm.records import llm_counts, record_result, spent_tokens
 from hybridal.app.project import Project
 
 from .chat_server import Json, Sends, chat_server, in_turn, labels, says
-from .projects import made, queue, verdicts
+from .projects import consensus, made, queue
+
+
+def test_calls_run_at_the_same_time_and_come_back_in_order() -> None:
+    all_here = threading.Barrier(3)
+
+    def call(n: int) -> int:
+        all_here.wait(10)
+        return n * n
+
+    assert list(in_parallel(call, [3, 1, 2])) == [(3, 9), (1, 1), (2, 4)]
+
+
+def test_one_error_leaves_the_others_their_results() -> None:
+    def call(n: int) -> int:
+        if n == 1:
+            raise ValueError("one")
+        return n
+
+    results = dict(in_parallel(call, [0, 1, 2]))
+    assert isinstance(results.pop(1), ValueError)
+    assert results == {0: 0, 2: 2}
+    assert list(in_parallel(call, [])) == []
+
 
 QUICK = {"per_minute": 100_000, "routing": {"overlap": 0.0}}
 
@@ -35,7 +61,10 @@ class Naps:
 
 def work(project: Project, url: str, naps: Naps | None = None, **plan: object) -> Job:
     with project.sessions.begin() as session:
-        keep(session, Plan.model_validate({**load(session).model_dump(), **QUICK, "base_url": url, **plan}))
+        save_settings(
+            session,
+            LlmSettings.model_validate({**load_settings(session).model_dump(), **QUICK, "base_url": url, **plan}),
+        )
     job = Job(project, naps or Naps())
     job.run()
     return job
@@ -55,9 +84,9 @@ def test_every_text_is_asked_once_and_becomes_a_label_or_goes_to_people(tmp_path
     assert job.phase == "stopped"
     assert sorted(server.texts) == sorted(f"text {at}" for at in range(20))
     with project.reads() as session:
-        assert verdicts(session) == {f"t{at}": ("bug" if at % 2 else "idea", "llm") for at in range(10)}
+        assert consensus(session) == {f"t{at}": ("bug" if at % 2 else "idea", "llm") for at in range(10)}
         assert sorted(queue(session)) == [f"t{at}" for at in range(10, 20)]
-        assert book.spent(session) == 20 * 40
+        assert spent_tokens(session) == 20 * 40
 
 
 def test_a_text_cannot_talk_its_way_into_another_class(tmp_path: Path) -> None:
@@ -74,7 +103,7 @@ def test_a_text_cannot_talk_its_way_into_another_class(tmp_path: Path) -> None:
     assert server.texts == [attack, attack]
     assert server.asked[0]["messages"][0] == server.asked[1]["messages"][0]
     with project.reads() as session:
-        assert verdicts(session) == {}
+        assert consensus(session) == {}
         assert queue(session) == ["t0"]
 
 
@@ -89,9 +118,9 @@ def test_nonsense_is_asked_once_more_and_then_left_to_people(tmp_path: Path, non
         work(project, server.url)
     assert len(server.asked) == 6
     with project.reads() as session:
-        assert verdicts(session) == {}
+        assert consensus(session) == {}
         assert sorted(queue(session)) == ["t0", "t1", "t2"]
-        assert book.outcomes(session) == {"asked": 3, "unusable": 3, "labels": 0}
+        assert llm_counts(session) == {"asked": 3, "unusable": 3, "labels": 0}
 
 
 def test_it_stops_before_it_could_spend_more_than_allowed(tmp_path: Path) -> None:
@@ -99,7 +128,7 @@ def test_it_stops_before_it_could_spend_more_than_allowed(tmp_path: Path) -> Non
     with chat_server(in_turn(labels("bug", tokens=400))) as server:
         job = work(project, server.url, budget_tokens=5000, parallel=3)
         with project.reads() as session:
-            spent = book.spent(session)
+            spent = spent_tokens(session)
         assert job.phase == "spent"
         assert 4000 < spent <= 5000
         assert spent == 400 * len(server.asked)
@@ -121,8 +150,8 @@ def test_a_server_that_goes_away_is_waited_for_and_nothing_is_lost(tmp_path: Pat
     assert job.phase == "stopped"
     assert [seconds for seconds in naps.taken if seconds in (30, 60)] == [30, 60]
     with project.reads() as session:
-        assert len(verdicts(session)) == 6
-        assert session.scalar(select(func.count()).select_from(Answer)) == 6
+        assert len(consensus(session)) == 6
+        assert session.scalar(select(func.count()).select_from(Annotation)) == 6
 
 
 def test_while_it_waits_the_page_is_told_why(tmp_path: Path) -> None:
@@ -137,7 +166,10 @@ def test_while_it_waits_the_page_is_told_why(tmp_path: Path) -> None:
 
     with chat_server(in_turn(Sends(b"", 500))) as server:
         with project.sessions.begin() as session:
-            keep(session, Plan.model_validate({**load(session).model_dump(), **QUICK, "base_url": server.url}))
+            save_settings(
+                session,
+                LlmSettings.model_validate({**load_settings(session).model_dump(), **QUICK, "base_url": server.url}),
+            )
         job = Job(project, Telling(2))
         job.run()
     assert [phase for phase, _ in told] == ["waiting", "waiting"]
@@ -155,17 +187,17 @@ def test_the_page_is_told_of_the_first_failure_and_then_that_it_works_again(tmp_
 
     with chat_server(in_turn(Sends(b"", 503), labels("bug"))) as server:
         with project.sessions.begin() as session:
-            plan = {**load(session).model_dump(), **QUICK, "base_url": server.url, "parallel": 1}
-            keep(session, Plan.model_validate(plan))
+            plan = {**load_settings(session).model_dump(), **QUICK, "base_url": server.url, "parallel": 1}
+            save_settings(session, LlmSettings.model_validate(plan))
         job = Job(project, nap)
         job.run()
     trying = next(state for state in seen if state[1])
-    assert (trying[0], "status 503; it is asked again" in trying[1]) == ("waiting", True)
+    assert (trying[0], "(status 503); retrying" in trying[1]) == ("waiting", True)
     assert ("working", "") in seen[seen.index(trying) :]
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(401, "refuses the key"), (404, "status 404"), (307, "status 307"), (400, "status 400")]
+    ("status", "told"), [(401, "rejected the key"), (404, "status 404"), (307, "status 307"), (400, "status 400")]
 )
 def test_what_waiting_cannot_mend_ends_it_with_a_reason(tmp_path: Path, status: int, told: str) -> None:
     project = made(tmp_path, 30)
@@ -184,7 +216,7 @@ def test_one_text_that_the_server_refuses_goes_to_people_and_the_rest_goes_on(tm
         job = work(project, server.url, parallel=1)
     assert job.phase == "stopped"
     with project.reads() as session:
-        assert set(verdicts(session)) == {"t0", "t2"}
+        assert set(consensus(session)) == {"t0", "t2"}
         assert queue(session) == ["t1"]
 
 
@@ -192,7 +224,7 @@ def test_killed_between_two_answers_it_goes_on_with_the_next(tmp_path: Path, mon
     class KilledError(BaseException):
         pass
 
-    project, record = made(tmp_path, 6), book.record
+    project, record = made(tmp_path, 6), record_result
     calls = iter(range(100))
 
     def killed(*given: object) -> object:
@@ -201,24 +233,24 @@ def test_killed_between_two_answers_it_goes_on_with_the_next(tmp_path: Path, mon
         return record(*given)  # type: ignore[arg-type]
 
     with chat_server(in_turn(labels("bug"))) as server:
-        monkeypatch.setattr(book, "record", killed)
+        monkeypatch.setattr("hybridal.app.llm.job.record_result", killed)
         with pytest.raises(KilledError):
             work(project, server.url, parallel=2)
         with project.reads() as session:
-            assert len(verdicts(session)) == 3
+            assert len(consensus(session)) == 3
         work(project, server.url, parallel=2)
     with project.reads() as session:
-        assert len(verdicts(session)) == 6
+        assert len(consensus(session)) == 6
         assert session.scalar(select(func.count()).select_from(LlmAnswer)) == 6
     # Two answers were on their way when it was killed; one had been paid for and is asked again.
     assert len(server.asked) == 7
 
 
-def test_a_fault_of_ours_is_tried_again_and_then_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_retried_and_then_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*given: object) -> object:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(book, "hand_over", broken)
+    monkeypatch.setattr("hybridal.app.llm.job.queue_for_people", broken)
     project, naps = made(tmp_path, 3), Naps(long_ones=100)
     with chat_server(in_turn(labels("bug"))) as server:
         job = work(project, server.url, naps)
@@ -227,7 +259,7 @@ def test_a_fault_of_ours_is_tried_again_and_then_told(tmp_path: Path, monkeypatc
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "hybridal.app.llm.client", None)
+    monkeypatch.setitem(sys.modules, "httpx", None)
     job = work(made(tmp_path, 3), "http://localhost/v1")
     assert job.phase == "failed"
     assert "hybridal[llm]" in job.error

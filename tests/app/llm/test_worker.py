@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.app.llm.plan import Plan, keep, load
-from hybridal.app.llm.worker import Worker
+from hybridal.app.llm.annotator import LlmSettings, load_settings, save_settings
+from hybridal.app.llm.job import LlmWorker
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
 from .chat_server import Sends, chat_server, in_turn, labels
-from .projects import made, says, verdicts
+from .projects import consensus, made, says
 
 
 @pytest.fixture
-def workers() -> Iterator[list[Worker]]:
-    made_here: list[Worker] = []
+def workers() -> Iterator[list[LlmWorker]]:
+    made_here: list[LlmWorker] = []
     yield made_here
     for worker in made_here:
         worker.close()
@@ -23,7 +23,10 @@ def workers() -> Iterator[list[Worker]]:
 
 def plan(project: Project, **changes: object) -> None:
     with project.sessions.begin() as session:
-        keep(session, Plan.model_validate({**load(session).model_dump(), "per_minute": 100_000, **changes}))
+        save_settings(
+            session,
+            LlmSettings.model_validate({**load_settings(session).model_dump(), "per_minute": 100_000, **changes}),
+        )
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -36,35 +39,35 @@ def until(true: Callable[[], bool]) -> None:
 
 def labelled(project: Project) -> int:
     with project.reads() as session:
-        return len(verdicts(session))
+        return len(consensus(session))
 
 
-def test_it_works_beside_and_resumes_in_another_process(tmp_path: Path, workers: list[Worker]) -> None:
+def test_it_works_beside_and_resumes_in_another_process(tmp_path: Path, workers: list[LlmWorker]) -> None:
     project = made(tmp_path, 8)
     with chat_server(in_turn(labels("bug"))) as server:
         plan(project, base_url=server.url)
-        workers.append(Worker(project))
+        workers.append(LlmWorker(project))
         assert workers[0].state == {"phase": "stopped", "error": ""}
         workers[0].resume()
         assert workers[0].state["phase"] == "stopped"
         workers[0].start()
         until(lambda: labelled(project) == 8)
         workers[0].close()
-        workers.append(Worker(project))
+        workers.append(LlmWorker(project))
         workers[1].resume()
         until(lambda: workers[1].state["phase"] == "waiting")
         workers[1].stop()
-        workers.append(Worker(project))
+        workers.append(LlmWorker(project))
         workers[2].resume()
         assert [worker.state["phase"] for worker in workers] == ["stopped"] * 3
     assert len(server.asked) == 8
 
 
-def test_nobody_waits_for_a_server_that_is_silent(tmp_path: Path, workers: list[Worker]) -> None:
+def test_nobody_waits_for_a_server_that_is_silent(tmp_path: Path, workers: list[LlmWorker]) -> None:
     project = made(tmp_path, 4)
     with chat_server(in_turn(Sends(never=True))) as server:
         plan(project, base_url=server.url, timeout=600)
-        workers.append(Worker(project))
+        workers.append(LlmWorker(project))
         workers[0].start()
         until(lambda: len(server.asked) == 4)
         workers[0].stop()
@@ -76,29 +79,29 @@ def test_nobody_waits_for_a_server_that_is_silent(tmp_path: Path, workers: list[
 
 def test_a_plan_that_lacks_something_is_refused(tmp_path: Path) -> None:
     project = made(tmp_path, 4)
-    worker = Worker(project)
+    worker = LlmWorker(project)
     with pytest.raises(UserError, match="address"):
         worker.start()
     plan(project, base_url="nowhere")
     with pytest.raises(UserError, match="not a server's address"):
         worker.start()
     with project.reads() as session:
-        assert not load(session).running
+        assert not load_settings(session).running
 
 
-def test_examples_are_chosen_at_the_start_and_then_kept(tmp_path: Path, workers: list[Worker]) -> None:
+def test_examples_are_chosen_at_the_start_and_then_kept(tmp_path: Path, workers: list[LlmWorker]) -> None:
     project = made(tmp_path, 8)
     with project.sessions.begin() as session:
         says(session, "me", "t3", "bug")
         says(session, "me", "t4", "idea")
     with chat_server(in_turn(labels("bug", 0.1))) as server:
         plan(project, base_url=server.url, examples=1)
-        workers.append(Worker(project))
+        workers.append(LlmWorker(project))
         workers[0].start()
         until(lambda: len(server.asked) == 6)
         workers[0].stop()
         with project.sessions.begin() as session:
-            assert load(session).shown == ("t3", "t4")
+            assert load_settings(session).shown == ("t3", "t4")
             says(session, "me", "t5", "bug")
         workers[0].start()
         until(lambda: workers[0].state["phase"] == "waiting")

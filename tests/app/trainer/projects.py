@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Person, Text, Trainer
-from hybridal.app.labelling.answer import answer
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
 from hybridal.testing.small import toy_task
@@ -50,7 +50,7 @@ def label(project: Project, ids: Iterable[str], class_name: str | None = None) -
     with project.sessions.begin() as session:
         me = session.scalars(select(Person).where(Person.name == "me")).one()
         for id in done:
-            answer(session, me, id, "label", class_name=class_name or TRUTH[id], key=f"key-{next(_keys)}")
+            annotate(session, me, id, "label", class_name=class_name or TRUTH[id], key=f"key-{next(_keys)}")
     return done
 
 
@@ -60,9 +60,9 @@ def label_some(project: Project, pool: int = 6, validation: int = 0) -> list[str
     return label(project, unlabelled(project, "pool", pool))
 
 
-def ask(project: Project, wish: str) -> None:
+def ask(project: Project, request: str) -> None:
     with project.sessions.begin() as session:
-        session.get_one(Trainer, 1).asked = wish
+        session.get_one(Trainer, 1).asked = request
 
 
 def row(project: Project) -> Trainer:

@@ -9,8 +9,7 @@ import pytest
 from hybridal import ActiveLearner
 from hybridal.acquisition.entropy import entropies
 from hybridal.app.project import Project
-from hybridal.app.trainer.chapter import Chapter, begin, newest
-from hybridal.app.trainer.frame import Frame, options
+from hybridal.app.trainer.chapter import Chapter, Frame, begin, learner_options, newest
 from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
 from hybridal.core.observer import Observer
 from hybridal.models import evaluation
@@ -37,7 +36,7 @@ def begun(project: Project) -> Chapter:
     now = taken(project)
     with project.reads() as session:
         task = task_of(session, "toys", list(now.classes.values()))
-    chapter = begin(project.runs, Frame.of(now, project), ActiveLearner(task, **options(project)))
+    chapter = begin(project.runs, Frame.of(now, project), ActiveLearner(task, **learner_options(project)))
     chapter.take(now)
     chapter.learn(Observer())
     return chapter
@@ -82,7 +81,7 @@ def test_what_it_chose_from_is_scored_once_and_thought_of_calibrated(
 
 def test_opinions_are_of_texts_of_both_splits(project: Project) -> None:
     now = taken(project)
-    opinions = begun(project).opinions([*now.pool, *now.validation, "nobody"])
+    opinions = begun(project).predict([*now.pool, *now.validation, "nobody"])
     assert {opinion.id for opinion in opinions} == {*now.pool, *now.validation}
 
 

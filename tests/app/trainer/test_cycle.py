@@ -10,17 +10,16 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
-from hybridal.app.db.schema import Class, Guess, Person, Queued, Text, Verdict
-from hybridal.app.insight.doubts import doubts
-from hybridal.app.insight.progress import progress
+from hybridal.app.db.schema import Class, Consensus, Person, Prediction, QueuedText, Text
+from hybridal.app.insight.progress import progress, review_texts
 from hybridal.app.labelling import classes, texts
-from hybridal.app.labelling.answer import undo
-from hybridal.app.labelling.merge import merge
+from hybridal.app.labelling.annotations import undo
+from hybridal.app.labelling.classes import merge
 from hybridal.app.project import Project
 from hybridal.app.settings import DEFAULTS
 from hybridal.app.settings import write as decide
 from hybridal.app.trainer.cycle import Cycle
-from hybridal.app.trainer.runs import folders
+from hybridal.app.trainer.runs import chapter_folders
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 
@@ -49,7 +48,7 @@ def trained(project: Project) -> Cycle:
 
 
 def words(project: Project) -> list[str]:
-    return [RunFolder(path).history()[-1].word for path in folders(project.runs)]
+    return [RunFolder(path).history()[-1].word for path in chapter_folders(project.runs)]
 
 
 def labels_of(cycle: Cycle) -> dict[str, str]:
@@ -74,16 +73,16 @@ def test_the_first_model_fills_the_queue_and_says_what_it_thinks(project: Projec
     assert (said.phase, said.round, said.update, said.error, said.seen) == ("waiting", 1, "retrain", "", 12)
     assert (said.done, said.total) == (0, 6)  # new labels, of those that the next update waits for
     with project.reads() as session:
-        queue = session.execute(select(Queued, Text).join(Text).order_by(Queued.rank)).all()
-        guesses = {guess.text_row: guess for guess in session.scalars(select(Guess))}
-        labelled = set(session.scalars(select(Verdict.text_row)))
+        queue = session.execute(select(QueuedText, Text).join(Text).order_by(QueuedText.rank)).all()
+        predictions = {prediction.text_row: prediction for prediction in session.scalars(select(Prediction))}
+        labelled = set(session.scalars(select(Consensus.text_row)))
     assert [queued.rank for queued, _ in queue] == list(range(24))
     assert all(text.split == "pool" and text.open and queued.round == 1 for queued, text in queue)
     # It asks first about what it is least sure of.
-    entropies = [guesses[text.row].entropy for _, text in queue]
+    entropies = [predictions[text.row].entropy for _, text in queue]
     assert entropies == sorted(entropies, reverse=True)
-    assert set(guesses) == labelled | {text.row for _, text in queue}
-    assert all(0.5 <= guess.probability <= 1 and guess.round == 1 for guess in guesses.values())
+    assert set(predictions) == labelled | {text.row for _, text in queue}
+    assert all(0.5 <= prediction.probability <= 1 and prediction.round == 1 for prediction in predictions.values())
 
 
 def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
@@ -92,7 +91,7 @@ def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
         label_some(project, 6, 1)
         assert cycle.turn()
     assert not cycle.turn()
-    (folder,) = folders(project.runs)
+    (folder,) = chapter_folders(project.runs)
     history = RunFolder(folder).history()
     assert [fact.labels for fact in history] == [6, 12, 18]
     assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8]
@@ -144,7 +143,7 @@ def test_corrected_and_withdrawn_labels_reach_the_model(project: Project) -> Non
         undo(session, me, "undo-the-newest")
     label(project, first[:1], wrong)
     with project.sessions.begin() as session:
-        session.execute(Verdict.__table__.delete().where(Verdict.text_row == _row(project, validation[0])))  # type: ignore[attr-defined]
+        session.execute(Consensus.__table__.delete().where(Consensus.text_row == _row(project, validation[0])))  # type: ignore[attr-defined]
     ask(project, "train")
     assert cycle.turn()
     assert set(labels_of(cycle)) == set(first[:5])
@@ -187,7 +186,7 @@ def test_what_changes_the_frame_begins_a_chapter_that_knows_all_labels(project: 
     assert len(labels_of(cycle)) >= 12
     assert row(project).round == 2
     with project.reads() as session:
-        assert {*session.scalars(select(Guess.round))} == {2}
+        assert {*session.scalars(select(Prediction.round))} == {2}
 
 
 def test_merged_classes_are_learnt_as_one(project: Project) -> None:
@@ -219,7 +218,7 @@ def test_without_the_runs_everything_is_learnt_again(project: Project) -> None:
 @pytest.mark.parametrize("damage", ["run.json", "chapter.json", "rounds.jsonl", "checkpoint"])
 def test_a_damaged_chapter_costs_only_a_retraining(project: Project, damage: str) -> None:
     trained(project)
-    (folder,) = folders(project.runs)
+    (folder,) = chapter_folders(project.runs)
     if (folder / damage).is_dir():
         shutil.rmtree(folder / damage)
     else:
@@ -233,7 +232,7 @@ def test_a_damaged_chapter_costs_only_a_retraining(project: Project, damage: str
 def test_a_trainer_that_goes_on_finds_nothing_to_do_again(project: Project) -> None:
     trained(project)
     with project.reads() as session:
-        before = session.scalars(select(Queued.text_row).order_by(Queued.rank)).all()
+        before = session.scalars(select(QueuedText.text_row).order_by(QueuedText.rank)).all()
     cycle = started(project)
     assert not cycle.turn()
     assert (row(project).phase, row(project).round) == ("waiting", 1)
@@ -256,7 +255,7 @@ def test_a_round_that_was_saved_but_not_said_is_said_at_the_start(
     assert not cycle.turn()
     assert words(project) == ["RR"]
     with project.reads() as session:
-        assert {*session.scalars(select(Queued.round))} == {2} == {*session.scalars(select(Guess.round))}
+        assert {*session.scalars(select(QueuedText.round))} == {2} == {*session.scalars(select(Prediction.round))}
 
 
 def test_a_database_that_went_away_at_the_wrong_moment_costs_no_round(
@@ -379,8 +378,8 @@ def test_both_databases_serve_it(tmp_path: Path, db: str | None) -> None:
     assert [round["labels"] for round in told["rounds"]] == [6, 12]
     assert sum(bin["n"] for bin in told["calibration"]) == 7
     with project.reads() as session:
-        assert len(session.scalars(select(Queued)).all()) == 24
-        assert len(doubts(session, 5)["doubtful"]) == 5
+        assert len(session.scalars(select(QueuedText)).all()) == 24
+        assert len(review_texts(session, 5)["uncertain"]) == 5
     assert not started(project).turn()
     project.close()
 
@@ -390,6 +389,6 @@ def test_when_all_texts_are_labelled_the_queue_is_empty(project: Project) -> Non
     label_some(project, 90, 90)
     assert cycle.turn()
     with project.reads() as session:
-        assert session.scalars(select(Queued)).all() == []
-        assert len(session.scalars(select(Guess)).all()) == 90
+        assert session.scalars(select(QueuedText)).all() == []
+        assert len(session.scalars(select(Prediction)).all()) == 90
         assert len(session.scalars(select(Class)).all()) == 2

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Guess, Queued, Text
+from hybridal.app.db.schema import Prediction, QueuedText, Text
 from hybridal.app.labelling import classes, texts
 from hybridal.app.project import Project
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
-from hybridal.app.trainer.runs import folders
+from hybridal.app.trainer.runs import chapter_folders
 from hybridal.runs.record import RunFolder
 
 from .projects import ask, label, label_some, made, row, unlabelled
@@ -36,7 +36,7 @@ def prepared(project: Project) -> Cycle:
 
 def queue(project: Project) -> list[int]:
     with project.reads() as session:
-        return [*session.scalars(select(Queued.text_row).order_by(Queued.rank))]
+        return [*session.scalars(select(QueuedText.text_row).order_by(QueuedText.rank))]
 
 
 def only_first(cycle: Cycle, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,17 +83,17 @@ def test_the_round_that_follows_is_of_the_same_probe(project: Project, monkeypat
     label_some(project, 6, 6)
     only_first(cycle, monkeypatch)
     with project.reads() as session:
-        first = dict(session.execute(select(Guess.text_row, Guess.probability)).all())
-        assert {*session.scalars(select(Guess.round))} == {1}
+        first = dict(session.execute(select(Prediction.text_row, Prediction.probability)).all())
+        assert {*session.scalars(select(Prediction.round))} == {1}
     ask(project, "train")
     assert cycle.turn()
     assert (row(project).phase, row(project).round) == ("waiting", 1)
     with project.reads() as session:
-        after = dict(session.execute(select(Guess.text_row, Guess.probability)).all())
+        after = dict(session.execute(select(Prediction.text_row, Prediction.probability)).all())
     same = sorted(first.keys() & after.keys())
     assert len(same) > 24
     np.testing.assert_allclose([first[one] for one in same], [after[one] for one in same], atol=1e-3)
-    (folder,) = folders(project.runs)
+    (folder,) = chapter_folders(project.runs)
     assert [fact.labels for fact in RunFolder(folder).history()] == [6]
 
 

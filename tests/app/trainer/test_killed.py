@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from hybridal.app.db.schema import Answer, Guess, Queued, Verdict
+from hybridal.app.db.schema import Annotation, Consensus, Prediction, QueuedText
 from hybridal.app.project import Project
-from hybridal.app.trainer.runs import folders
+from hybridal.app.trainer.runs import chapter_folders
 from hybridal.app.trainer.supervisor import Supervisor
 
 from .laboratory import Laboratory
@@ -28,7 +28,7 @@ INSTANTS = {
     "before the checkpoint": ("hybridal.runs.checkpoint.save", "before"),
     "between checkpoint and record": ("hybridal.runs.journal.Journal.append", "before"),
     "between record and queue": ("hybridal.app.trainer.cycle.publish", "before"),
-    "with half of the queue written": ("hybridal.app.trainer.publish.settle", "before"),
+    "with half of the queue written": ("hybridal.app.trainer.publish.clear_request", "before"),
     "after the queue": ("hybridal.app.trainer.cycle.publish", "after"),
 }
 
@@ -64,16 +64,20 @@ def standing(folder: Path) -> dict[str, Any]:
     project = Project.open(folder)
     facts = [
         {**json.loads(line), "seconds": None}
-        for run in folders(project.runs)
+        for run in chapter_folders(project.runs)
         for line in (run / "rounds.jsonl").read_text().splitlines()
     ]
     with project.reads() as session:
         found = {
             "facts": facts,
-            "answers": session.scalar(select(func.count()).select_from(Answer)),
-            "verdicts": session.execute(select(Verdict.text_row, Verdict.class_number)).all(),
-            "queue": session.execute(select(Queued.text_row, Queued.rank, Queued.round).order_by(Queued.rank)).all(),
-            "guesses": session.execute(select(Guess.text_row, Guess.class_number, Guess.round)).all(),
+            "annotations": session.scalar(select(func.count()).select_from(Annotation)),
+            "verdicts": session.execute(select(Consensus.text_row, Consensus.class_number)).all(),
+            "queue": session.execute(
+                select(QueuedText.text_row, QueuedText.rank, QueuedText.round).order_by(QueuedText.rank)
+            ).all(),
+            "predictions": session.execute(
+                select(Prediction.text_row, Prediction.class_number, Prediction.round)
+            ).all(),
             "left": sorted(path.name for path in project.runs.rglob(".*")),
         }
     said = row(project)
@@ -85,7 +89,7 @@ def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: 
     assert [fact["word"] for fact in unbroken["facts"]] == ["R", "RR"]
     assert [fact["labels"] for fact in unbroken["facts"]] == [6, 12]
     assert [fact["cost"]["steps"] > 0 for fact in unbroken["facts"]] == [False, True], "nothing to be killed in"
-    assert (unbroken["answers"], len(unbroken["verdicts"])) == (19, 19)
+    assert (unbroken["annotations"], len(unbroken["verdicts"])) == (19, 19)
     assert (len(unbroken["queue"]), unbroken["said"], unbroken["left"]) == (24, ("waiting", 2, ""), [])
 
 
@@ -94,7 +98,7 @@ def test_killed(instant: str, laboratory: Laboratory, due: Path, unbroken: dict[
     folder = shutil.copytree(due, tmp_path / "toys.hybridal")
     assert laboratory.train(folder, *INSTANTS[instant]) == KILLED
     between = standing(folder)
-    assert (between["answers"], between["verdicts"]) == (unbroken["answers"], unbroken["verdicts"])
+    assert (between["annotations"], between["verdicts"]) == (unbroken["annotations"], unbroken["verdicts"])
     assert len({round for *_, round in between["queue"]}) == 1, "half a queue is served"
 
     assert laboratory.train(folder) == KILLED
@@ -105,7 +109,7 @@ def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_p
     project = made(tmp_path / "toys.hybridal")
     label_some(project, 6, 6)
     project.close()
-    assert laboratory.train(project.folder, "hybridal.app.trainer.frame.Frame.write") == KILLED
+    assert laboratory.train(project.folder, "hybridal.app.trainer.chapter.Frame.write") == KILLED
     assert standing(project.folder)["left"] != []
     assert laboratory.train(project.folder) == KILLED
     after = standing(project.folder)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Guess, Queued, Text
+from hybridal.app.db.schema import Prediction, QueuedText, Text
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.merge import merge
+from hybridal.app.labelling.classes import merge
 from hybridal.app.project import Project
 from hybridal.app.trainer import publish as module
-from hybridal.app.trainer.chapter import Opinion
+from hybridal.app.trainer.chapter import ScoredText
 from hybridal.app.trainer.publish import publish, published_round, rows_of
 
 from .projects import TASK, ask, made, row
@@ -28,22 +28,22 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 def queue(project: Project) -> list[tuple[str, int]]:
     with project.reads() as session:
-        found = select(Text.id, Queued.round).join(Queued).order_by(Queued.rank)
+        found = select(Text.id, QueuedText.round).join(QueuedText).order_by(QueuedText.rank)
         return [(id, round) for id, round in session.execute(found)]
 
 
-def guesses(project: Project) -> dict[str, tuple[int, float, int]]:
+def predictions(project: Project) -> dict[str, tuple[int, float, int]]:
     with project.reads() as session:
-        found = select(Text.id, Guess.class_number, Guess.probability, Guess.round).join(Guess)
+        found = select(Text.id, Prediction.class_number, Prediction.probability, Prediction.round).join(Prediction)
         return {id: (number, sure, round) for id, number, sure, round in session.execute(found)}
 
 
 def test_a_new_model_replaces_all_that_the_last_one_said(project: Project) -> None:
-    publish(project, 1, IDS[:3], [Opinion(id, 1, 0.9, 0.3) for id in IDS[:4]], seen=5)
+    publish(project, 1, IDS[:3], [ScoredText(id, 1, 0.9, 0.3) for id in IDS[:4]], seen=5)
     assert queue(project) == [(id, 1) for id in IDS[:3]]
-    publish(project, 2, [IDS[7], IDS[2]], [Opinion(IDS[2], 2, 0.7, 0.6)], seen=9)
+    publish(project, 2, [IDS[7], IDS[2]], [ScoredText(IDS[2], 2, 0.7, 0.6)], seen=9)
     assert queue(project) == [(IDS[7], 2), (IDS[2], 2)]
-    assert guesses(project) == {IDS[2]: (2, 0.7, 2)}
+    assert predictions(project) == {IDS[2]: (2, 0.7, 2)}
     with project.reads() as session:
         assert published_round(session) == 2
     assert (row(project).seen, row(project).round) == (9, 2)
@@ -59,14 +59,14 @@ def test_many_guesses_come_in_parts_and_the_queue_with_the_last(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PART", 3)
-    publish(project, 1, IDS[:3], [Opinion(id, 1, 0.9, 0.3) for id in IDS[:8]], seen=5)
-    assert set(guesses(project)) == set(IDS[:8])
-    monkeypatch.setattr(module, "settle", _fail)
+    publish(project, 1, IDS[:3], [ScoredText(id, 1, 0.9, 0.3) for id in IDS[:8]], seen=5)
+    assert set(predictions(project)) == set(IDS[:8])
+    monkeypatch.setattr(module, "clear_request", _fail)
     with pytest.raises(RuntimeError):
-        publish(project, 2, IDS[5:8], [Opinion(id, 2, 0.8, 0.3) for id in IDS[4:10]], seen=9)
+        publish(project, 2, IDS[5:8], [ScoredText(id, 2, 0.8, 0.3) for id in IDS[4:10]], seen=9)
     with project.reads() as session:
         assert published_round(session) == 1  # so that whoever starts next says it again
-    assert set(guesses(project)) == set(IDS[:10])
+    assert set(predictions(project)) == set(IDS[:10])
 
 
 def _fail(*_arguments: object) -> None:
@@ -74,9 +74,9 @@ def _fail(*_arguments: object) -> None:
 
 
 def test_half_of_a_queue_is_never_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(project, 1, IDS[:3], [Opinion(IDS[0], 1, 0.9, 0.3)], seen=5)
+    publish(project, 1, IDS[:3], [ScoredText(IDS[0], 1, 0.9, 0.3)], seen=5)
 
-    monkeypatch.setattr(module, "settle", _fail)
+    monkeypatch.setattr(module, "clear_request", _fail)
     with pytest.raises(RuntimeError):
         publish(project, 2, IDS[5:8], [], seen=9)
     assert queue(project) == [(id, 1) for id in IDS[:3]]
@@ -87,8 +87,8 @@ def test_a_class_that_was_merged_while_the_model_trained_is_called_what_it_becam
     with project.sessions.begin() as session:
         gone, left = classes.find(session, "food").number, classes.find(session, "sport").number
         merge(session, gone, left)
-    publish(project, 1, [], [Opinion(IDS[0], gone, 0.9, 0.3)])
-    assert guesses(project) == {IDS[0]: (left, 0.9, 1)}
+    publish(project, 1, [], [ScoredText(IDS[0], gone, 0.9, 0.3)])
+    assert predictions(project) == {IDS[0]: (left, 0.9, 1)}
 
 
 def test_many_ids_are_looked_up_and_unknown_ones_left_out(project: Project) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.app.trainer.runs import clear_scratch, folders, rounds, told
+from hybridal.app.trainer.runs import chapter_folders, clear_scratch, count_rounds, read_chapters
 from hybridal.core.facts import Cost, Round
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
@@ -24,24 +24,24 @@ def chapter(path: Path, n: int) -> Path:
 def test_folders_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     for name in ("1000", "002", "999", "001", ".003.x", "notes", "3d"):
         (tmp_path / name).mkdir()
-    assert [path.name for path in folders(tmp_path)] == ["001", "002", "999", "1000"]
-    assert folders(tmp_path / "nothing") == []
+    assert [path.name for path in chapter_folders(tmp_path)] == ["001", "002", "999", "1000"]
+    assert chapter_folders(tmp_path / "nothing") == []
 
 
 def test_chapters_are_told_one_after_the_other(tmp_path: Path) -> None:
-    found = told([chapter(tmp_path / "001", 2), chapter(tmp_path / "002", 3)])
+    found = read_chapters([chapter(tmp_path / "001", 2), chapter(tmp_path / "002", 3)])
     assert [(len(one.history), one.before, one.schedule.spec) for one in found] == [
         (2, 0, "fixed:2"),
         (3, 2, "fixed:2"),
     ]
-    assert rounds(found) == 5
+    assert count_rounds(found) == 5
 
 
 @pytest.mark.parametrize("file", ["run.json", "rounds.jsonl"])
 def test_a_damaged_chapter_is_passed_over(tmp_path: Path, file: str) -> None:
     paths = [chapter(tmp_path / name, 2) for name in ("001", "002")]
     (paths[0] / file).write_text("{ no\n")
-    assert [one.before for one in told(paths)] == [0]
+    assert [one.before for one in read_chapters(paths)] == [0]
 
 
 def test_only_what_was_half_written_is_cleared(tmp_path: Path) -> None:

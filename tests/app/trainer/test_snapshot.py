@@ -10,13 +10,68 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import Person, Text
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.answer import answer, undo
-from hybridal.app.labelling.merge import merge
+from hybridal.app.labelling.annotations import annotate, undo
+from hybridal.app.labelling.classes import merge
 from hybridal.app.project import Project
-from hybridal.app.trainer.due import Labels
-from hybridal.app.trainer.snapshot import Snapshot, current, glance, snapshot, task_of
+from hybridal.app.trainer.snapshot import (
+    LabelCounts,
+    Snapshot,
+    is_due,
+    missing_labels,
+    poll,
+    refusal,
+    resolve_merges,
+    snapshot,
+    task_of,
+)
 
 from .projects import TASK, TRUTH, ask, label, label_some, made, unlabelled
+
+counts = st.lists(st.integers(0, 30), max_size=5)
+all_labels = st.builds(LabelCounts, st.integers(0, 60), counts, st.integers(0, 9))
+
+
+def test_a_first_model_waits_for_its_initial_labels() -> None:
+    assert [missing_labels(LabelCounts(n, (n, n), 3), False, 16, 8) for n in range(6)] == [8, 6, 4, 2, 0, 0]
+
+
+def test_a_first_model_waits_for_two_labels_of_two_classes() -> None:
+    assert not is_due(LabelCounts(20, (20, 0, 0), 9), False, 16, 8)
+    assert not is_due(LabelCounts(21, (20, 1, 0), 9), False, 16, 8)
+    assert is_due(LabelCounts(22, (20, 0, 2), 9), False, 16, 8)
+    assert not is_due(LabelCounts(20, (20,), 9), False, 16, 8)
+    assert not is_due(LabelCounts(20, (), 9), False, 16, 0)
+
+
+def test_a_first_model_waits_for_something_to_be_measured_on() -> None:
+    assert missing_labels(LabelCounts(20, (10, 10), 0), False, 16, 8) == 1
+
+
+def test_further_models_wait_for_a_batch_of_new_labels() -> None:
+    assert not is_due(LabelCounts(15, (90, 90), 9), True, 16, 8)
+    assert is_due(LabelCounts(16, (90, 90), 9), True, 16, 8)
+
+
+@given(all_labels, st.booleans(), st.integers(1, 40), st.integers(1, 40))
+def test_due_is_when_nothing_lacks_and_what_is_due_is_never_refused(
+    labels: LabelCounts, trained: bool, batch: int, initial: int
+) -> None:
+    assert is_due(labels, trained, batch, initial) == (missing_labels(labels, trained, batch, initial) == 0)
+    if is_due(labels, False, batch, initial):
+        assert refusal(labels) == ""
+
+
+@given(all_labels, st.integers(1, 40), st.integers(1, 40))
+def test_so_many_more_labels_of_the_right_kind_are_enough(labels: LabelCounts, batch: int, initial: int) -> None:
+    n = missing_labels(labels, True, batch, initial)
+    assert is_due(LabelCounts(labels.new + n, labels.per_class, labels.validation), True, batch, initial)
+
+
+def test_who_asks_too_early_is_told_what_is_missing() -> None:
+    assert "no labels to learn from" in refusal(LabelCounts(0, (0, 0), 3))
+    assert "one class" in refusal(LabelCounts(1, (1, 0), 3))
+    assert "No validation text" in refusal(LabelCounts(2, (1, 1), 0))
+    assert refusal(LabelCounts(2, (1, 1), 1)) == ""
 
 
 @pytest.fixture
@@ -52,12 +107,12 @@ def test_what_was_undone_or_skipped_or_is_disputed_is_no_label(project: Project)
     with project.sessions.begin() as session:
         me = session.scalars(select(Person).where(Person.name == "me")).one()
         undo(session, me, "undo")
-        answer(session, me, third, "skip", key="skip")
+        annotate(session, me, third, "skip", key="skip")
         other = Person(name="Bo")
         session.add(other)
         session.flush()
         wrong = {"sport": "food", "food": "sport"}[TRUTH[second]]
-        answer(session, other, second, "label", class_name=wrong, key="other")
+        annotate(session, other, second, "label", class_name=wrong, key="other")
     assert set(taken(project).pool) == {first}
     assert fourth not in taken(project).pool
 
@@ -76,23 +131,23 @@ def test_a_merged_class_counts_for_what_it_became(project: Project) -> None:
 
 def test_new_is_what_the_model_has_not_learnt_as_it_is_now() -> None:
     now = Snapshot(9, 9, {1: "a", 2: "b", 5: "c"}, {"x": 1, "y": 2, "z": 2}, {"v": 1})
-    assert now.labels({}) == Labels(3, [1, 2, 0], 1)
-    assert now.labels({"x": 1, "y": 1, "gone": 2}) == Labels(2, [1, 2, 0], 1)
+    assert now.labels({}) == LabelCounts(3, [1, 2, 0], 1)
+    assert now.labels({"x": 1, "y": 1, "gone": 2}) == LabelCounts(2, [1, 2, 0], 1)
 
 
 def test_a_glance_sees_the_newest_answer_and_the_wish(project: Project) -> None:
     with project.reads() as session:
-        assert glance(session) == (0, "")
+        assert poll(session) == (0, "")
     label_some(project, 2)
     ask(project, "train")
     with project.reads() as session:
-        assert glance(session) == (2, "train")
+        assert poll(session) == (2, "train")
 
 
 @given(st.integers(1, 30), st.data())
 def test_every_class_ends_at_one_that_was_never_merged(n: int, data: st.DataObject) -> None:
     became = {number: data.draw(st.none() | st.integers(number + 1, n)) for number in range(1, n)} | {n: None}
-    ends = current(became)
+    ends = resolve_merges(became)
     assert set(ends) == set(became)
     for number, end in ends.items():
         assert became[end] is None

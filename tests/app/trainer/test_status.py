@@ -9,10 +9,41 @@ from sqlalchemy import delete
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
 from hybridal.app.trainer import status as module
-from hybridal.app.trainer.status import Status, expected_seconds, settle, write
+from hybridal.app.trainer.status import (
+    LONGEST_ERROR,
+    Status,
+    clear_request,
+    error_sentence,
+    expected_seconds,
+    write_status,
+)
 from hybridal.core.facts import Cost, Round
+from hybridal.errors import RunError, UserError
 
 from .projects import ask, made, row
+
+FOLDER = Path("/home/ann/my texts/tickets.hybridal")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UserError("Backbone 'x' cannot be loaded."), "Backbone 'x' cannot be loaded."),
+        (RunError(f"{FOLDER}/runs/001/checkpoint is damaged."), "runs/001/checkpoint is damaged."),
+        (UserError(f"{FOLDER} is in use."), "tickets.hybridal is in use."),
+        (OSError(2, "No file", "/home/ann/.cache/x.bin"), "FileNotFoundError: [Errno 2] No file: 'x.bin'"),
+        (RuntimeError("CUDA error: out of memory\nat /usr/lib/a.so"), "RuntimeError: CUDA error: out of memory"),
+        (ValueError("and/or 1/2 of http://x.org/a"), "ValueError: and/or 1/2 of http://x.org/a"),
+        (ValueError(), "ValueError"),
+        (KeyError("(/opt/a/b.py:12)"), "KeyError: '(b.py:12)'"),
+    ],
+)  # fmt: skip
+def test_a_reason_is_one_line_without_folders_of_the_machine(error: Exception, said: str) -> None:
+    assert error_sentence(error, FOLDER) == said
+
+
+def test_a_long_reason_is_cut() -> None:
+    assert len(error_sentence(ValueError("x" * 5000), FOLDER)) == LONGEST_ERROR
 
 
 @pytest.fixture
@@ -32,7 +63,7 @@ def test_a_row_is_made_where_there_is_none(project: Project) -> None:
     with project.sessions.begin() as session:
         session.execute(delete(Trainer))
     with project.sessions.begin() as session:
-        write(session, phase="loading")
+        write_status(session, phase="loading")
     assert row(project).phase == "loading"
     assert row(project).beat > 0
 
@@ -78,7 +109,7 @@ def test_a_wish_that_came_meanwhile_stays(project: Project) -> None:
     ask(project, "predict")
     for handled, left in (("train", "predict"), ("predict", "")):
         with project.sessions.begin() as session:
-            settle(session, handled)
+            clear_request(session, handled)
         assert row(project).asked == left
 
 

@@ -37,7 +37,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         asked.append(deaths)
         return 0.0
 
-    monkeypatch.setattr(module, "pause", pause)
+    monkeypatch.setattr(module, "restart_delay", pause)
     return asked
 
 
@@ -79,7 +79,7 @@ def test_a_killed_trainer_is_started_again_and_the_page_is_told_why(
     until(lambda: supervisor.child is not first and supervisor.alive)
     said = row(project)
     assert (said.phase, pauses) == ("failed", [1])
-    assert said.error == f"{module.epitaph(-signal.SIGKILL)} It is started again."
+    assert said.error == f"{module.exit_reason(-signal.SIGKILL)} It will be restarted."
     supervisor.stop()
 
 
@@ -89,7 +89,7 @@ def test_it_gives_up_after_several_deaths_in_a_row_until_it_is_asked(
     runs(monkeypatch, DIES)
     supervisor = Supervisor(project)
     supervisor.start()
-    until(lambda: "not started again until you ask" in row(project).error)
+    until(lambda: "only be restarted when you ask" in row(project).error)
     assert pauses == list(range(1, PATIENCE))
     assert row(project).error.startswith("The training process ended by itself with code 5")
     runs(monkeypatch, SLEEPS)
@@ -121,13 +121,13 @@ def test_a_process_that_cannot_be_started_is_a_death_like_others(
     monkeypatch.setattr(module, "command", lambda _project: ["/nowhere/python"])
     supervisor = Supervisor(project)
     supervisor.start()
-    until(lambda: "not started again" in row(project).error)
+    until(lambda: "only be restarted" in row(project).error)
     supervisor.stop()
 
 
 def test_a_stop_does_not_wait_for_the_next_start(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     runs(monkeypatch, DIES)
-    monkeypatch.setattr(module, "pause", lambda _deaths: 600.0)
+    monkeypatch.setattr(module, "restart_delay", lambda _deaths: 600.0)
     supervisor = Supervisor(project)
     supervisor.start()
     until(lambda: row(project).phase == "failed")

@@ -32,7 +32,7 @@ def test_without_a_login_every_api_route_is_closed(app: FastAPI, stranger: Visit
     closed = [(method, path) for method, path in operations(app) if path.startswith("/api/") and path not in ANYBODY]
     assert len(closed) > 30
     for method, path in closed:
-        for csrf in ("", "guessed"):
+        for csrf in ("", "predicted"):
             stranger.csrf = csrf
             answer = stranger.send(method, path, {})
             assert (answer.status_code, answer.json()) == (401, {"error": "Sign in first."}), (method, path)
@@ -53,10 +53,10 @@ OWNERS = {
     ("PUT", "/api/llm"),
     ("POST", "/api/llm/start"),
     ("POST", "/api/llm/stop"),
-    ("GET", "/api/llm/trial"),
+    ("GET", "/api/llm/evaluation"),
 }
 REVIEWERS = {
-    ("GET", "/api/doubts"),
+    ("GET", "/api/review"),
     ("GET", "/api/agreement"),
     ("GET", "/api/disagreements"),
     ("POST", "/api/adjudications"),
@@ -69,7 +69,7 @@ REVIEWERS = {
 ANNOTATORS = {
     ("GET", "/api/project"),
     ("GET", "/api/next"),
-    ("POST", "/api/answers"),
+    ("POST", "/api/annotations"),
     ("POST", "/api/undo"),
     ("GET", "/api/texts"),
     ("GET", "/api/texts/t1"),
@@ -99,9 +99,9 @@ UPLOADS = {"/api/texts", "/api/import/label-studio"}
 
 
 def test_a_change_needs_the_word_that_only_our_pages_know(app: FastAPI, owner: Visit) -> None:
-    owner.csrf = "guessed"
+    owner.csrf = "predicted"
     for method, path in operations(app):
         if path.startswith("/api/") and path not in ANYBODY and method != "GET":
             answer = owner.send(method, path, {})
             assert answer.status_code == 403, (method, path)
-            assert "load it again" in answer.json()["error"]
+            assert "reload it" in answer.json()["error"]

@@ -30,24 +30,24 @@ def test_pages_send_strangers_to_the_door(path: str) -> None:
 
 @pytest.mark.parametrize("role", ["annotator", "reviewer", "owner"])
 def test_a_role_opens_exactly_the_pages_of_its_menu(role: str) -> None:
-    visitor = client(role)
-    opened = [path for path in PATHS if visitor.get(path).status_code == 200]
-    menu = re.search(r"<nav.*?</nav>", visitor.get("/").text, re.S)
+    user = client(role)
+    opened = [path for path in PATHS if user.get(path).status_code == 200]
+    menu = re.search(r"<nav.*?</nav>", user.get("/").text, re.S)
     assert menu is not None
     assert re.findall(r'href="([^"]*)"', menu[0]) == opened
-    assert {visitor.get(path).status_code for path in PATHS} <= {200, 403}
+    assert {user.get(path).status_code for path in PATHS} <= {200, 403}
     assert len(opened) == {"annotator": 3, "reviewer": 5, "owner": 7}[role]
 
 
 @pytest.mark.parametrize("path", [*PATHS, "/login", "/join/abc"])
 def test_pages_hold_no_script_or_style_of_their_own_and_only_files_that_are_there(path: str) -> None:
-    visitor = client()
-    html = visitor.get(path).text
+    user = client()
+    html = user.get(path).text
     assert not re.search(r"<script(?![^>]*src=)|<style|\son\w+=|\sstyle=|javascript:", html)
     assert "<b>Ada" not in html
     files = re.findall(r'(?:src|href)="(/static/[^"]*)"', html)
     assert len(files) > 5
-    assert {visitor.get(file).status_code for file in files} == {200}
+    assert {user.get(file).status_code for file in files} == {200}
 
 
 @pytest.mark.parametrize("path", [*PATHS, "/login", "/join/abc"])

@@ -8,11 +8,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hybridal.app.db.schema import Person
-from hybridal.app.people import logins
+from hybridal.app.people import sign_in
 from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
-from hybridal.app.web.cookies import cookie_name
-from hybridal.app.web.entry import Entry
+from hybridal.app.web.auth import LoginLink, cookie_name
 
 HOME = "http://localhost:8420"
 
@@ -46,14 +45,14 @@ class Visit:
 
 def local(project: Project) -> FastAPI:
     """The app on its owner's machine."""
-    return create_app(project, Entry(), requests_a_minute=100_000)
+    return create_app(project, LoginLink(), requests_a_minute=100_000)
 
 
 def signed_in(app: FastAPI, person: Person) -> Visit:
     """The browser of somebody who is signed in."""
     project: Project = app.state.project
     with project.sessions.begin() as session:
-        token = logins.sign_in(session, person)
+        token = sign_in(session, person)
     visit = Visit(app)
     visit.client.cookies.set(cookie_name(project), token)
     return visit.arrive()

@@ -1,1 +1,1 @@
-"""Where answers are kept: SQLite in the project folder, or PostgreSQL."""
+"""Where annotations are kept: SQLite in the project folder, or PostgreSQL."""

@@ -1,7 +1,10 @@
-"""A connection to the project's database: SQLite in its folder, or PostgreSQL by its address."""
+"""Connections to the project's database, SQLite in its folder or PostgreSQL by its address, and the writer lock."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +12,50 @@ from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engi
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
 
-from hybridal.app.db.turn import Turn
 from hybridal.errors import UserError
+
+
+class WriterLock:
+    """One writer at a time, of this process and of others, each let in as soon as the one before is done.
+
+    Left to themselves, SQLite's writers poll, ever more rarely, so that one of many may starve. Here those of this
+    process stand in line: each holds a lock that the next one waits for. Between processes a locked file decides.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._guard = threading.Lock()
+        self._last = self._mine = threading.Lock()
+        self._open = -1
+
+    def acquire(self) -> None:
+        """Waits until nobody else has it. It ends with its process, however that ends."""
+        mine = threading.Lock()
+        mine.acquire()
+        with self._guard:
+            before, self._last = self._last, mine
+        before.acquire()
+        self._mine = mine
+        try:
+            self._open = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(self._open, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a folder that cannot be written, or locks nothing: SQLite tells, or lets its writers poll
+        except BaseException:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Lets the next one in."""
+        held, self._open = self._open, -1
+        if held >= 0:
+            os.close(held)
+        self._mine.release()
+
 
 Sessions = sessionmaker[Session]
 
-_QUEUE = 0x68796272  # any number, as long as nothing else in this database uses it
+_LOCK_KEY = 0x68796272  # any number, as long as nothing else in this database uses it
 
 # As many as there are threads that answer requests: a connection that is one too many is closed after each use.
 _POOL: dict[str, Any] = {"pool_size": 40, "max_overflow": 20, "pool_use_lifo": True}
@@ -26,15 +67,17 @@ def connect(url: str) -> Engine:
         address = make_url(url)
         backend = address.get_backend_name()
         if backend == "sqlite" and address.database not in (None, "", ":memory:"):
-            return _sqlite(url, Turn(Path(f"{address.database}-turn")))
+            return _sqlite(url, WriterLock(Path(f"{address.database}-lock")))
         if backend == "postgresql":
             return _postgresql(url)
+    except UserError:
+        raise
     except (ArgumentError, ValueError) as error:
         # Not repeated here: it may hold a password.
         raise UserError(
             "--db: this is not the address of a database; write postgresql+psycopg://user@host/name."
         ) from error
-    raise UserError(f"--db: '{backend}' will not do; leave --db away for a SQLite file, or name a PostgreSQL database.")
+    raise UserError(f"--db: '{backend}' is not supported; omit --db for a SQLite file, or name a PostgreSQL database.")
 
 
 def writing(engine: Engine) -> Sessions:
@@ -50,20 +93,20 @@ def reading(engine: Engine) -> Sessions:
     return sessionmaker(engine.execution_options(**options), expire_on_commit=False)
 
 
-def alone(session: Session | Connection) -> None:
-    """From here to its end, no other transaction that asks to be alone goes on. In SQLite a writer always is."""
+def exclusive(session: Session | Connection) -> None:
+    """Until this transaction ends, no other that asks for the same goes on. In SQLite a writer is always alone."""
     connection = session.connection() if isinstance(session, Session) else session
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _QUEUE})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
 
 
-def no_answers(session: Session) -> None:
-    """From here to its end, nobody answers: whoever does locks a text first. In SQLite a writer always is alone."""
+def lock_annotations(session: Session) -> None:
+    """Until this transaction ends, nobody annotates: whoever does locks a text first. In SQLite a writer is alone."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text("LOCK TABLE texts IN EXCLUSIVE MODE"))
 
 
-def run(session: Session, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:
+def execute(session: Session, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:
     """Executes a statement that was built once, with these values: a fifth of the work of building it each time."""
     session.flush()
     return session.connection().execute(statement, values)
@@ -77,7 +120,7 @@ def _postgresql(url: str) -> Engine:
         raise UserError("--db: install `hybridal[postgres]` to use PostgreSQL.") from error
 
 
-def _sqlite(url: str, turn: Turn) -> Engine:
+def _sqlite(url: str, lock: WriterLock) -> Engine:
     engine = create_engine(url, **_POOL)
 
     @event.listens_for(engine, "connect")
@@ -91,14 +134,14 @@ def _sqlite(url: str, turn: Turn) -> Engine:
         if connection.get_execution_options().get("reads"):
             connection.exec_driver_sql("BEGIN")
             return
-        if not connection.info.get("turn"):
-            turn.take()
-            connection.info["turn"] = True
+        if not connection.info.get("writer_lock"):
+            lock.acquire()
+            connection.info["writer_lock"] = True
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     @event.listens_for(engine, "checkin")
     def end(connection: Any, record: Any) -> None:  # noqa: ARG001
-        if record.info.pop("turn", False):
-            turn.give()
+        if record.info.pop("writer_lock", False):
+            lock.release()
 
     return engine

@@ -1,14 +1,44 @@
-"""The tables. Answers are only ever added; what they mean now (`Standing`, `Verdict`) is kept beside them."""
+"""The tables. Annotations are only ever added; what they mean now (`Vote`, `Consensus`) is kept beside them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, MetaData, String, text
+from sqlalchemy import JSON, BigInteger, Dialect, Float, ForeignKey, Index, Integer, MetaData, String, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.types import TypeDecorator
 
-from hybridal.app.db.words import Words, digest_of_body
+
+class CleanString(TypeDecorator[str]):
+    """Any text. PostgreSQL cannot keep U+0000, so in both databases it becomes the replacement character."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else clean(value)
+
+
+def clean(words: str) -> str:
+    """The words as the database keeps them.
+
+    >>> clean("a\\0b")
+    'a\ufffdb'
+    """
+    return words.replace("\0", "\ufffd")
+
+
+def text_digest(words: str) -> str:
+    """What a text is found by: an index of the words themselves would be as large as they are."""
+    return sha256(clean(words).encode()).hexdigest()[:32]
+
+
+def digest_of_body(context: Any) -> str:
+    """That of a text which is being added."""
+    return text_digest(context.get_current_parameters()["body"])
+
 
 # SQLite counts up only a column that is called INTEGER.
 Counter = BigInteger().with_variant(Integer, "sqlite")
@@ -22,7 +52,7 @@ def now() -> float:
 class Base(DeclarativeBase):
     """All tables of a project."""
 
-    type_annotation_map = {str: Words(), float: Float(53)}  # noqa: RUF012
+    type_annotation_map = {str: CleanString(), float: Float(53)}  # noqa: RUF012
     # Constraints with names can be changed by later migrations.
     metadata = MetaData(
         naming_convention={
@@ -43,9 +73,9 @@ class Text(Base):
     """One text. `split` is `pool`, or `validation` for the random reserve that is only ever measured on.
 
     `place` is a random number drawn when the text came: texts are served in its order while no model has a say.
-    `wanted` is how many people shall answer it: more than one for the texts on which agreement is measured.
+    `wanted` is how many people shall label it: more than one for the texts on which agreement is measured.
     `answered` is how many people have labelled it, and `open` whether somebody may still be asked: both follow from
-    the standing answers, and are kept here so that the next text is found without a look at all the others.
+    the votes, and are kept here so that the next text is found without a look at all the others.
     `digest` finds a text by its words.
     """
 
@@ -70,7 +100,7 @@ class Text(Base):
 
 
 class Class(Base):
-    """One class. A merged class stays, with the class it became, so that old answers keep their meaning."""
+    """One class. A merged class stays, with the class it became, so that old annotations keep their meaning."""
 
     __tablename__ = "classes"
 
@@ -82,7 +112,7 @@ class Class(Base):
 
 
 class Person(Base):
-    """Whoever answers: a `person`, the labels that came with a `file`, or an `llm`.
+    """An annotator: a `person`, the labels that came with a `file`, or an `llm`.
 
     `role` is `owner`, `reviewer` or `annotator`.
     """
@@ -98,10 +128,10 @@ class Person(Base):
     joined: Mapped[float] = mapped_column(default=now)
 
 
-class Answer(Base):
-    """What somebody said of a text, for ever. `key` is drawn by who asks, so that asking twice counts once.
+class Annotation(Base):
+    """What somebody said of a text, for ever; kept in `answers`. `key` is drawn by the page and counts once.
 
-    `action` is `label` (with a class), `skip`, or `withdraw` (as if never answered). A flag or a comment may come
+    `action` is `label` (with a class), `skip`, or `withdraw` (as if never given). A flag or a comment may come
     with any of them. An adjudication is a `label` with `decides` set.
     """
 
@@ -119,8 +149,8 @@ class Answer(Base):
     at: Mapped[float] = mapped_column(default=now)
 
 
-class Standing(Base):
-    """What a person says of a text now: their last answer that was not withdrawn; a skip has no class."""
+class Vote(Base):
+    """What a person says of a text now: their last annotation that was not withdrawn; a skip has no class."""
 
     __tablename__ = "standings"
 
@@ -138,10 +168,10 @@ class Standing(Base):
     )
 
 
-class Verdict(Base):
+class Consensus(Base):
     """The class that the model learns for a text; none while people disagree. `source` says who settled it.
 
-    `source` is `people`, `file`, `llm` or `adjudicated`. `changed` is the answer that last changed it, so that the
+    `source` is `people`, `file`, `llm` or `adjudicated`. `changed` is the annotation that last changed it, so that the
     trainer can tell what is new.
     """
 
@@ -154,9 +184,9 @@ class Verdict(Base):
 
 
 class Tally(Base):
-    """One row: counts that each answer moves, so that no request counts all texts.
+    """One row: counts that each annotation moves, so that no request counts all texts.
 
-    `labelled` texts have a verdict, of which `validation` and `pool` are those of each split. `skipped` texts have
+    `labelled` texts have a consensus, of which `validation` and `pool` are those of each split. `skipped` texts have
     none and were skipped by somebody; `disagreements` have none because people disagree.
     """
 
@@ -172,7 +202,7 @@ class Tally(Base):
     disagreements: Mapped[int] = mapped_column(default=0)
 
 
-class Queued(Base):
+class QueuedText(Base):
     """A text that the model wants labelled, best first. `round` is that of the model that chose it."""
 
     __tablename__ = "queue"
@@ -183,7 +213,7 @@ class Queued(Base):
 
 
 class Lease(Base):
-    """A text in somebody's hands until a time: nobody else gets it meanwhile."""
+    """A text that is somebody's until a time: nobody else gets it meanwhile."""
 
     __tablename__ = "leases"
 
@@ -192,8 +222,8 @@ class Lease(Base):
     until: Mapped[float] = mapped_column(index=True)
 
 
-class Guess(Base):
-    """What the newest model thinks of a text that it scored, its probabilities in the order of the active classes."""
+class Prediction(Base):
+    """The newest model's likeliest class of a text, and how sure it is; kept in `guesses`."""
 
     __tablename__ = "guesses"
 
@@ -250,8 +280,8 @@ class Invitation(Base):
     revoked: Mapped[bool] = mapped_column(default=False)
 
 
-class Login(Base):
-    """A browser that is signed in; only the hash of its cookie is kept."""
+class LoginSession(Base):
+    """The session of a signed-in browser; only the hash of its cookie is kept."""
 
     __tablename__ = "logins"
 

@@ -1,1 +1,1 @@
-"""What the labels and the model say: agreement, progress, doubts."""
+"""What the labels and the model tell: agreement, progress, doubtful labels."""

@@ -1,19 +1,50 @@
-"""Do people agree? Krippendorff's α for classes, for any number of people, each of whom may have seen any texts."""
+"""Do people agree? Krippendorff's α and Cohen's κ, with bootstrap intervals over texts, and where people differ."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from hybridal.app.insight.resampling import Array, interval
+from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote
+from hybridal.randomness import stream
 
-Said = tuple[str, str, str]  # text, person, class
+Array = NDArray[np.float64]
+
+_RESAMPLES = 2000
+_CHUNK = 100  # resamples at a time: memory stays small however many texts there are
+
+
+def bootstrap_interval(
+    values: Callable[[NDArray[np.int64]], Array], texts: int, purpose: str, seed: int
+) -> tuple[float, float] | tuple[None, None]:
+    """The middle 95% of a statistic over resamples of its texts; none where most resamples have no value.
+
+    `values` is given, a row for each resample, how often each text was drawn, and answers a number or NaN for each.
+
+    >>> low, high = bootstrap_interval(lambda times: times @ np.array([0.0, 1.0, 1.0, 2.0]) / 4, 4, "example", seed=0)
+    >>> low < 1 < high
+    True
+    """
+    drawn, chances = stream(seed, purpose), np.full(texts, 1 / texts)
+    found = np.concatenate(
+        [values(drawn.multinomial(texts, chances, size=_CHUNK)) for _ in range(_RESAMPLES // _CHUNK)]
+    )
+    known = found[~np.isnan(found)]
+    if texts < 2 or len(known) < _RESAMPLES / 2:
+        return None, None
+    low, high = np.quantile(known, [0.025, 0.975])
+    return float(low), float(high)
+
+
+Rating = tuple[str, str, str]  # text, person, class
 
 
 @dataclass(frozen=True)
@@ -42,7 +73,7 @@ class Pair:
     confused: dict[tuple[str, str], int]
 
 
-def agreement(answers: Iterable[Said], seed: int = 0) -> Agreement:
+def agreement(answers: Iterable[Rating], seed: int = 0) -> Agreement:
     """α of answers given as (text, person, class); the last answer of a person on a text counts.
 
     >>> said = [("a", "Ann", "bug"), ("a", "Bo", "bug"), ("b", "Ann", "bug"), ("b", "Bo", "idea"),
@@ -55,7 +86,7 @@ def agreement(answers: Iterable[Said], seed: int = 0) -> Agreement:
 
 
 @lru_cache(maxsize=4)  # the interval takes seconds, and is looked at more often than it changes
-def _agreement(answers: tuple[Said, ...], seed: int) -> Agreement:
+def _agreement(answers: tuple[Rating, ...], seed: int) -> Agreement:
     counts = _counts(answers)
     given = counts.sum(axis=1)
     texts, pairs = len(counts), int((given * (given - 1) / 2).sum())
@@ -64,11 +95,11 @@ def _agreement(answers: tuple[Said, ...], seed: int) -> Agreement:
     alpha = float(_alphas(counts, np.ones((1, texts), dtype=np.int64))[0])
     if np.isnan(alpha):
         return Agreement(None, None, None, texts, pairs, "only one class was ever given, so chance would agree as well")
-    low, high = interval(lambda times: _alphas(counts, times), texts, "agreement", seed)
+    low, high = bootstrap_interval(lambda times: _alphas(counts, times), texts, "agreement", seed)
     return Agreement(alpha, low, high, texts, pairs, "too few texts for an interval" if low is None else "")
 
 
-def pairs_of_people(answers: Iterable[Said]) -> list[Pair]:
+def pairs_of_people(answers: Iterable[Rating]) -> list[Pair]:
     """Every two people who labelled some of the same texts, the least agreeing first.
 
     >>> pairs_of_people([("a", "Ann", "bug"), ("a", "Bo", "idea"), ("b", "Ann", "bug"), ("b", "Bo", "bug")])
@@ -86,14 +117,14 @@ def pairs_of_people(answers: Iterable[Said]) -> list[Pair]:
     return sorted(found, key=lambda pair: pair.agreed)
 
 
-def _by_text(answers: Iterable[Said]) -> dict[str, dict[str, str]]:
+def _by_text(answers: Iterable[Rating]) -> dict[str, dict[str, str]]:
     said: dict[str, dict[str, str]] = {}
     for text, person, name in answers:
         said.setdefault(text, {})[person] = name
     return said
 
 
-def _counts(answers: Iterable[Said]) -> Array:
+def _counts(answers: Iterable[Rating]) -> Array:
     """How often each class was given to each text that two or more people labelled."""
     said = [list(by.values()) for by in _by_text(answers).values() if len(by) > 1]
     columns = {name: at for at, name in enumerate(sorted({name for given in said for name in given}))}
@@ -118,3 +149,81 @@ def _alphas(counts: Array, times: NDArray[np.int64]) -> Array:
     expected = (total**2 - (classes**2).sum(axis=1)) / (total * (total - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(expected > 0, 1 - observed / expected, np.nan), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Kappa:
+    """κ and its 95% interval on so many texts, and the share agreed on; None where it cannot be said."""
+
+    kappa: float | None
+    low: float | None
+    high: float | None
+    texts: int
+    agreed: float | None
+
+
+def kappa(one: Sequence[str], other: Sequence[str], seed: int = 0) -> Kappa:
+    """κ of two annotators' classes, text by text.
+
+    >>> found = kappa(["bug", "bug", "idea", "idea"], ["bug", "idea", "idea", "idea"])
+    >>> found.kappa, found.texts, found.agreed
+    (0.5, 4, 0.75)
+    """
+    texts = len(one)
+    if not texts:
+        return Kappa(None, None, None, 0, None)
+    names = np.array(sorted({*one, *other}))
+    mine = (np.array(one)[:, None] == names).astype(np.float64)
+    theirs = (np.array(other)[:, None] == names).astype(np.float64)
+    same = (mine * theirs).sum(axis=1)
+
+    def values(times: NDArray[np.int64]) -> Array:
+        # Only one class left on both sides: chance agrees always, and κ is 0 / 0.
+        chance = ((times @ mine) * (times @ theirs)).sum(axis=1) / texts**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(chance < 1, (times @ same / texts - chance) / (1 - chance), np.nan))
+
+    value, agreed = float(values(np.ones((1, texts), dtype=np.int64))[0]), float(same.mean())
+    if np.isnan(value):
+        return Kappa(None, None, None, texts, agreed)
+    low, high = bootstrap_interval(values, texts, "kappa", seed)
+    return Kappa(value, low, high, texts, agreed)
+
+
+MOST_DISAGREEMENTS = 200
+
+
+def ratings(session: Session) -> list[Rating]:
+    """Text, person and class of each of them; who decides between others has seen their answers, and does not count."""
+    rows = session.execute(
+        select(Text.id, Person.name, Class.name)
+        .join(Vote, Vote.text_row == Text.row)
+        .join(Person, Person.number == Vote.person_number)
+        .join(Class, Class.number == Vote.class_number)
+        .where(Text.answered > 1, Person.kind == "person", ~Vote.decides)
+        .order_by(Text.row, Person.number)
+    )
+    return [(text, person, name) for text, person, name in rows]
+
+
+def disagreements(session: Session) -> list[tuple[Text, list[tuple[str, str, str]]]]:
+    """The first texts that people labelled differently and nobody decided, each with (person, class, comment)."""
+    texts = session.scalars(
+        select(Text)
+        .outerjoin(Consensus, Consensus.text_row == Text.row)
+        .where(Text.answered > 1, Consensus.text_row.is_(None))
+        .order_by(Text.row)
+        .limit(MOST_DISAGREEMENTS)
+    ).all()
+    said: dict[int, list[tuple[str, str, str]]] = {text.row: [] for text in texts}
+    rows = session.execute(
+        select(Vote.text_row, Person.name, Class.name, Annotation.comment)
+        .join(Person, Person.number == Vote.person_number)
+        .join(Class, Class.number == Vote.class_number)
+        .join(Annotation, Annotation.number == Vote.answer_number)
+        .where(Vote.text_row.in_(said), Person.kind == "person")
+        .order_by(Annotation.number)
+    )
+    for row, person, name, comment in rows:
+        said[row].append((person, name, comment))
+    return [(text, said[text.row]) for text in texts]

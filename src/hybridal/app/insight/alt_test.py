@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-Answers = Mapping[str, str]  # text: class
+Labels = Mapping[str, str]  # text: class
 
 MIN_TEXTS = 30  # below it the t-test's normality is not to be trusted
 _LEVEL = 0.05
@@ -52,7 +52,7 @@ class AltTest:
     note: str = ""
 
 
-def alt_test(llm: Answers, people: Mapping[str, Answers], epsilon: float = 0.2) -> AltTest:
+def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) -> AltTest:
     """The test on the texts that the LLM and two or more people labelled; people with fewer than 30 of them sit out.
 
     >>> texts = [f"t{n}" for n in range(40)]
@@ -95,7 +95,7 @@ def benjamini_yekutieli(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _compared(person: str, llm: Answers, shared: Mapping[str, Answers], epsilon: float) -> Comparison | None:
+def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: float) -> Comparison | None:
     llm_wins, person_wins = [], []
     for text, said in shared.items():
         if person in said:

@@ -1,20 +1,20 @@
-"""How the model has come along: what the page of progress draws, from the facts of all chapters."""
+"""How the model has come along: learning curve, calibration, saving, balance, and which texts to review."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
-from hybridal.app.db.schema import Class, Verdict
-from hybridal.app.insight.believed import calibration, measured
-from hybridal.app.insight.proportion import wilson
-from hybridal.app.insight.saving import saving
+from hybridal.app.db.schema import Class, Consensus, Prediction, Text
 from hybridal.app.project import Project
-from hybridal.app.trainer.runs import Told, folders, told
+from hybridal.app.trainer.runs import ChapterRecord, chapter_folders, read_chapters
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
+from hybridal.evidence.formats import counted, duration
 from hybridal.evidence.history import changes, detector_of, t_star
 from hybridal.loop.stopping import advise
 
@@ -26,14 +26,14 @@ def progress(project: Project) -> dict[str, Any]:
     calibrated probabilities, the ones that people see. Their temperature is fitted on the same validation texts, so
     ECE and the calibration plot flatter the model a little.
     """
-    chapters = told(folders(project.runs))
+    chapters = read_chapters(chapter_folders(project.runs))
     newest = chapters[-1] if chapters else None
     found = detector_of(newest.schedule) if newest else None
     switch = t_star(newest.schedule, newest.history) if newest else None
     with project.reads() as session:
-        bins, classes = calibration(measured(session)), balance(session)
+        bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
     return {
-        "rounds": [row for chapter in chapters for row in rows(chapter)],
+        "rounds": [row for chapter in chapters for row in round_rows(chapter)],
         "switch": newest.before + switch if newest and switch else None,
         "signal": {"name": found[0], "epsilon": found[1].epsilon} if found else None,
         "calibration": bins,
@@ -45,7 +45,7 @@ def progress(project: Project) -> dict[str, Any]:
     }
 
 
-def rows(chapter: Told) -> list[dict[str, Any]]:
+def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
     """A row for each round; `stable` says whether the signal moved by less than ε."""
     found = detector_of(chapter.schedule)
     epsilon = found[1].epsilon if found else None
@@ -66,12 +66,12 @@ def rows(chapter: Told) -> list[dict[str, Any]]:
     ]
 
 
-def balance(session: Session) -> list[dict[str, Any]]:
+def class_balance(session: Session) -> list[dict[str, Any]]:
     """How many labels each active class has, in the order in which classes are shown."""
-    given = func.count(Verdict.text_row)
+    given = func.count(Consensus.text_row)
     counts = (
         select(Class.name, given)
-        .outerjoin(Verdict, Verdict.class_number == Class.number)
+        .outerjoin(Consensus, Consensus.class_number == Class.number)
         .where(Class.became.is_(None))
         .group_by(Class.number, Class.name, Class.position)
         .order_by(Class.position, Class.number)
@@ -92,3 +92,147 @@ def _measures(fact: Round) -> dict[str, float | None]:
         "nll": found.nll_scaled,
         "ece": found.ece_scaled,
     }
+
+
+def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
+    """Saved seconds, their `share` of what retraining always would have taken, counted in steps, and a sentence.
+
+    A retrain of a round that went on from the last weights would have taken the steps that the rules say; where they
+    let validation stop it, as many passes over its labels as the retrains took on average. Its seconds go by their
+    pace. Seconds depend on the machine and what else it did; steps do not, so they come first.
+    """
+    retrains = [fact for fact in history if fact.update == "retrain" and fact.cost.steps]
+    tuned = [fact for fact in history if fact.update != "retrain" and fact.cost.steps]
+    if not tuned:
+        sentence = (
+            "Every update so far retrained the model from scratch, so nothing has been saved yet." if history else ""
+        )
+        return {"seconds": 0.0, "share": 0.0, "sentence": sentence}
+    if not sum(fact.cost.examples for fact in retrains):
+        return {"seconds": 0.0, "share": 0.0, "sentence": "There has been no retraining to compare with yet."}
+    examples, taken = (sum(getattr(fact.cost, name) for fact in retrains) for name in ("examples", "steps"))
+    passes = sum(fact.cost.examples / fact.labels for fact in retrains if fact.labels) / len(retrains)
+    if rules.stop_after is None:
+        steps = [rules.epochs(fact.labels) * math.ceil(fact.labels / rules.train_batch) for fact in tuned]
+    else:
+        steps = [round(passes * fact.labels * taken / examples) for fact in tuned]
+    spent = sum(fact.cost.steps for fact in tuned)
+    pace = sum(fact.training_time for fact in retrains) / taken
+    seconds = sum(step * pace - fact.training_time for step, fact in zip(steps, tuned, strict=True))
+    whole = sum(steps) + sum(fact.cost.steps for fact in retrains)
+    share = (sum(steps) - spent) / whole if whole else 0.0
+    return {"seconds": seconds, "share": share, "sentence": _sentence(history, tuned, spent, sum(steps), seconds)}
+
+
+def _sentence(history: Sequence[Round], tuned: Sequence[Round], spent: int, instead: int, seconds: float) -> str:
+    first = (
+        f"{len(tuned)} of {counted(len(history), 'update')} went on from the last weights: {counted(spent, 'step')} "
+        f"where retraining would have taken about {counted(instead, 'step')}"
+    )
+    if spent >= instead:
+        return f"{first}, so nothing was saved."
+    return f"{first}, which saved about {duration(seconds)}." if seconds > 0 else f"{first}."
+
+
+Z = 1.959963984540054  # 95% of a normal distribution lie within so many standard deviations
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """The Wilson 95% interval of a proportion: unlike right ± error, it holds for few answers and for all right.
+
+    >>> tuple(round(bound, 3) for bound in wilson(18, 20)), tuple(round(bound, 3) for bound in wilson(20, 20))
+    ((0.699, 0.972), (0.839, 1.0))
+    """
+    if not n:
+        return 0.0, 1.0
+    share, weight = right / n, Z * Z / n
+    middle = (share + weight / 2) / (1 + weight)
+    reach = math.sqrt(share * (1 - share) * weight + weight * weight / 4) / (1 + weight)
+    # At the ends the formula is exact, its rounding is not.
+    return (0.0 if right == 0 else middle - reach), (1.0 if right == n else middle + reach)
+
+
+BINS = 10
+
+
+def calibration_bins(predictions: Iterable[tuple[float, bool]], bins: int = BINS) -> list[dict[str, Any]]:
+    """Bins of equal width of how sure it was, open below and closed above; predictions are (probability, right).
+
+    >>> calibration_bins([(0.6, True), (0.9, True), (0.8, False)], bins=2)[1]
+    {'low': 0.5, 'high': 1.0, 'confidence': 0.7666666666666666, 'accuracy': 0.6666666666666666, 'n': 3}
+    """
+    members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    edges = [bin / bins for bin in range(bins + 1)]
+    for sure, right in predictions:
+        place = sum(sure > edge for edge in edges[1:-1])
+        members[place].append((sure, right))
+    return [
+        {
+            "low": low,
+            "high": high,
+            "confidence": sum(sure for sure, _ in inside) / max(1, len(inside)),
+            "accuracy": sum(right for _, right in inside) / max(1, len(inside)),
+            "n": len(inside),
+        }
+        for low, high, inside in zip(edges, edges[1:], members, strict=False)
+    ]
+
+
+def validation_predictions(session: Session) -> list[tuple[float, bool]]:
+    """The newest model's predictions of validation texts, which it never learns, against what people say now."""
+    found = (
+        select(Prediction.probability, Prediction.class_number == Consensus.class_number)
+        .join(Consensus, Consensus.text_row == Prediction.text_row)
+        .join(Text, Text.row == Prediction.text_row)
+        .where(Text.split == "validation")
+    )
+    return [(sure, bool(right)) for sure, right in session.execute(found)]
+
+
+SURE = 0.5  # more probable than all other classes together
+
+
+def review_texts(session: Session, limit: int = 50) -> dict[str, list[dict[str, Any]]]:
+    """The most doubtful texts without a label, and the labels that the newest model contradicts most surely.
+
+    Pool texts are judged by a model that has learnt their labels: what it contradicts all the same, it could not fit
+    to its other labels, so few of them are false alarms, but errors that it has learnt by heart are missed. Of
+    validation texts it has learnt nothing.
+    """
+    return {"uncertain": uncertain(session, limit), "contradicted": contradicted(session, limit)}
+
+
+def uncertain(session: Session, limit: int) -> list[dict[str, Any]]:
+    """The unlabelled texts of the highest entropy, of those that the model scored; not where people disagree."""
+    found = (
+        select(Text.id, Text.body, Class.name, Prediction.probability, Prediction.entropy)
+        .join(Prediction, Prediction.text_row == Text.row)
+        .join(Class, Class.number == Prediction.class_number)
+        .outerjoin(Consensus, Consensus.text_row == Text.row)
+        .where(Consensus.text_row.is_(None), Text.answered < 2)
+        .order_by(Prediction.entropy.desc(), Text.row)
+        .limit(limit)
+    )
+    names = ("id", "text", "prediction", "probability", "entropy")
+    return [dict(zip(names, row, strict=True)) for row in session.execute(found)]
+
+
+def contradicted(session: Session, limit: int) -> list[dict[str, Any]]:
+    """The labelled texts that the model holds to be of another class, the surest first; not what somebody decided."""
+    given, predicted = aliased(Class), aliased(Class)
+    found = (
+        select(Text.id, Text.body, given.name, predicted.name, Prediction.probability)
+        .join(Consensus, Consensus.text_row == Text.row)
+        .join(Prediction, Prediction.text_row == Text.row)
+        .join(given, given.number == Consensus.class_number)
+        .join(predicted, predicted.number == Prediction.class_number)
+        .where(
+            Prediction.class_number != Consensus.class_number,
+            Prediction.probability >= SURE,
+            Consensus.source != "adjudicated",
+        )
+        .order_by(Prediction.probability.desc(), Text.row)
+        .limit(limit)
+    )
+    names = ("id", "text", "class", "prediction", "probability")
+    return [dict(zip(names, row, strict=True)) for row in session.execute(found)]

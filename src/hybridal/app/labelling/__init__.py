@@ -1,1 +1,1 @@
-"""Texts, answers, and what they mean."""
+"""Texts, annotations, and what they mean."""

@@ -1,21 +1,22 @@
-"""The classes: they can be added, renamed, described, ordered and merged at any time, and no answer is lost."""
+"""The classes: they can be added, renamed, described, ordered and merged at any time, and no annotation is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import alone
-from hybridal.app.db.schema import Class
+from hybridal.app.db.connect import exclusive, lock_annotations
+from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Vote
 from hybridal.app.errors import ConflictError, MissingError
+from hybridal.app.labelling.consensus import lock_text, update_consensus, votes_on
 from hybridal.errors import UserError
 
-MOST = 1000
+MOST_CLASSES = 1000
 """More classes than this are a column of texts that was taken for one of labels."""
 
-LONGEST = 200
+LONGEST_NAME = 200
 
 # As it is now: it may have been merged since this transaction last looked.
 _OF_THIS_NAME = select(Class).where(Class.name == bindparam("name")).execution_options(populate_existing=True)
@@ -50,7 +51,7 @@ def get(session: Session, number: int) -> Class:
 
 def add(session: Session, names: Sequence[str]) -> list[Class]:
     """Adds classes behind those that are there; those of them that are there already stay as they are."""
-    alone(session)
+    exclusive(session)
     last = session.scalar(select(func.max(Class.position)))
     position = 0 if last is None else last + 1
     for name in dict.fromkeys(map(checked, names)):
@@ -59,18 +60,18 @@ def add(session: Session, names: Sequence[str]) -> list[Class]:
             position += 1
     session.flush()
     number = session.scalar(select(func.count()).select_from(Class)) or 0
-    if number > MOST:
-        raise UserError(f"{number} classes are more than {MOST}; is the column of the labels the right one?")
+    if number > MOST_CLASSES:
+        raise UserError(f"{number} classes are too many (the limit is {MOST_CLASSES}); is this the right label column?")
     return [find(session, name) for name in names]
 
 
 def rename(session: Session, number: int, name: str) -> Class:
     """Another name for the same class."""
-    alone(session)
+    exclusive(session)
     found, name = get(session, number), checked(name)
     other = session.scalar(select(Class).where(Class.name == name, Class.number != number))
     if other is not None and other.became is None:
-        raise ConflictError(f"There is a class '{name:.40}' already; merge the two instead.")
+        raise ConflictError(f"A class '{name:.40}' already exists; merge the two instead.")
     if other is not None:
         raise ConflictError(f"'{name:.40}' is the name of a class that was merged; choose another.")
     found.name = name
@@ -86,7 +87,7 @@ def describe(session: Session, number: int, description: str) -> Class:
 
 def place(session: Session, number: int, position: int) -> Class:
     """Moves a class to a position among the active ones, from 0."""
-    alone(session)
+    exclusive(session)
     found = get(session, number)
     others = [other for other in active(session) if other.number != number]
     others.insert(max(0, position), found)
@@ -102,6 +103,39 @@ def checked(name: str) -> str:
     'bug'
     """
     name = name.strip()
-    if not name or len(name) > LONGEST:
-        raise UserError(f"A class needs a name of 1 to {LONGEST} characters.")
+    if not name or len(name) > LONGEST_NAME:
+        raise UserError(f"A class needs a name of 1 to {LONGEST_NAME} characters.")
     return name
+
+
+def merge(session: Session, number: int, into: int) -> Class:
+    """Everything of class `number` is of class `into` from now on; people who differed only in this agree now."""
+    exclusive(session)
+    lock_annotations(session)
+    gone, left = get(session, number), get(session, into)
+    if gone is left or gone.became is not None or left.became is not None:
+        raise ConflictError("Only two different active classes can be merged.")
+    gone.became = left.number
+    touched = _disputed(session, number)
+    before = {text.row: [*votes_on(session, text).values()] for text in touched}
+    for table in (Vote, Consensus, Prediction):
+        session.execute(update(table).where(table.class_number == number).values(class_number=into))
+    session.flush()
+    session.expire_all()
+    for text in touched:
+        after = [*votes_on(session, text).values()]
+        update_consensus(session, text, before[text.row], after, max(said.number for said in after))
+    return left
+
+
+def _disputed(session: Session, number: int) -> list[Text]:
+    """The texts that have answers of this class but no consensus, locked."""
+    rows = session.scalars(
+        select(Vote.text_row)
+        .outerjoin(Consensus, Consensus.text_row == Vote.text_row)
+        .where(Vote.class_number == number, Consensus.text_row.is_(None))
+        .group_by(Vote.text_row)
+        .having(func.count() > 0)
+        .order_by(Vote.text_row)
+    ).all()
+    return [lock_text(session, row) for row in rows]

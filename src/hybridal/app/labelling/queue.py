@@ -1,4 +1,4 @@
-"""Who gets which text next. Nobody gets a text that is in somebody else's hands, unless more opinions are wanted."""
+"""Who gets which text next. Texts are leased: nobody gets one that others hold, unless more votes are wanted."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, func, insert, literal_column, select, update
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import alone, run
-from hybridal.app.db.schema import Lease, Person, Queued, Standing, Tally, Text, now
-from hybridal.app.labelling.split import due
+from hybridal.app.db.connect import exclusive, execute
+from hybridal.app.db.schema import Lease, Person, QueuedText, Tally, Text, Vote, now
 from hybridal.app.settings import read
 
 _AT_ONCE = 100
@@ -40,25 +39,25 @@ _ITS_SPLIT = select(Text.split).where(Text.row == _LEASED.c.text_row, Text.answe
 _IN_HANDS = select(_ITS_SPLIT.correlate(_LEASED).scalar_subquery()).select_from(_LEASED)
 
 # The rows that somebody may be asked for; leases that have run out are gone by then.
-_SAID = select(Standing).where(Standing.text_row == Text.row, Standing.person_number == _ME).exists()
+_ANNOTATED = select(Vote).where(Vote.text_row == Text.row, Vote.person_number == _ME).exists()
 _HELD = select(Lease).where(Lease.text_row == Text.row, Lease.person_number == _ME).exists()
 _HANDS = select(func.count()).where(Lease.text_row == Text.row).correlate(Text).scalar_subquery()
-_FREE = select(Text.row).where(Text.open, ~_SAID, ~_HELD, Text.wanted - Text.answered > _HANDS)
+_FREE = select(Text.row).where(Text.open, ~_ANNOTATED, ~_HELD, Text.wanted - Text.answered > _HANDS)
 
 _VALIDATION = _FREE.where(Text.split == "validation").order_by(Text.place).limit(_N)
 _BEGUN = _FREE.where(Text.answered > _ZERO).order_by(Text.place).limit(_N)
 _POOL = _FREE.where(Text.split == "pool").order_by(Text.place).limit(_N)
 # Not joined, since SQLite would go through the texts, not the queue.
-_QUEUE = select(Queued.text_row).order_by(Queued.rank)
+_QUEUE = select(QueuedText.text_row).order_by(QueuedText.rank)
 _FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS))
 
 
-def take(session: Session, person: Person, n: int) -> list[Text]:
+def lease_texts(session: Session, person: Person, n: int) -> list[Text]:
     """Up to n texts for this person to label, theirs for a while: first those that they have already."""
     settings, time = read(session), now()
     # Two who ask at the same moment are served one after the other.
-    alone(session)
-    run(session, _RUN_OUT, time=time)
+    exclusive(session)
+    execute(session, _RUN_OUT, time=time)
     rows = _in_hand(session, person, n, time, settings["lease_seconds"])
     if more := _next(session, person, n - len(rows), settings):
         # A moment later each, so that they come in the same order when they are asked for again.
@@ -72,24 +71,24 @@ def take(session: Session, person: Person, n: int) -> list[Text]:
 
 def _in_hand(session: Session, person: Person, n: int, time: float, seconds: float) -> list[int]:
     """The rows that they have; they keep them for longer if half of the time is over."""
-    held = run(session, _MINE, person=person.number, n=n).all()
+    held = execute(session, _MINE, person=person.number, n=n).all()
     if held and held[0].until < time + seconds / 2:
-        run(session, _LONGER, person=person.number, more=seconds / 2)
+        execute(session, _LONGER, person=person.number, more=seconds / 2)
     return [lease.text_row for lease in held]
 
 
-def give_back(session: Session, person: Person, text: Text) -> None:
+def lease_again(session: Session, person: Person, text: Text) -> None:
     """Puts a text into somebody's hands before all others that they have."""
     seconds = read(session)["lease_seconds"]
     soonest = session.scalar(select(func.min(Lease.until)).where(Lease.person_number == person.number))
     until = now() + seconds if soonest is None else soonest - 0.001
-    run(session, _LEASE, text_row=text.row, person_number=person.number, until=until)
+    execute(session, _LEASE, text_row=text.row, person_number=person.number, until=until)
 
 
 def _next(session: Session, person: Person, n: int, settings: Mapping[str, Any]) -> list[int]:
     if not n:
         return []
-    splits = due(n, *_done(session), settings["validation_first"], settings["validation_share"])
+    splits = next_splits(n, *_done(session), settings["validation_first"], settings["validation_share"])
     supply = {"validation": _validation(session, person, n), "pool": _pool(session, person, n)}
     rows: list[int] = []
     for split in splits:
@@ -103,26 +102,48 @@ def _next(session: Session, person: Person, n: int, settings: Mapping[str, Any])
 
 def _done(session: Session) -> tuple[int, int]:
     """How many texts of validation and of the pool are labelled or in somebody's hands."""
-    labelled = run(session, _LABELLED).one()
-    hands = Counter(run(session, _IN_HANDS).scalars())
+    labelled = execute(session, _LABELLED).one()
+    hands = Counter(execute(session, _IN_HANDS).scalars())
     return labelled.validation + hands["validation"], labelled.pool + hands["pool"]
 
 
 def _validation(session: Session, person: Person, n: int) -> Iterator[int]:
-    yield from run(session, _VALIDATION, person=person.number, n=n).scalars()
+    yield from execute(session, _VALIDATION, person=person.number, n=n).scalars()
 
 
 def _pool(session: Session, person: Person, n: int) -> Iterator[int]:
     """Second opinions, then what the model wants to know, then anything; each asked for only when it is needed."""
-    yield from run(session, _BEGUN, person=person.number, n=n).scalars()
+    yield from execute(session, _BEGUN, person=person.number, n=n).scalars()
     yield from _queued(session, person)
-    yield from run(session, _POOL, person=person.number, n=n).scalars()
+    yield from execute(session, _POOL, person=person.number, n=n).scalars()
 
 
 def _queued(session: Session, person: Person) -> Iterator[int]:
     """What the model wants to know, best first."""
-    rows = run(session, _QUEUE).scalars().all()
+    rows = execute(session, _QUEUE).scalars().all()
     for start in range(0, len(rows), _AT_ONCE):
         part = rows[start : start + _AT_ONCE]
-        free = set(run(session, _FREE_OF_THESE, person=person.number, rows=part).scalars())
+        free = set(execute(session, _FREE_OF_THESE, person=person.number, rows=part).scalars())
         yield from (row for row in part if row in free)
+
+
+def next_splits(n: int, validation: int, pool: int, first: int, share: float) -> list[str]:
+    """The splits of the next n texts, given how many of each are labelled or in somebody's hands.
+
+    The first ones alternate, so that the model has something to learn and something to be measured on early. Later
+    a validation text comes after every so many others; by counting, not by chance, so that it is never late.
+
+    >>> next_splits(4, 0, 0, first=50, share=0.1)
+    ['validation', 'pool', 'validation', 'pool']
+    >>> next_splits(11, 50, 50, first=50, share=0.1).index("validation")
+    9
+    """
+    splits: list[str] = []
+    for _ in range(n):
+        # Whole numbers of a thousandth: float rounding must not make a text late.
+        thousandths = round(share * 1000)
+        later = (pool - first) * thousandths >= (validation - first + 1) * (1000 - thousandths)
+        wanted = validation <= pool if validation < first else thousandths > 0 and later
+        splits.append("validation" if wanted else "pool")
+        validation, pool = validation + wanted, pool + (not wanted)
+    return splits

@@ -8,7 +8,7 @@ from typing import Literal
 from sqlalchemy import ColumnElement, Select, and_, func, not_, select
 from sqlalchemy.orm import Session, aliased
 
-from hybridal.app.db.schema import Class, Standing, Text, Verdict
+from hybridal.app.db.schema import Class, Consensus, Text, Vote
 
 State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation"]
 
@@ -38,7 +38,7 @@ def search(
     """
     wanted = _wanted(words, class_name, state, by)
     total = session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
-    newest = _of(by, select(func.max(Standing.answer_number)).where(Standing.text_row == Text.row)).scalar_subquery()
+    newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
     order = [newest.desc()] if state in ("labelled", "skipped", "flagged") or class_name else []
     texts = select(Text).where(Text.row.in_(wanted)).order_by(*order, Text.row)
     shown = session.scalars(texts.limit(ON_A_PAGE).offset((page - 1) * ON_A_PAGE)).all()
@@ -57,20 +57,22 @@ def _wanted(words: str, class_name: str, state: State | None, by: int | None) ->
 
 def _labels(by: int | None) -> Select[int]:
     if by is None:
-        return select(Verdict.text_row)
-    return _of(by, select(Standing.text_row).where(Standing.class_number.is_not(None)))
+        return select(Consensus.text_row)
+    return _of(by, select(Vote.text_row).where(Vote.class_number.is_not(None)))
 
 
 def _is(state: State, by: int | None) -> ColumnElement[bool]:
     labelled = Text.row.in_(_labels(by))
-    standing, later = _of(by, select(Standing.text_row)), aliased(Standing)
-    skipped = Text.row.in_(standing.where(Standing.class_number.is_(None)))
+    standing, later = _of(by, select(Vote.text_row)), aliased(Vote)
+    skipped = Text.row.in_(standing.where(Vote.class_number.is_(None)))
     decided = select(later.text_row).where(
-        later.text_row == Standing.text_row, later.decides, later.answer_number >= Standing.answer_number
+        later.text_row == Vote.text_row,
+        later.decides,
+        later.answer_number >= Vote.answer_number,
     )
     if by is not None:
         decided = decided.where(later.person_number == by)
-    flagged = Text.row.in_(standing.where(Standing.flagged, ~decided.exists()))
+    flagged = Text.row.in_(standing.where(Vote.flagged, ~decided.exists()))
     states: dict[str, ColumnElement[bool]] = {
         "labelled": labelled,
         "unlabelled": not_(labelled),
@@ -82,4 +84,4 @@ def _is(state: State, by: int | None) -> ColumnElement[bool]:
 
 
 def _of(by: int | None, standings: Select[int]) -> Select[int]:
-    return standings if by is None else standings.where(Standing.person_number == by)
+    return standings if by is None else standings.where(Vote.person_number == by)

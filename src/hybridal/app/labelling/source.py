@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hybridal.app.labelling.texts import LONGEST, LONGEST_ID, Row
+from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, Row
 from hybridal.errors import UserError
 from hybridal.tasks import load_task, task_names
 from hybridal.tasks.classes import choose_classes, sort_names
@@ -56,11 +56,11 @@ def read_source(
 
 
 def _check_lengths(rows: Rows) -> None:
-    for what, strings, longest in (("text", rows.texts, LONGEST), ("id", rows.ids, LONGEST_ID)):
+    for what, strings, longest in (("text", rows.texts, LONGEST_TEXT), ("id", rows.ids, LONGEST_ID)):
         for row, string in enumerate(strings):
             if len(string) > longest:
                 raise UserError(
-                    f"{rows.table.at(row)}: the {what} has {len(string)} characters, and {longest} are the most; "
+                    f"{rows.table.at(row)}: the {what} has {len(string)} characters; the limit is {longest}; "
                     "shorten it or remove the row."
                 )
 

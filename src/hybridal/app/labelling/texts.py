@@ -1,28 +1,75 @@
-"""Texts come in: from a file at the start, and later."""
+"""Texts come in, from a file at the start and later; some are set aside for validation, some for two people."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, update
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import Sessions, alone
-from hybridal.app.db.schema import Answer, Standing, Text, Verdict
+from hybridal.app.db.connect import Sessions, exclusive
+from hybridal.app.db.schema import Annotation, Consensus, Text, Vote, clean, text_digest
+from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.known import Row, chunks, new_rows
-from hybridal.app.labelling.split import reserve
-from hybridal.app.labelling.tally import counts, move
-from hybridal.app.people.accounts import the_file
+from hybridal.app.labelling.consensus import counts, move_counts
+from hybridal.app.people import file_annotator
 from hybridal.app.settings import read
 from hybridal.randomness import stream
 from hybridal.tasks.classes import sort_names
 
-__all__ = ["LONGEST", "LONGEST_ID", "Added", "Row", "add", "add_in_parts", "chunks"]
+Row = tuple[str, str, str | None]
+"""An id, a text, and its label if it has one."""
 
-LONGEST = 100_000
+_AT_ONCE = 500
+
+
+def new_rows(session: Session, rows: Sequence[Row], numbered: bool = False) -> list[Row]:
+    """The rows that are not there yet. An id is that of one text.
+
+    `numbered` rows have only row numbers for ids: they are known by their text, and count on from those that are there.
+    """
+    given = [(clean(id), clean(body), label) for id, body, label in rows]
+    there = session.scalar(select(Text.row).limit(1)) is not None
+    return _count_on(session, given) if numbered and there else _unknown(session, given)
+
+
+def _unknown(session: Session, rows: Sequence[Row]) -> list[Row]:
+    bodies: dict[str, str] = {}
+    for part in chunks(rows):
+        found = session.execute(select(Text.id, Text.body).where(Text.id.in_([id for id, _, _ in part])))
+        bodies.update((id, body) for id, body in found)
+    new: list[Row] = []
+    for id, body, label in rows:
+        if id not in bodies:
+            new.append((id, body, label))
+        if bodies.setdefault(id, body) != body:
+            raise ConflictError(f"The id '{id:.40}' already belongs to another text; give this one its own id.")
+    return new
+
+
+def _count_on(session: Session, rows: Sequence[Row]) -> list[Row]:
+    digests: dict[str, str] = dict(session.execute(select(Text.id, Text.digest)).all())
+    ids, known = set(digests), set(digests.values())
+    new = [row for row in rows if text_digest(row[1]) not in known]
+    free = (str(number) for number in count(len(ids) + 1) if str(number) not in ids)
+    return [(next(free), body, label) for _, body, label in new]
+
+
+def chunks(items: Sequence[Any], size: int = _AT_ONCE) -> Iterator[Sequence[Any]]:
+    """The items, some at a time.
+
+    >>> [len(part) for part in chunks(range(1200))]
+    [500, 500, 200]
+    """
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+LONGEST_TEXT = 100_000
 """So many characters a text may have: some forty pages. Nobody reads more before they answer."""
 
 LONGEST_ID = 500
@@ -43,7 +90,7 @@ def add(session: Session, rows: Iterable[Row], *, numbered: bool = False) -> Add
 
     A text that is there stays as it is (see `new_rows`).
     """
-    alone(session)
+    exclusive(session)
     given = [*rows]
     new = new_rows(session, given, numbered)
     if new:
@@ -70,7 +117,7 @@ def _insert(session: Session, new: Sequence[Row], before: int) -> None:
     random = stream(settings["seed"], "texts", before)
     reserved = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
     held_out = set(random.permutation(n)[: reserve(n, settings, before, reserved)].tolist())
-    places, opinions = random.random(n).tolist(), (random.random(n) < settings["overlap"]).tolist()
+    places, twice = random.random(n).tolist(), (random.random(n) < settings["overlap"]).tolist()
     moved = Counter({"texts": n})
     for part in chunks(range(n)):
         values = [
@@ -79,7 +126,7 @@ def _insert(session: Session, new: Sequence[Row], before: int) -> None:
                 "body": new[i][1],
                 "split": "validation" if i in held_out else "pool",
                 "place": places[i],
-                "wanted": 1 + opinions[i],
+                "wanted": 1 + twice[i],
                 "open": new[i][2] is None,
             }
             for i in part
@@ -89,7 +136,7 @@ def _insert(session: Session, new: Sequence[Row], before: int) -> None:
         _label(session, [(row, label) for row, _, label in labels if label is not None])
         moved.update(split for _, split, label in labels if label is not None)
     moved["labelled"] = moved["validation"] + moved["pool"]
-    move(session, Counter(), moved)
+    move_counts(session, Counter(), moved)
 
 
 def _label(session: Session, labels: Sequence[tuple[int, str]]) -> None:
@@ -98,15 +145,43 @@ def _label(session: Session, labels: Sequence[tuple[int, str]]) -> None:
         return
     names = sort_names(name for _, name in labels)
     number = {name: found.number for name, found in zip(names, classes.add(session, names), strict=True)}
-    person = the_file(session).number
+    person = file_annotator(session).number
     said = [{"text_row": row, "person_number": person, "class_number": number[name]} for row, name in labels]
     # No page can draw such a key: it has a colon.
     answers = [{**one, "action": "label", "key": f"file:{one['text_row']}"} for one in said]
-    made = session.scalars(insert(Answer).returning(Answer.number, sort_by_parameter_order=True), answers).all()
-    standings, verdicts = [], []
+    made = session.scalars(insert(Annotation).returning(Annotation.number, sort_by_parameter_order=True), answers).all()
+    votes, consensus = [], []
     for one, answer in zip(said, made, strict=True):
-        standings.append({**one, "answer_number": answer})
+        votes.append({**one, "answer_number": answer})
         kept = {"text_row": one["text_row"], "class_number": one["class_number"]}
-        verdicts.append({**kept, "source": "file", "changed": answer})
-    session.execute(insert(Standing), standings)
-    session.execute(insert(Verdict), verdicts)
+        consensus.append({**kept, "source": "file", "changed": answer})
+    session.execute(insert(Vote), votes)
+    session.execute(insert(Consensus), consensus)
+
+
+def reserve(new: int, settings: Mapping[str, Any], before: int = 0, held_out: int = 0) -> int:
+    """How many of `new` texts are set aside.
+
+    At first as many as are needed: the first labels and a share of the budget, but at most a fifth. Of texts that come
+    later, the same share as of those `before`, so that what is labelled of the reserve is a random sample of them all.
+
+    >>> plan = {"validation_first": 50, "validation_share": 0.1, "budget": 800}
+    >>> reserve(10_000, plan), reserve(200, plan), reserve(5_000, plan, before=10_000, held_out=130)
+    (130, 40, 65)
+    """
+    if before:
+        return round(new * held_out / before)
+    needed = settings["validation_first"] + round(settings["validation_share"] * settings["budget"])
+    return int(min(needed, new // 5))
+
+
+def draw_overlap(session: Session, share: float, seed: int) -> None:
+    """Draws anew which texts two people shall label, among those that nobody has labelled yet."""
+    exclusive(session)
+    rows = session.execute(select(Text.row, Text.wanted).where(Text.open, Text.answered == 0).order_by(Text.row)).all()
+    chosen = (stream(seed, "overlap", len(rows)).random(len(rows)) < share).tolist()
+    changes = [
+        {"row": row, "wanted": 1 + two} for (row, wanted), two in zip(rows, chosen, strict=True) if wanted != 1 + two
+    ]
+    if changes:
+        session.execute(update(Text), changes)

@@ -1,22 +1,147 @@
-"""Who the LLM is to the project: a model under certain instructions."""
+"""The LLM as annotator: its settings, its instructions, which texts it is asked, and when its label is accepted."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from sqlalchemy import select
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class, Text, Verdict
+from hybridal.app.db.schema import Class, Consensus, Lease, LlmAnswer, QueuedText, Text, Vote, now
 from hybridal.app.labelling import classes
-from hybridal.app.llm.plan import Plan
-from hybridal.app.llm.prompt import Instructions
-from hybridal.app.llm.routing import Rule
+from hybridal.app.llm.prompt import Instructions, LlmLabel
+from hybridal.app.settings import read, write
 from hybridal.errors import UserError
+
+Route = Literal["accepted", "unsure", "contradicted", "unusable", "shared"]
 
 
 @dataclass(frozen=True)
-class Annotator:
+class Rule:
+    """An answer is accepted from `threshold` on, unless the model gives another class with `contradiction` or more.
+
+    A share `overlap` of the texts goes to people whatever the LLM says: on them it is put to the test.
+    """
+
+    threshold: float = 0.9
+    contradiction: float = 0.8
+    overlap: float = 0.1
+
+
+@dataclass(frozen=True)
+class ModelPrediction:
+    """What the trained model thinks of the text."""
+
+    class_name: str
+    probability: float
+
+
+def route(rule: Rule, said: LlmLabel | None, prediction: ModelPrediction | None, shared: bool) -> Route:
+    """Where a text goes that the LLM was asked about: only `accepted` becomes a label, all else goes to people.
+
+    >>> route(Rule(), LlmLabel("bug", 0.95), None, shared=False)
+    'accepted'
+    >>> route(Rule(), LlmLabel("bug", 0.95), ModelPrediction("idea", 0.85), shared=False)
+    'contradicted'
+    """
+    if shared:
+        return "shared"
+    if said is None:
+        return "unusable"
+    if said.confidence < rule.threshold:
+        return "unsure"
+    if (
+        prediction is not None
+        and prediction.class_name != said.class_name
+        and prediction.probability >= rule.contradiction
+    ):
+        return "contradicted"
+    return "accepted"
+
+
+def in_overlap(rule: Rule, text_id: str) -> bool:
+    """Whether a text is one of those for the test: a matter of its id alone, so that nobody's answers choose it.
+
+    >>> sum(in_overlap(Rule(overlap=0.25), str(n)) for n in range(1000))
+    256
+    """
+    digest = hashlib.sha256(f"overlap|{text_id}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < rule.overlap * 2**64
+
+
+def urgency(said: LlmLabel | None) -> int:
+    """The rank, before the model's own queue, at which people get a text: what the LLM knows least comes first.
+
+    >>> urgency(None), urgency(LlmLabel("bug", 0.25)), urgency(LlmLabel("bug", 1.0))
+    (-1001, -751, -1)
+    """
+    return round(1000 * said.confidence) - 1001 if said else -1001
+
+
+KEY_VARIABLE = "HYBRIDAL_LLM_KEY"
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class RoutingSettings(BaseModel):
+    """When an answer of the LLM becomes a label (see `routing.Rule`)."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    threshold: Share = 0.9
+    contradiction: Share = 0.8
+    overlap: Share = 0.1
+
+    @property
+    def rule(self) -> Rule:
+        """The same as a value."""
+        return Rule(self.threshold, self.contradiction, self.overlap)
+
+
+class LlmSettings(BaseModel):
+    """`examples` texts of each class are shown to the LLM: those of `shown`, chosen when it starts."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    base_url: str = Field(default="", max_length=500)
+    model: str = Field(default="", max_length=200)
+    budget_tokens: int = Field(default=500_000, ge=0, le=10**12)
+    routing: RoutingSettings = RoutingSettings()
+    examples: int = Field(default=0, ge=0, le=10)
+    per_minute: int = Field(default=60, ge=1, le=100_000)
+    parallel: int = Field(default=4, ge=1, le=64)
+    timeout: float = Field(default=60, ge=1, le=600)
+    running: bool = False
+    shown: tuple[str, ...] = ()
+
+
+def load_settings(session: Session) -> LlmSettings:
+    """The plan as it was decided."""
+    try:
+        return LlmSettings.model_validate(read(session)["llm"])
+    except ValidationError as error:
+        wrong = ".".join(map(str, error.errors()[0]["loc"]))
+        raise UserError(f"The setting 'llm' has a wrong '{wrong}': {error.errors()[0]['msg']}.") from error
+
+
+def save_settings(session: Session, plan: LlmSettings) -> None:
+    """Decides it."""
+    kept: dict[str, Any] = plan.model_dump(mode="json")
+    write(session, {"llm": kept})
+
+
+def api_key() -> str:
+    """The key, from the environment alone."""
+    return os.environ.get(KEY_VARIABLE, "").strip()
+
+
+@dataclass(frozen=True)
+class LlmAnnotator:
     """Told something else, the same model is another annotator: its answers are counted apart."""
 
     model: str
@@ -29,25 +154,25 @@ class Annotator:
         """How its answers are marked."""
         return f"{self.model} {self.instructions.fingerprint}"
 
-    def insist(self) -> Annotator:
+    def insist(self) -> LlmAnnotator:
         """Itself, if there is something to choose from."""
         if len(self.instructions.classes) < 2:
             raise UserError("An LLM can label when there are at least two classes; add them first.")
         return self
 
 
-def annotator(session: Session, plan: Plan) -> Annotator:
+def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
     """The LLM of this plan, told of the classes as they are now."""
     described = tuple((found.name, found.description) for found in classes.active(session))
     examples = session.execute(
         select(Text.body, Class.name)
-        .join(Verdict, Verdict.text_row == Text.row)
-        .join(Class, Class.number == Verdict.class_number)
+        .join(Consensus, Consensus.text_row == Text.row)
+        .join(Class, Class.number == Consensus.class_number)
         .where(Text.id.in_(plan.shown))
         .order_by(Text.row)
     )
     instructions = Instructions(described, tuple((body, name) for body, name in examples))
-    return Annotator(plan.model, instructions, plan.routing.rule, frozenset(plan.shown))
+    return LlmAnnotator(plan.model, instructions, plan.routing.rule, frozenset(plan.shown))
 
 
 def choose_examples(session: Session, each: int) -> tuple[str, ...]:
@@ -56,10 +181,36 @@ def choose_examples(session: Session, each: int) -> tuple[str, ...]:
     for found in classes.active(session) if each else []:
         chosen += session.scalars(
             select(Text.id)
-            .join(Verdict, Verdict.text_row == Text.row)
-            .where(Verdict.class_number == found.number, Verdict.source.in_(("people", "adjudicated")))
+            .join(Consensus, Consensus.text_row == Text.row)
+            .where(Consensus.class_number == found.number, Consensus.source.in_(("people", "adjudicated")))
             .where(Text.split == "pool", Text.wanted == 1)
-            .order_by(Verdict.changed)
+            .order_by(Consensus.changed)
             .limit(each)
         )
     return tuple(chosen)
+
+
+def llm_candidates(session: Session, llm: LlmAnnotator, n: int) -> list[Text]:
+    """Up to n texts that it has not seen.
+
+    First those on which it can be compared with people; then what the trained model wants labelled; then anything.
+    A text in somebody's hands is left to them.
+    """
+    found: dict[int, Text] = {}
+    for source in _sources(llm):
+        if len(found) < n:
+            unseen = source.where(Text.id.not_in(llm.shown)).limit(n)
+            found |= {text.row: text for text in session.scalars(unseen)}
+    return [*found.values()][:n]
+
+
+def _sources(llm: LlmAnnotator) -> Iterator[Select[Text]]:
+    seen = select(LlmAnswer).where(LlmAnswer.text_row == Text.row, LlmAnswer.model == llm.name)
+    unseen = select(Text).where(~seen.exists())
+    # Validation texts are only shown to it once people labelled them: nothing else would come of its answers.
+    labelled = select(Vote.text_row).where(Vote.class_number.is_not(None))
+    yield unseen.where(Text.row.in_(labelled), or_(Text.split == "validation", Text.wanted > 1), Text.answered > 0)
+    held = select(Lease).where(Lease.text_row == Text.row, Lease.until > now())
+    free = unseen.where(Text.open, Text.answered == 0, Text.split == "pool", ~held.exists())
+    yield free.join(QueuedText, QueuedText.text_row == Text.row).order_by(QueuedText.rank)
+    yield free.order_by(Text.place)

@@ -1,22 +1,111 @@
-"""Asks a chat server: patiently where it is busy, plainly where it cannot do more, never faster than allowed."""
+"""Asks a chat server: its address, retries with backoff, a rate limit, and fewer options where it knows fewer."""
 
 from __future__ import annotations
 
 import json
+import os
 import random
+import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import httpx
-
-from hybridal.app.llm.address import RefusedError, UnavailableError, check_address
-from hybridal.app.llm.budget import ANSWER_TOKENS
-from hybridal.app.llm.prompt import Message
-from hybridal.app.llm.reply import Reply, read_reply
-from hybridal.app.llm.waiting import Pace, pause
+from hybridal.app.llm.prompt import ANSWER_TOKENS, Message, Reply, read_reply
 from hybridal.errors import UserError
+
+if TYPE_CHECKING:
+    import httpx
+
+ADDRESS_VARIABLE = "HYBRIDAL_LLM_URL"
+"""Where it is set, no other server is asked, and the key goes nowhere else, whatever an owner enters."""
+
+_HERE = {"localhost", "127.0.0.1", "::1"}
+
+
+class UnavailableError(UserError):
+    """The server did not answer for now; asking later may help."""
+
+
+class RefusedError(UserError):
+    """The server does not take this one question: too long for it, or against its rules."""
+
+
+def check_address(base_url: str, with_key: bool) -> str:
+    """The address without a slash at its end, if it is one, and one to which a key may go.
+
+    >>> check_address("http://localhost:8000/v1/", True)
+    'http://localhost:8000/v1'
+    """
+    try:
+        parts = urlsplit(base_url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    # urlsplit forgives blanks and line ends; whoever sends the request later does not.
+    plain = base_url.isprintable() and " " not in base_url and "@" not in base_url
+    if not host or not plain or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
+        raise UserError(f"'{base_url:.100}' is not a server's address; write it like https://host/v1.")
+    if with_key and parts.scheme == "http" and host not in _HERE:
+        raise UserError(f"'{base_url:.100}' would expose your key on the network; use https.")
+    allowed = os.environ.get(ADDRESS_VARIABLE, "").strip().rstrip("/")
+    if allowed and base_url.rstrip("/") != allowed:
+        raise UserError(f"Only one LLM server is allowed here: {allowed}.")
+    return base_url.rstrip("/")
+
+
+_LONGEST = 60.0
+_LONGEST_ASKED_FOR = 300.0
+
+
+def retry_delay(attempt: int, retry_after: str | None, draw: random.Random) -> float:
+    """Seconds to wait after the failed attempt 1, 2, …: doubling, shaken, and no less than the server asks for.
+
+    >>> retry_delay(1, "7", random.Random(0)), 1 <= retry_delay(2, None, random.Random(0)) <= 2
+    (7.0, True)
+    """
+    doubling = min(_LONGEST, 2.0 ** (attempt - 1)) * draw.uniform(0.5, 1)
+    return max(doubling, min(_LONGEST_ASKED_FOR, _seconds(retry_after)))
+
+
+def _seconds(retry_after: str | None) -> float:
+    """Retry-After is a number of seconds or a date."""
+    if retry_after is None:
+        return 0.0
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        when = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return 0.0
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+class RateLimit:
+    """Lets no more than so many questions a minute through, evenly spread; threads queue up."""
+
+    def __init__(self, per_minute: float, clock: Callable[[], float], sleep: Callable[[float], object]) -> None:
+        self._gap = 60 / per_minute
+        self._clock = clock
+        self._sleep = sleep
+        self._next = clock()
+        self._turn = threading.Lock()
+
+    def wait(self) -> None:
+        """Returns when the next question may be asked."""
+        with self._turn:
+            now = self._clock()
+            mine = max(now, self._next)
+            self._next = mine + self._gap
+        if mine > now:
+            self._sleep(mine - now)
+
 
 ATTEMPTS = 6
 _LARGEST = 4_000_000
@@ -48,9 +137,13 @@ class Client:
         self._clock = clock
         self._complain = complain
         self._draw = random.Random()
-        self._pace = Pace(per_minute, clock, sleep)
+        self._pace = RateLimit(per_minute, clock, sleep)
         # What some servers do not know. Where they complain it is left out, from then on if that helped.
         self._extras: tuple[str, ...] = ("logprobs", "response_format", "temperature", "max_tokens")
+        try:
+            import httpx
+        except ModuleNotFoundError as error:
+            raise UserError("To ask an LLM, install `hybridal[llm]` and start the app again.") from error
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.Client(headers=headers, timeout=timeout, follow_redirects=False)
 
@@ -60,6 +153,8 @@ class Client:
 
     def ask(self, messages: list[Message], answer_format: dict[str, Any]) -> Reply:
         """The model's reply; `UnavailableError` if the server stays busy, a `UserError` if asking again cannot help."""
+        import httpx
+
         extras, attempt = self._extras, 1
         values = {"logprobs": True, "response_format": answer_format, "temperature": 0, "max_tokens": ANSWER_TOKENS}
         while True:
@@ -81,12 +176,14 @@ class Client:
                     continue
                 if status != 200 and status not in (408, 409, 429) and status < 500:
                     raise self._refusal(status, body)
-                problem = "something else than a chat server's answer" if status == 200 else f"status {status}"
+                problem = "a reply that is not from a chat server" if status == 200 else f"status {status}"
                 retry_after = headers.get("Retry-After")
             if attempt == ATTEMPTS:
-                raise UnavailableError(f"The LLM server {self._host} failed {ATTEMPTS} times, at last with {problem}.")
-            self._complain(f"The LLM server {self._host} failed with {problem}; it is asked again.")
-            self._sleep(pause(attempt, retry_after, self._draw))
+                raise UnavailableError(
+                    f"The LLM server {self._host} failed {ATTEMPTS} times; the last error was: {problem}."
+                )
+            self._complain(f"The LLM server {self._host} failed ({problem}); retrying.")
+            self._sleep(retry_delay(attempt, retry_after, self._draw))
             attempt += 1
 
     @property
@@ -94,6 +191,8 @@ class Client:
         return urlsplit(self._url).netloc
 
     def _post(self, asked: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
+        import httpx
+
         begun, parts, size = self._clock(), [], 0
         with self._http.stream("POST", self._url, json=asked) as response:
             # A server that sends a byte now and then, or without end, must not hold the worker for ever.
@@ -107,7 +206,7 @@ class Client:
     def _refusal(self, status: int, body: bytes) -> UserError:
         if status in (401, 403):
             return UserError(
-                f"The LLM server {self._host} refuses the key (status {status}); "
+                f"The LLM server {self._host} rejected the key (status {status}); "
                 "set HYBRIDAL_LLM_KEY and start the app again."
             )
         said = " ".join(body.decode(errors="replace").split())
@@ -115,7 +214,7 @@ class Client:
             said = said.replace(self._key, "…")
         kind = RefusedError if status in (400, 413, 422) else UserError
         said = said[:300] or "no reason given"
-        return kind(f"The LLM server {self._host} refuses to ask '{self.model}' (status {status}): {said}.")
+        return kind(f"The LLM server {self._host} rejected the request for '{self.model}' (status {status}): {said}.")
 
 
 def _fewer(extras: tuple[str, ...], complaint: bytes) -> tuple[str, ...]:

@@ -1,22 +1,53 @@
-"""The LLM at work, turn by turn, until it is stopped, has spent its budget, or cannot go on."""
+"""The LLM at work in a thread beside the web, until it is stopped, has spent its budget, or cannot go on."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Literal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, TypeVar
 
 from hybridal.app.db.schema import Text
-from hybridal.app.llm import book
-from hybridal.app.llm.address import UnavailableError
-from hybridal.app.llm.annotator import annotator
-from hybridal.app.llm.asking import Answers, Asked, ask
-from hybridal.app.llm.budget import Budget
-from hybridal.app.llm.candidates import candidates
-from hybridal.app.llm.plan import Plan, key, load
-from hybridal.app.llm.side_by_side import side_by_side
+from hybridal.app.llm.annotator import (
+    LlmSettings,
+    api_key,
+    choose_examples,
+    llm_annotator,
+    llm_candidates,
+    load_settings,
+    save_settings,
+)
+from hybridal.app.llm.asking import Budget, ChatModel, LlmResult, ask
+from hybridal.app.llm.client import Client, UnavailableError, check_address
+from hybridal.app.llm.records import cached_result, queue_for_people, record_result, spent_tokens, withdraw_contradicted
 from hybridal.app.project import Project
 from hybridal.errors import UserError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[Item, Result | Exception]]:
+    """Each item with what the function makes of it, or with its error, in the order of the items.
+
+    >>> [(item, str(result)) for item, result in in_parallel(lambda n: 1 / n, [1, 0])]
+    [(1, '1.0'), (0, 'division by zero')]
+    """
+    results: dict[int, Result | Exception] = {}
+
+    def call(at: int) -> None:
+        try:
+            results[at] = function(items[at])
+        except Exception as error:
+            results[at] = error
+
+    threads = [threading.Thread(target=call, args=(at,), daemon=True) for at in range(len(items))]
+    for thread in threads:
+        thread.start()
+    for at, thread in enumerate(threads):
+        thread.join()
+        yield items[at], results[at]
+
 
 Phase = Literal["stopped", "working", "waiting", "spent", "failed"]
 
@@ -69,26 +100,22 @@ class Job:
             return False
         except Exception:
             log.exception("The LLM's job failed.")
-            self.phase, self.error = "waiting", "Something unexpected happened; the log tells what."
+            self.phase, self.error = "waiting", "An unexpected error occurred; see the log."
             if self._failures + 1 >= _PATIENCE:
-                self.phase, self.error = "failed", f"It failed {_PATIENCE} times in a row; the log tells why."
+                self.phase, self.error = "failed", f"It failed {_PATIENCE} times in a row; see the log for the reason."
                 return False
         self._failures += 1
         return True
 
     def work(self) -> None:
         """Asks until the budget is spent. When all texts are done it waits for more of them."""
-        try:
-            from hybridal.app.llm.client import Client
-        except ModuleNotFoundError as error:
-            raise UserError("To ask an LLM, install `hybridal[llm]` and start the app again.") from error
         with self.project.reads() as session:
-            plan, spent = load(session), book.spent(session)
+            plan, spent = load_settings(session), spent_tokens(session)
         budget = Budget(plan.budget_tokens, spent)
         client = Client(
             plan.base_url,
             plan.model,
-            key(),
+            api_key(),
             timeout=plan.timeout,
             per_minute=plan.per_minute,
             sleep=self._nap,
@@ -102,22 +129,22 @@ class Job:
         finally:
             client.close()
 
-    def _turn(self, plan: Plan, client: Answers, budget: Budget) -> int | None:
+    def _turn(self, plan: LlmSettings, client: ChatModel, budget: Budget) -> int | None:
         """Asks for a few texts side by side: how many were answered, or None when the budget is spent."""
         with self.project.sessions.begin() as session:
-            llm = annotator(session, plan).insist()
-            book.take_back(session, llm)
+            llm = llm_annotator(session, plan).insist()
+            withdraw_contradicted(session, llm)
         with self.project.sessions.begin() as session:
-            book.hand_over(session, llm)
-            texts = candidates(session, llm, plan.parallel)
+            queue_for_people(session, llm)
+            texts = llm_candidates(session, llm, plan.parallel)
 
-        def ask_for(text: Text) -> Asked | None:
+        def ask_for(text: Text) -> LlmResult | None:
             with self.project.reads() as session:
-                kept = book.known(session, llm, text.body)
+                kept = cached_result(session, llm, text.body)
             return kept or ask(client, llm.instructions, budget, text.body)
 
         answered, problem, spent = 0, None, False
-        for text, found in side_by_side(ask_for, texts):
+        for text, found in in_parallel(ask_for, texts):
             # What others have answered is kept before a problem is told.
             if isinstance(found, Exception):
                 problem = found
@@ -125,7 +152,7 @@ class Job:
                 spent = True
             else:
                 with self.project.sessions.begin() as session:
-                    book.record(session, llm, text, found)
+                    record_result(session, llm, text, found)
                 answered += 1
                 self._count(found)
         if problem is not None:
@@ -138,9 +165,74 @@ class Job:
         if self.phase in ("working", "waiting"):
             self.phase, self.error = "waiting", complaint
 
-    def _count(self, asked: Asked) -> None:
+    def _count(self, asked: LlmResult) -> None:
         """One text that the server does not take is that text's fault; ten in a row are the server's."""
         self._failures = 0
         self._refusals = self._refusals + 1 if asked.refused else 0
         if self._refusals >= _REFUSALS:
             raise UserError(asked.refused)
+
+
+class LlmWorker:
+    """At most one job of a project at a time. None of its methods waits for a server."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._job: Job | None = None
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def state(self) -> dict[str, str]:
+        """What the page shows."""
+        if self._job is None:
+            return {"phase": "stopped", "error": ""}
+        return {"phase": self._job.phase, "error": self._job.error}
+
+    def start(self) -> None:
+        """Begins, if all that is needed is there."""
+        with self.project.sessions.begin() as session:
+            plan = load_settings(session)
+            if not plan.base_url or not plan.model:
+                raise UserError("Give the address of the LLM's server and the name of the model first.")
+            check_address(plan.base_url, bool(api_key()))
+            shown = _shown(plan, choose_examples(session, plan.examples))
+            plan = plan.model_copy(update={"running": True, "shown": shown})
+            llm_annotator(session, plan).insist()
+            save_settings(session, plan)
+        self.close()
+        self._begin()
+
+    def resume(self) -> None:
+        """Goes on, if the last process ended while it was at work."""
+        with self.project.reads() as session:
+            running = load_settings(session).running
+        if running and self._job is None:
+            self._begin()
+
+    def stop(self) -> None:
+        """Stops for good: it does not resume by itself. What the server is answering now is still recorded."""
+        with self.project.sessions.begin() as session:
+            save_settings(session, load_settings(session).model_copy(update={"running": False}))
+        self.close()
+
+    def close(self) -> None:
+        """Stops because this process ends, or another job begins."""
+        self._stopping.set()
+        self._job = None
+
+    def _begin(self) -> None:
+        stopping = self._stopping = threading.Event()
+
+        def nap(seconds: float) -> None:
+            if stopping.wait(seconds):
+                raise StoppedError
+
+        self._job = Job(self.project, nap)
+        self._thread = threading.Thread(target=self._job.run, name="llm", daemon=True)
+        self._thread.start()
+
+
+def _shown(plan: LlmSettings, fresh: tuple[str, ...]) -> tuple[str, ...]:
+    """Examples stay while as many are wanted: with others it would be another annotator, asked all over again."""
+    return plan.shown if len(plan.shown) == len(fresh) else fresh

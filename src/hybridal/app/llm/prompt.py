@@ -1,8 +1,12 @@
-"""What the LLM is asked. Texts, classes and examples are quoted as JSON: whatever a text says, it stays data."""
+"""What the LLM is asked, and how its reply is read. Texts are quoted as JSON: whatever a text says, it stays data."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +14,11 @@ from hybridal.system.files import strict_json
 
 Message = dict[str, str]
 
+ANSWER_TOKENS = 300
+"""The most an answer may have, and what is set aside for it."""
+
 # Beyond this many characters a text is cut: one endless text must not cost the budget of a thousand.
-_LONGEST = 16_000
+_LONGEST_TEXT = 16_000
 
 _TASK = """You label texts for a classifier. Each of your answers is one JSON object and nothing else:
 {"reason": one short sentence, "class": the name of one class, copied exactly, "confidence": a number from 0 to 1}
@@ -47,7 +54,7 @@ class Instructions:
 
     def messages(self, text: str) -> list[Message]:
         """The conversation that asks for the class of a text."""
-        cut = text if len(text) <= _LONGEST else text[:_LONGEST] + " […]"
+        cut = text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + " […]"
         return [
             {"role": "system", "content": self._system()},
             {"role": "user", "content": strict_json({"text": cut})},
@@ -77,11 +84,136 @@ class Instructions:
         return "\n".join(parts)
 
 
-def once_more(messages: list[Message]) -> list[Message]:
+def ask_again(messages: list[Message]) -> list[Message]:
     """The same question, after an answer that could not be used."""
     return [*messages, {"role": "user", "content": _AGAIN}]
 
 
-def question(model: str, messages: list[Message]) -> str:
+def cache_key(model: str, messages: list[Message]) -> str:
     """The name under which an answer is kept: the same question to the same model is paid for once."""
     return hashlib.sha256(strict_json([model, messages]).encode()).hexdigest()
+
+
+_MOST_TOKENS = 10**9
+"""A server that says more is mistaken."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The words, the tokens that were paid for (None if the server does not say), and each token's log probability."""
+
+    content: str
+    tokens: int | None = None
+    logprobs: tuple[tuple[str, float], ...] = ()
+
+
+def read_reply(body: Any) -> Reply | None:
+    """The first choice of a chat completion; None if this is not one.
+
+    >>> read_reply({"choices": [{"message": {"content": "hello"}}], "usage": {"total_tokens": 12}})
+    Reply(content='hello', tokens=12, logprobs=())
+    >>> read_reply({"choices": []}) is None
+    True
+    """
+    try:
+        choice = body["choices"][0]
+        content = choice["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return None
+    if not isinstance(content, str):
+        # A refusal has no content; it was paid for all the same.
+        content = ""
+    return Reply(content, _tokens(body), _logprobs(choice))
+
+
+def _tokens(body: dict[str, Any]) -> int | None:
+    usage = body.get("usage")
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return total if isinstance(total, int) and not isinstance(total, bool) and 0 <= total <= _MOST_TOKENS else None
+
+
+def _logprobs(choice: dict[str, Any]) -> tuple[tuple[str, float], ...]:
+    try:
+        return tuple((str(entry["token"]), float(entry["logprob"])) for entry in choice["logprobs"]["content"])
+    except (KeyError, TypeError, ValueError):
+        return ()
+
+
+_LONGEST_REPLY = 20_000
+
+
+@dataclass(frozen=True)
+class LlmLabel:
+    """A usable answer."""
+
+    class_name: str
+    confidence: float
+    reason: str = ""
+
+
+def parse_label(reply: Reply, classes: Collection[str]) -> LlmLabel | None:
+    """The answer if it is one: a single JSON object with one of our classes and a confidence from 0 to 1.
+
+    The probability that the server reports for the class's tokens counts more than what the model says of itself.
+
+    >>> parse_label(Reply('Sure! {"class": "bug", "confidence": 0.8, "reason": "It crashes."}'), ["bug", "idea"])
+    LlmLabel(class_name='bug', confidence=0.8, reason='It crashes.')
+    >>> parse_label(Reply('{"class": "bugs", "confidence": 0.8}'), ["bug", "idea"]) is None
+    True
+    """
+    found = _objects(reply.content[:_LONGEST_REPLY])
+    if len(found) != 1:
+        # Two different answers in one: which of them is the model's own, and which does it quote?
+        return None
+    name, stated, reason = found[0].get("class"), found[0].get("confidence"), found[0].get("reason")
+    if not isinstance(name, str) or name.strip() not in classes:
+        return None
+    confidence = _measured(reply)
+    if confidence is None and isinstance(stated, int | float) and not isinstance(stated, bool) and 0 <= stated <= 1:
+        confidence = float(stated)
+    if confidence is None:
+        return None
+    # JSON can spell half a character, and a database cannot keep it.
+    whole = reason[:500].encode(errors="replace").decode() if isinstance(reason, str) else ""
+    return LlmLabel(name.strip(), confidence, whole)
+
+
+def _objects(content: str) -> list[dict[str, Any]]:
+    """The different JSON objects with a class that stand in the words, outermost ones only."""
+    decoder = json.JSONDecoder(object_pairs_hook=_without_doubles)
+    found: list[dict[str, Any]] = []
+    at = content.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(content, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            if "class" in value and value not in found:
+                found.append(value)
+        at = content.find("{", end)
+    return found
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("the same key twice")
+    return dict(pairs)
+
+
+def _measured(reply: Reply) -> float | None:
+    """The probability of the tokens between the quotes of the class, given what stood before them."""
+    starts = [match.end() for match in re.finditer(r'"class"\s*:\s*"', reply.content)]
+    if len(starts) != 1 or "".join(token for token, _ in reply.logprobs) != reply.content:
+        return None
+    start = starts[0]
+    try:
+        end = json.JSONDecoder().raw_decode(reply.content, start - 1)[1] - 1
+    except ValueError:
+        return None
+    total, at = 0.0, 0
+    for token, logprob in reply.logprobs:
+        if at < end and at + len(token) > start:
+            total += logprob
+        at += len(token)
+    return math.exp(total) if total <= 0 else None

@@ -4,13 +4,48 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import stat
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hybridal.app.project import Project
 from hybridal.app.trainer.cycle import AWAY, Cycle
-from hybridal.app.trainer.lifetime import alone, end_with_parent
+from hybridal.errors import RunError
+from hybridal.system.lock import locked
+
+STDIN = 0
+LOCK_PAUSE = 0.5  # seconds between two tries
+
+
+@contextmanager
+def only_trainer(folder: Path) -> Iterator[None]:
+    """Only one trainer works on a project: a second waits here until the first has ended, however that came."""
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(locked(folder / "trainer.lock", folder))
+                break
+            except RunError:
+                time.sleep(LOCK_PAUSE)
+        yield
+
+
+def end_with_parent() -> None:
+    """Where the input is a pipe, the end of whoever holds its other end, however that came, is this process' too."""
+    if stat.S_ISFIFO(os.fstat(STDIN).st_mode):
+        threading.Thread(target=_end_at_the_end_of_input, daemon=True).start()
+
+
+def _end_at_the_end_of_input() -> None:
+    while os.read(STDIN, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
 
 PAUSE = 0.25  # seconds between two looks
 LATER = 5.0  # seconds until a database that is away is asked again
@@ -22,13 +57,13 @@ def main(folder: Path) -> None:
     end_with_parent()
     os.nice(10)  # people who label come first
     project = Project.open(folder)
-    with alone(folder):
+    with only_trainer(folder):
         _share_the_machine()
         while True:
             try:
                 work(Cycle(project))
             except AWAY:
-                log.exception("The database is away.")
+                log.exception("The database is not available.")
                 time.sleep(LATER)
 
 

@@ -1,26 +1,88 @@
-"""A chapter of a project's model: one run folder of the engine, and the learner that it holds."""
+"""A chapter of a project's model: one run folder of the engine, its learner, and when the next chapter begins."""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from hybridal.acquisition import Acquisition, Candidates, Selection
 from hybridal.acquisition.entropy import entropies
-from hybridal.app.trainer.frame import Frame
-from hybridal.app.trainer.runs import folders, rounds, told
+from hybridal.app.project import Project
+from hybridal.app.trainer.runs import chapter_folders, count_rounds, read_chapters
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
-from hybridal.system.files import folder_made_whole
+from hybridal.system.files import folder_made_whole, strict_json
+
+CHAPTER_FILE = "chapter.json"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The classes by number, how many texts there are, and how the model is made.
+
+    Names are not part of it: a class that is renamed is the same class.
+    """
+
+    classes: tuple[int, ...]
+    texts: int
+    engine: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, project: Project) -> Frame:
+        return cls(tuple(snapshot.classes), snapshot.texts, model_settings(project))
+
+    @classmethod
+    def read(cls, folder: Path) -> Frame:
+        said = json.loads((folder / CHAPTER_FILE).read_text(encoding="utf-8"))
+        return cls(tuple(said["classes"]), said["texts"], said["engine"])
+
+    def write(self, folder: Path) -> None:
+        (folder / CHAPTER_FILE).write_text(strict_json(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+
+def model_settings(project: Project) -> dict[str, Any]:
+    """The settings that shape a model; the others, and the machine, may change at any time."""
+    names = ("backbone", "schedule", "protocol", "overrides", "acquisition", "seed")
+    return {name: project.setting(name) for name in names}
+
+
+def learner_options(project: Project) -> dict[str, Any]:
+    """The keywords of a project's learner.
+
+    Ranking by calibrated probabilities makes those of the candidates fit to be shown. What is measured on, the app has
+    set aside itself, whatever else is overridden: a protocol that takes a share of the labels would learn it.
+    """
+    said = model_settings(project)
+    batch, rules = int(project.setting("batch")), dict(said.pop("overrides"))
+    candidates = rules.pop("candidates", 1000)
+    return {
+        **said,
+        "device": project.setting("device"),
+        "batch": batch,
+        "initial": first_batch(project),
+        "rounds": max(1, math.ceil(int(project.setting("budget")) / batch)),
+        "candidates": candidates and max(int(candidates), 4 * batch),
+        "calibrate": True,
+        "validation": "fixed",
+        **rules,
+    }
+
+
+def first_batch(project: Project) -> int:
+    """How many labels the first model waits for: as few as any other, unless the project says otherwise."""
+    return int(project.setting("overrides").get("initial", project.setting("batch")))
+
 
 if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
@@ -29,7 +91,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Opinion:
+class ScoredText:
     """What the model thinks of a text: the number of its likeliest class, and how sure it is."""
 
     id: str
@@ -38,7 +100,7 @@ class Opinion:
     entropy: float
 
 
-class Overheard:
+class RecordingAcquisition:
     """An acquisition that remembers what it chose from, so that nothing is scored twice."""
 
     def __init__(self, inner: Acquisition) -> None:
@@ -61,7 +123,7 @@ class Chapter:
 
     def __init__(self, folder: Path, frame: Frame, learner: ActiveLearner, before: int) -> None:
         self.folder, self.frame, self.learner, self.before = folder, frame, learner, before
-        self._overheard = Overheard(learner.cell.acquisition)
+        self._overheard = RecordingAcquisition(learner.cell.acquisition)
         learner.cell = replace(learner.cell, acquisition=cast(Acquisition, self._overheard))
 
     @property
@@ -109,19 +171,19 @@ class Chapter:
         seen = {"retrain": labels, "finetune": labels, "refit": 0}.get(update.name, some)
         return seen * (getattr(update, "epochs", None) or rules.epochs(seen))
 
-    def choose(self, n: int) -> tuple[list[str], list[Opinion]]:
+    def choose(self, n: int) -> tuple[list[str], list[ScoredText]]:
         """The ids to label next, best first, and what the model thinks of all that it chose from."""
         self._overheard.candidates = None
         ids = self.learner.query(n).ids
         seen = self._overheard.candidates
-        return ids, opinions_of(seen.ids, seen.probabilities(), self.frame.classes) if seen is not None else []
+        return ids, scored_texts(seen.ids, seen.probabilities(), self.frame.classes) if seen is not None else []
 
-    def opinions(self, ids: Iterable[str]) -> list[Opinion]:
+    def predict(self, ids: Iterable[str]) -> list[ScoredText]:
         """What the model thinks of these texts."""
         asked = set(ids)
         splits = (self.learner.cell.task.train, self.learner.cell.task.validation)
         texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
-        return opinions_of(list(texts), self.learner.predict_proba(list(texts.values())), self.frame.classes)
+        return scored_texts(list(texts), self.learner.predict_proba(list(texts.values())), self.frame.classes)
 
     def save(self) -> None:
         """Writes what is new; a chapter's folder appears whole, with its first round."""
@@ -133,19 +195,19 @@ class Chapter:
             self.frame.write(scratch)
 
 
-def opinions_of(ids: Sequence[str], probabilities: Floats, classes: Sequence[int]) -> list[Opinion]:
+def scored_texts(ids: Sequence[str], probabilities: Floats, classes: Sequence[int]) -> list[ScoredText]:
     """The likeliest class of each text; `classes` are their numbers in the order of the columns."""
     if not len(ids):
         return []
     best, sure = probabilities.argmax(axis=1).tolist(), probabilities.max(axis=1).tolist()
     spread = entropies(probabilities).tolist()
     numbers = [classes[index] for index in best]
-    return [Opinion(*values) for values in zip(ids, numbers, sure, spread, strict=True)]
+    return [ScoredText(*values) for values in zip(ids, numbers, sure, spread, strict=True)]
 
 
 def newest(runs: Path) -> Chapter | None:
     """The chapter to go on with; None where there is none that can be read: then the labels are learnt anew."""
-    found = folders(runs)
+    found = chapter_folders(runs)
     if not found:
         return None
     try:
@@ -155,11 +217,11 @@ def newest(runs: Path) -> Chapter | None:
     except (UserError, OSError, ValueError, KeyError):
         log.exception("%s cannot be read; a new chapter learns its labels again.", found[-1].name)
         return None
-    return Chapter(found[-1], frame, learner, rounds(told(found[:-1])))
+    return Chapter(found[-1], frame, learner, count_rounds(read_chapters(found[:-1])))
 
 
 def begin(runs: Path, frame: Frame, learner: ActiveLearner) -> Chapter:
     """A chapter after all others, which is on disk once it has learnt something."""
-    found = folders(runs)
+    found = chapter_folders(runs)
     number = int(found[-1].name) + 1 if found else 1
-    return Chapter(runs / f"{number:03d}", frame, learner, rounds(told(found)))
+    return Chapter(runs / f"{number:03d}", frame, learner, count_rounds(read_chapters(found)))

@@ -9,16 +9,12 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 
 from hybridal.app.project import Project
 from hybridal.app.trainer import chapter as chapters
-from hybridal.app.trainer.chapter import Chapter
-from hybridal.app.trainer.due import is_due, lacking, refusal
+from hybridal.app.trainer.chapter import Chapter, Frame, first_batch, learner_options, model_settings
 from hybridal.app.trainer.first_model import FirstModel, serving_order
-from hybridal.app.trainer.frame import Frame, engine, first_batch, options
-from hybridal.app.trainer.predictions import export
-from hybridal.app.trainer.publish import publish, published_round
-from hybridal.app.trainer.reason import reason
+from hybridal.app.trainer.publish import export_predictions, publish, published_round
 from hybridal.app.trainer.runs import clear_scratch
-from hybridal.app.trainer.snapshot import Snapshot, glance, snapshot, task_of, what_there_is
-from hybridal.app.trainer.status import Status, expected_seconds, settle, write
+from hybridal.app.trainer.snapshot import Snapshot, is_due, loadable, missing_labels, poll, refusal, snapshot, task_of
+from hybridal.app.trainer.status import Status, clear_request, error_sentence, expected_seconds, write_status
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 
@@ -33,7 +29,7 @@ class Cycle:
     """One trainer at work. Everything that it must remember is in the database and in the run folder.
 
     So it may be killed at any instant: the next one reads the newest chapter, compares what it has learnt with the
-    verdicts, and goes on.
+    consensus, and goes on.
     """
 
     def __init__(self, project: Project) -> None:
@@ -65,7 +61,7 @@ class Cycle:
     def turn(self) -> bool:
         """Whether there was something to do."""
         with self.project.reads() as session:
-            newest, asked = glance(session)
+            newest, asked = poll(session)
         if asked == "predict":
             self._attempt(self._predict, asked, newest)
         elif asked or self._is_due(newest):
@@ -94,7 +90,7 @@ class Cycle:
     def _prepare(self) -> bool:
         if self.chapter is None:
             with self.project.reads() as session:
-                there = (*what_there_is(session), engine(self.project))
+                there = (*loadable(session), model_settings(self.project))
             if there != self._prepared:
                 self._prepared = there
                 self._load()
@@ -133,7 +129,7 @@ class Cycle:
         rules = self.chapter is not None, batch, first_batch(self.project)
         due = is_due(labels, *rules)
         if not due:
-            self.status.say("waiting", done=labels.new, total=labels.new + lacking(labels, *rules), error="")
+            self.status.say("waiting", done=labels.new, total=labels.new + missing_labels(labels, *rules), error="")
         return due
 
     def _attempt(self, work: Callable[[], None], asked: str, newest: int) -> None:
@@ -150,9 +146,9 @@ class Cycle:
                 self.chapter, self.first, self._failed_at = None, None, newest
                 self._prepared = ()
             with self.project.sessions.begin() as session:
-                why, round = reason(error, self.project.folder), published_round(session)
-                write(session, phase="failed", error=why, round=round, seconds_left=None)
-                settle(session, asked)
+                why, round = error_sentence(error, self.project.folder), published_round(session)
+                write_status(session, phase="failed", error=why, round=round, seconds_left=None)
+                clear_request(session, asked)
 
     def _update(self, asked: str) -> None:
         """Snapshot, teach, update, choose, save, say so."""
@@ -176,9 +172,9 @@ class Cycle:
         if first is None or not len(now.pool) < first.probe_until:
             self.first = None
             return
-        queue, opinions = first.learn(now)
+        queue, scored = first.learn(now)
         round = (self.chapter or first.chapter).round + 1
-        publish(self.project, round, queue[: self._ahead], opinions, now.answer, phase="training")
+        publish(self.project, round, queue[: self._ahead], scored, now.answer, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
         """The chapter that goes on, or a new one where classes, texts or settings have changed.
@@ -194,24 +190,24 @@ class Cycle:
         self.status.say("loading")
         with self.project.reads() as session:
             task = task_of(session, self.project.setting("name"), list(now.classes.values()))
-        return chapters.begin(self.project.runs, frame, ActiveLearner(task, **options(self.project)))
+        return chapters.begin(self.project.runs, frame, ActiveLearner(task, **learner_options(self.project)))
 
     def _publish(self, chapter: Chapter, seen: int | None, asked: str) -> None:
         before = chapter.learner.history[-2:-1]
         left = before[0].seconds.get("score") if before else None
         self.status.say("scoring", round=chapter.round, seconds_left=left)
-        queue, opinions = chapter.choose(self._ahead)
+        queue, scored = chapter.choose(self._ahead)
         chapter.save()
         with self.project.reads() as session:
             now = snapshot(session)
-        labelled = chapter.opinions([*now.pool, *now.validation])
-        publish(self.project, chapter.round, queue, [*opinions, *labelled], seen, asked)
+        labelled = chapter.predict([*now.pool, *now.validation])
+        publish(self.project, chapter.round, queue, [*scored, *labelled], seen, asked)
 
     def _predict(self) -> None:
         if self.chapter is None:
             raise UserError("There is no model yet; label some texts first.")
         self.status.say("predicting")
-        export(self.project, self.chapter, self.status.progress)
+        export_predictions(self.project, self.chapter, self.status.progress)
         with self.project.sessions.begin() as session:
-            write(session, phase="waiting", done=0, total=0, seconds_left=None, error="")
-            settle(session, "predict")
+            write_status(session, phase="waiting", done=0, total=0, seconds_left=None, error="")
+            clear_request(session, "predict")

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Text
-from hybridal.app.trainer.chapter import Chapter, Opinion, opinions_of
+from hybridal.app.trainer.chapter import Chapter, ScoredText, scored_texts
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.outputs import Floats
 from hybridal.measures.calibration import shrunk_temperature, softmax
@@ -54,7 +54,7 @@ class FirstModel:
             missing, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
         self._describe(missing[:AT_ONCE])
 
-    def learn(self, now: Snapshot) -> tuple[list[str], list[Opinion]]:
+    def learn(self, now: Snapshot) -> tuple[list[str], list[ScoredText]]:
         """The ids to label next, the most uncertain first, and what the probe of these labels says of all it knows."""
         self._describe(self._missing([*now.pool, *now.validation]))
         classes = list(now.classes)
@@ -65,7 +65,7 @@ class FirstModel:
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
         temperature = shrunk_temperature(seen, truth, trained=False)
-        found = opinions_of([*self.known], softmax(probe.logits(self._features(self.known)), temperature), classes)
+        found = scored_texts([*self.known], softmax(probe.logits(self._features(self.known)), temperature), classes)
         rows, _ = self._of[0]
         free = [one for one in found if one.id in rows and one.id not in pool]
         return [one.id for one in sorted(free, key=lambda one: -one.entropy)], found

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Told:
+class ChapterRecord:
     """A chapter as its folder tells it, after `before` rounds of earlier ones."""
 
     history: Sequence[Round]
@@ -27,26 +27,26 @@ class Told:
     rules: Rules
 
 
-def folders(runs: Path) -> list[Path]:
+def chapter_folders(runs: Path) -> list[Path]:
     """The chapters' folders in order; other things may lie beside them."""
     return sorted((path for path in runs.glob("[0-9]*") if path.name.isdigit()), key=lambda path: int(path.name))
 
 
-def told(chapters: Sequence[Path]) -> list[Told]:
+def read_chapters(chapters: Sequence[Path]) -> list[ChapterRecord]:
     """What these chapters tell; one that is damaged is passed over."""
-    found: list[Told] = []
+    found: list[ChapterRecord] = []
     for path in chapters:
         try:
             folder = RunFolder.open(path)
             settings = folder.settings()
             schedule = make_schedule(settings.schedule)
-            found.append(Told(folder.history(), schedule, rounds(found), settings.rules))
+            found.append(ChapterRecord(folder.history(), schedule, count_rounds(found), settings.rules))
         except UserError as error:
             log.warning("Chapter %s is passed over: %s", path.name, error)
     return found
 
 
-def rounds(chapters: Sequence[Told]) -> int:
+def count_rounds(chapters: Sequence[ChapterRecord]) -> int:
     """How many rounds all these chapters have."""
     return sum(len(chapter.history) for chapter in chapters)
 

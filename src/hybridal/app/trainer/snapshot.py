@@ -1,4 +1,4 @@
-"""What the database says at one moment: read in one go, so that no transaction is open while the model computes."""
+"""What the database says at one moment, read in one go, and whether that is enough to update the model."""
 
 from __future__ import annotations
 
@@ -10,17 +10,70 @@ import numpy as np
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Answer, Class, Text, Trainer, Verdict
-from hybridal.app.trainer.due import Labels
+from hybridal.app.db.schema import Annotation, Class, Consensus, Text, Trainer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.tasks import Split, Task
 
 
 @dataclass(frozen=True)
-class Snapshot:
-    """All verdicts, as class numbers by text id, with the newest `answer` that they rest on.
+class LabelCounts:
+    """What could be learnt now.
 
-    `classes` names the active ones in the order of their numbers. A verdict of a class that was merged counts for the
+    `new` pool labels are unknown to the model, or known to it otherwise; `per_class` counts all pool labels of each
+    class; `validation` counts those that are only measured on.
+    """
+
+    new: int
+    per_class: Sequence[int]
+    validation: int
+
+
+def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int) -> int:
+    """How many more labels the next update waits for, at least.
+
+    A first model needs `initial` labels, two of each of two classes, and one to be measured on; each
+    further one a batch of new ones.
+
+    >>> missing_labels(LabelCounts(new=5, per_class=(4, 1), validation=3), trained=False, batch=16, initial=8)
+    3
+    >>> missing_labels(LabelCounts(new=5, per_class=(40, 10), validation=30), trained=True, batch=16, initial=8)
+    11
+    """
+    if trained:
+        return max(0, batch - labels.new)
+    pairs = sum(max(0, 2 - count) for count in [*sorted(labels.per_class, reverse=True), 0, 0][:2])
+    return max(initial - sum(labels.per_class), pairs, 1 - labels.validation, 0)
+
+
+def is_due(labels: LabelCounts, trained: bool, batch: int, initial: int) -> bool:
+    """Whether enough labels are there to update without being asked.
+
+    >>> is_due(LabelCounts(new=9, per_class=(4, 5), validation=7), trained=False, batch=16, initial=8)
+    True
+    """
+    return missing_labels(labels, trained, batch, initial) == 0
+
+
+def refusal(labels: LabelCounts) -> str:
+    """Why not even somebody who asks for an update gets one; empty where they do.
+
+    >>> refusal(LabelCounts(new=9, per_class=(9, 0), validation=7))
+    'All labels to learn from are of one class; label a text of another class first.'
+    """
+    if not sum(labels.per_class):
+        return "There are no labels to learn from yet; label some texts first."
+    if sum(count > 0 for count in labels.per_class) < 2:
+        return "All labels to learn from are of one class; label a text of another class first."
+    if not labels.validation:
+        return "No validation text has a label yet, so no model could be measured; label a few more texts first."
+    return ""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All consensus, as class numbers by text id, with the newest `answer` that they rest on.
+
+    `classes` names the active ones in the order of their numbers. A consensus of a class that was merged counts for the
     class it became.
     """
 
@@ -30,21 +83,21 @@ class Snapshot:
     pool: Mapping[str, int]
     validation: Mapping[str, int]
 
-    def labels(self, learnt: Mapping[str, int]) -> Labels:
+    def labels(self, learnt: Mapping[str, int]) -> LabelCounts:
         """How much of it is new to a model that has learnt these."""
         counts = Counter(self.pool.values())
         new = sum(learnt.get(id) != number for id, number in self.pool.items())
-        return Labels(new, [counts[number] for number in self.classes], len(self.validation))
+        return LabelCounts(new, [counts[number] for number in self.classes], len(self.validation))
 
 
-def glance(session: Session) -> tuple[int, str]:
+def poll(session: Session) -> tuple[int, str]:
     """The newest answer's number and what the page asks for: all that is looked at while nothing happens."""
     asked = select(Trainer.asked).where(Trainer.number == 1).scalar_subquery()
-    newest, wish = session.execute(select(func.max(Answer.number), asked)).one()
-    return newest or 0, wish or ""
+    newest, request = session.execute(select(func.max(Annotation.number), asked)).one()
+    return newest or 0, request or ""
 
 
-def what_there_is(session: Session) -> tuple[int, bool]:
+def loadable(session: Session) -> tuple[int, bool]:
     """The newest text's row, and whether there are classes to tell apart: enough to load a model for."""
     active = select(func.count()).select_from(Class).where(Class.became.is_(None)).scalar_subquery()
     newest, classes = session.execute(select(func.max(Text.row), active)).one()
@@ -53,29 +106,29 @@ def what_there_is(session: Session) -> tuple[int, bool]:
 
 def snapshot(session: Session) -> Snapshot:
     """Reads the database, in an order in which what comes in between can only be new, never missing."""
-    newest = session.scalar(select(func.max(Answer.number))) or 0
-    given = select(Text.id, Text.split, Verdict.class_number).join(Text, Text.row == Verdict.text_row)
-    verdicts = session.execute(given.order_by(Verdict.changed, Verdict.text_row)).all()
+    newest = session.scalar(select(func.max(Annotation.number))) or 0
+    given = select(Text.id, Text.split, Consensus.class_number).join(Text, Text.row == Consensus.text_row)
+    consensus = session.execute(given.order_by(Consensus.changed, Consensus.text_row)).all()
     rows = session.execute(select(Class.number, Class.name, Class.became).order_by(Class.number)).all()
     texts = session.scalar(select(func.count()).select_from(Text)) or 0
-    now = current({number: became for number, _, became in rows})
+    now = resolve_merges({number: became for number, _, became in rows})
     splits: dict[str, dict[str, int]] = {"pool": {}, "validation": {}}
-    for id, split, number in verdicts:
+    for id, split, number in consensus:
         splits[split][id] = now[number]
     classes = {number: name for number, name, became in rows if became is None}
     return Snapshot(newest, texts, classes, splits["pool"], splits["validation"])
 
 
-def meanings(session: Session) -> dict[int, int]:
+def current_classes(session: Session) -> dict[int, int]:
     """The active class that each class number stands for now."""
     rows = session.execute(select(Class.number, Class.became))
-    return current(dict(rows.all()))
+    return resolve_merges(dict(rows.all()))
 
 
-def current(became: Mapping[int, int | None]) -> dict[int, int]:
+def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
     """The active class that each class stands for, itself where it was never merged.
 
-    >>> current({1: None, 2: 3, 3: 1})
+    >>> resolve_merges({1: None, 2: 3, 3: 1})
     {1: 1, 2: 1, 3: 1}
     """
 

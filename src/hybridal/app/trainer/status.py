@@ -1,10 +1,12 @@
-"""The one row in which the trainer says what it does."""
+"""The one row in which the trainer says what it does, and errors in one sentence."""
 
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import update
@@ -15,20 +17,39 @@ from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Trainer, now
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.errors import UserError
 
-PAUSE = 0.5  # seconds between two reports of progress: more often nobody sees
+LONGEST_ERROR = 300
+_ABSOLUTE = re.compile(r"(?<![\w/.])(?:/[^\s/'\"<>:;,()]+)+/?")
+
+
+def error_sentence(error: BaseException, folder: Path) -> str:
+    """A `UserError`'s own text, else the error's type and first line; files keep their names and lose their folders.
+
+    >>> error_sentence(OSError("no room in /home/ann/texts/tickets.hybridal/runs/001/rounds.jsonl"), Path("/nowhere"))
+    'OSError: no room in rounds.jsonl'
+    """
+    # The project's own folder first: its name may hold spaces, which end a path everywhere else.
+    said = str(error).replace(f"{folder}/", "").replace(str(folder), folder.name)
+    first = next(iter(said.strip().splitlines()), "").strip()
+    bare = _ABSOLUTE.sub(lambda path: Path(path.group()).name, first)
+    sentence = bare if isinstance(error, UserError) else f"{type(error).__name__}: {bare}".rstrip(": ")
+    return sentence if len(sentence) <= LONGEST_ERROR else sentence[: LONGEST_ERROR - 1] + "…"
+
+
+PROGRESS_PAUSE = 0.5  # seconds between two reports of progress: more often nobody sees
 log = logging.getLogger(__name__)
 
 
-def write(session: Session, **values: Any) -> None:
+def write_status(session: Session, **values: Any) -> None:
     """Changes the row, and makes it where there is none."""
     values["beat"] = now()
     if not session.execute(update(Trainer).where(Trainer.number == 1).values(values)).rowcount:  # type: ignore[attr-defined]
         session.add(Trainer(number=1, **values))
 
 
-def settle(session: Session, asked: str) -> None:
-    """A wish is taken off the page when it is dealt with, unless another has come meanwhile."""
+def clear_request(session: Session, asked: str) -> None:
+    """A request is taken off the page when it is dealt with, unless another has come meanwhile."""
     session.execute(update(Trainer).where(Trainer.number == 1, Trainer.asked == asked).values(asked=""))
 
 
@@ -64,7 +85,7 @@ class Status(Observer):
     def progress(self, done: int, total: int) -> None:
         """Says how far the phase is, unless it was said just now."""
         moment = time.monotonic()
-        if moment - self._said >= PAUSE:
+        if moment - self._said >= PROGRESS_PAUSE:
             self._write(done=done, total=total, seconds_left=seconds_left(moment - self._started, done, total))
 
     def epoch_done(self, epoch: int, of: int) -> None:
@@ -82,6 +103,6 @@ class Status(Observer):
         self._said = time.monotonic()
         try:
             with self.sessions.begin() as session:
-                write(session, **values)
+                write_status(session, **values)
         except SQLAlchemyError:
             log.exception("The database did not take the status %s.", values)

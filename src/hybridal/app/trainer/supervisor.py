@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
-from hybridal.app.trainer.status import write
+from hybridal.app.trainer.status import write_status
 
 PATIENCE = 6  # deaths in a row, without anything done in between
 LONGEST = 60.0  # seconds between two starts
@@ -23,26 +23,26 @@ LOG_BYTES = 1_000_000
 log = logging.getLogger(__name__)
 
 
-def pause(deaths: int) -> float:
+def restart_delay(deaths: int) -> float:
     """How long to wait after so many deaths in a row.
 
-    >>> [pause(deaths) for deaths in (1, 2, 3, 9)]
+    >>> [restart_delay(deaths) for deaths in (1, 2, 3, 9)]
     [1.0, 2.0, 4.0, 60.0]
     """
     return min(LONGEST, 2.0 ** (deaths - 1))
 
 
-def epitaph(code: int) -> str:
+def exit_reason(code: int) -> str:
     """Why a process ended, as far as its exit code tells.
 
-    >>> epitaph(-9)
-    'The training was killed, most likely because the machine ran out of memory.'
+    >>> exit_reason(-9)
+    'The trainer was killed, probably because the machine ran out of memory.'
     """
     if code == -signal.SIGKILL:
-        return "The training was killed, most likely because the machine ran out of memory."
+        return "The trainer was killed, probably because the machine ran out of memory."
     if code < 0:
-        return f"The training was ended by {signal.Signals(-code).name}."
-    return f"The training process ended by itself with code {code}; trainer.log says why."
+        return f"The trainer was stopped by {signal.Signals(-code).name}."
+    return f"The trainer exited with code {code}; see trainer.log for the reason."
 
 
 def command(project: Project) -> list[str]:
@@ -98,12 +98,12 @@ class Supervisor:
             deaths, reached = 1 if well or round != reached else deaths + 1, round
             log.warning("The trainer ended with code %s.", code)
             if deaths < PATIENCE:
-                self._say(phase="failed", error=f"{epitaph(code)} It is started again.")
-                self._stopping.wait(pause(deaths))
+                self._say(phase="failed", error=f"{exit_reason(code)} It will be restarted.")
+                self._stopping.wait(restart_delay(deaths))
             else:
-                times = f"It happened {deaths} times in a row, so it is not started again until you ask for it."
-                self._say(phase="failed", error=f"{epitaph(code)} {times}", asked="")
-                self._wait_for_a_wish()
+                times = f"This happened {deaths} times in a row, so it will only be restarted when you ask for it."
+                self._say(phase="failed", error=f"{exit_reason(code)} {times}", asked="")
+                self._wait_for_request()
                 deaths = 0
 
     def _run(self) -> int | None:
@@ -141,7 +141,7 @@ class Supervisor:
             child.wait()
         _close(child)
 
-    def _wait_for_a_wish(self) -> None:
+    def _wait_for_request(self) -> None:
         while not self._stopping.wait(1.0):
             with suppress(SQLAlchemyError), self.project.reads() as session:
                 row = session.get(Trainer, 1)
@@ -159,7 +159,7 @@ class Supervisor:
     def _say(self, **values: str) -> None:
         try:
             with self.project.sessions.begin() as session:
-                write(session, **values)
+                write_status(session, **values)
         except SQLAlchemyError:
             log.exception("The database did not take the trainer's end.")
 

@@ -1,4 +1,4 @@
-"""The web app: all routes of one project, behind its doorman."""
+"""The web app: all routes of one project, behind its middleware."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from sqlalchemy import select
 
 from hybridal import __version__
 from hybridal.app.db.schema import Person
-from hybridal.app.people import invitations
+from hybridal.app.people import check_invitation
 from hybridal.app.project import Project
 from hybridal.app.web import routes
-from hybridal.app.web.access import opened, visitor
-from hybridal.app.web.doorman import Doorman
-from hybridal.app.web.entry import Entry
-from hybridal.app.web.guests import Guests
-from hybridal.app.web.headers import StrictHeaders
-from hybridal.app.web.limits import Limit
+from hybridal.app.web.auth import LoginLink, SessionCache, project_of, user_of
+from hybridal.app.web.errors import ERROR_RESPONSES, add_handlers
+from hybridal.app.web.middleware import AccessMiddleware, RateLimiter, SecurityHeaders
 from hybridal.app.web.pages import pages
-from hybridal.app.web.problems import ANSWERS, handle
 
 
-def create_app(project: Project, entry: Entry | None = None, requests_a_minute: int = 600) -> FastAPI:
-    """The app of a project. With an `entry` it is for its owner on this machine; without, everybody signs in."""
+def create_app(project: Project, login_link: LoginLink | None = None, requests_a_minute: int = 600) -> FastAPI:
+    """The app of a project. With an `login_link` it is for its owner on this machine; without, everybody signs in."""
     app = FastAPI(
-        title="hybridal", version=__version__, openapi_url=None, docs_url=None, redoc_url=None, responses=ANSWERS
+        title="hybridal",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        responses=ERROR_RESPONSES,
     )
     app.state.project = project
-    app.state.guests = Guests()
-    app.state.local = entry is not None
-    app.state.tries = Limit(10, 60.0)
-    app.state.visits = Limit(60, 60.0)
-    handle(app)
+    app.state.sessions = SessionCache()
+    app.state.local = login_link is not None
+    app.state.tries = RateLimiter(10, 60.0)
+    app.state.visits = RateLimiter(60, 60.0)
+    add_handlers(app)
     for router in api():
         app.include_router(router)
-    app.include_router(pages(visitor, _accounts, _check_invitation))
-    app.add_middleware(Doorman, entry=entry, limit=Limit(requests_a_minute, 60.0))
-    app.add_middleware(StrictHeaders)
+    app.include_router(pages(user_of, _accounts, _check_invitation))
+    app.add_middleware(AccessMiddleware, login_link=login_link, limit=RateLimiter(requests_a_minute, 60.0))
+    app.add_middleware(SecurityHeaders)
     return app
 
 
@@ -49,11 +50,11 @@ def api() -> list[APIRouter]:
 
 
 def _check_invitation(request: Request, token: str) -> None:
-    with opened(request).reads() as session:
-        invitations.check(session, token)
+    with project_of(request).reads() as session:
+        check_invitation(session, token)
 
 
 def _accounts(request: Request) -> bool:
     """Whether anybody signs in with a password here."""
-    with opened(request).reads() as session:
+    with project_of(request).reads() as session:
         return session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None

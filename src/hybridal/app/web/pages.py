@@ -13,13 +13,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from hybridal.app.people.accounts import ROLES
+from hybridal.app.people import ROLES
 
 _FILES = Path(__file__).parent / "static"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
-class Visitor(Protocol):
+class PageUser(Protocol):
     """Whoever is signed in."""
 
     @property
@@ -62,11 +62,11 @@ PAGES = (
 
 
 def pages(
-    visitor: Callable[[Request], Visitor | None],
+    user: Callable[[Request], PageUser | None],
     accounts: Callable[[Request], bool],
     check_invitation: Callable[[Request, str], object],
 ) -> APIRouter:
-    """The routes of all pages. `visitor` says who is signed in; `accounts`, whether people sign in with passwords.
+    """The routes of all pages. `user` says who is signed in; `accounts`, whether people sign in with passwords.
 
     `check_invitation` refuses the secret of a link that lets nobody in.
     """
@@ -74,11 +74,11 @@ def pages(
 
     def frame(page: Page) -> Callable[[Request], Response]:
         def show(request: Request) -> Response:
-            who = visitor(request)
+            who = user(request)
             if who is None:
                 return RedirectResponse("/login", 303)
             shown = [entry for entry in PAGES if entry.opens_to(who.role)]
-            facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "visitor": who}
+            facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": who}
             if page not in shown:
                 return _render("closed", 403, least=page.least, **facts)
             return _render(page.name, **facts)
@@ -90,18 +90,18 @@ def pages(
 
     @router.get("/login")
     def login(request: Request) -> Response:
-        return _render("login", page="door", title="Sign in", accounts=accounts(request))
+        return _render("login", page="sign-in", title="Sign in", accounts=accounts(request))
 
     @router.get("/join/{token}")
     def join(request: Request, token: str) -> Response:
         check_invitation(request, token)
-        return _render("join", page="door", title="Join", token=token)
+        return _render("join", page="sign-in", title="Join", token=token)
 
     @router.get("/static/{version}/{name:path}")
     def static(version: str, name: str) -> Response:
         known = _static_files()
         if version != static_version() or name not in known:
-            return PlainTextResponse("There is no such file.", 404)
+            return PlainTextResponse("File not found.", 404)
         # The version changes with any file, so what was fetched once is right for ever.
         for_ever = {"Cache-Control": "public, max-age=31536000, immutable"}
         return FileResponse(known[name], media_type=_TYPES[known[name].suffix], headers=for_ever)
@@ -109,10 +109,10 @@ def pages(
     return router
 
 
-def trouble(status: int, sentence: str) -> Response:
+def error_page(status: int, sentence: str) -> Response:
     """The page for a person whose address leads nowhere, or not now."""
-    title = "Nothing is here" if status == 404 else "That did not work"
-    return _render("missing", status, page="door", title=title, message=sentence)
+    title = "Page not found" if status == 404 else "Something went wrong"
+    return _render("missing", status, page="sign-in", title=title, message=sentence)
 
 
 @cache
@@ -130,7 +130,7 @@ def static_version() -> str:
 
 @cache
 def _static_files() -> dict[str, Path]:
-    # Looked up here and never joined to a path, a name that a visitor sends cannot leave the folder.
+    # Looked up here and never joined to a path, a name that a user sends cannot leave the folder.
     files = (path for path in sorted(_FILES.rglob("*")) if path.suffix in _TYPES)
     return {path.relative_to(_FILES).as_posix(): path for path in files}
 

@@ -10,11 +10,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Person
-from hybridal.app.people import accounts, logins
+from hybridal.app.people import add_person, sign_in
 from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
-from hybridal.app.web.cookies import cookie_name
-from hybridal.app.web.entry import Entry
+from hybridal.app.web.auth import LoginLink, cookie_name
 
 
 @contextmanager
@@ -23,9 +22,9 @@ def browser(
 ) -> Iterator[TestClient]:
     """A browser of this person (new people are annotators), which sends the word that changes need."""
     with project.sessions.begin() as session:
-        person = session.scalar(select(Person).where(Person.name == name)) or accounts.add(session, name, "annotator")
-        cookie = logins.sign_in(session, person)
-    served = app or create_app(project, Entry() if local else None)
+        person = session.scalar(select(Person).where(Person.name == name)) or add_person(session, name, "annotator")
+        cookie = sign_in(session, person)
+    served = app or create_app(project, LoginLink() if local else None)
     with TestClient(served, base_url="http://localhost", cookies={cookie_name(project): cookie}) as client:
         client.headers["X-CSRF"] = client.get("/api/project").json()["csrf"]
         yield client
@@ -33,5 +32,5 @@ def browser(
 
 def promote(project: Project, name: str, role: str) -> None:
     with project.sessions.begin() as session:
-        person = session.scalar(select(Person).where(Person.name == name)) or accounts.add(session, name, role)
+        person = session.scalar(select(Person).where(Person.name == name)) or add_person(session, name, role)
         person.role = role

@@ -5,21 +5,62 @@ from typing import Any
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Answer, Guess, Text
+from hybridal.app.db.schema import Annotation, Prediction, Text
 from hybridal.app.project import Project
 
-from ...made_up import me, verdicts
+from ...made_up import consensus, me
 from ..visits import Visit, signed_in
+
+
+def names(visit: Visit) -> list[str]:
+    return [one["name"] for one in visit.get("/api/classes").json()["items"]]
+
+
+def test_classes_are_added_renamed_described_moved_and_merged(owner: Visit, project: Project) -> None:
+    owner.post("/api/annotations", {"key": "1", "text": "t1", "action": "label", "class": "a"})
+    made = owner.post("/api/classes", {"name": " d ", "description": "the last"}).json()
+    assert made == {"number": 4, "name": "d", "description": "the last", "position": 3}
+    changed = owner.patch("/api/classes/1", {"name": "alpha", "position": 3, "description": "<b>"}).json()
+    assert changed == {"number": 1, "name": "alpha", "description": "<b>", "position": 3}
+    assert names(owner) == ["b", "c", "d", "alpha"]
+    assert owner.post("/api/classes/1/merge", {"into": 2}).json()["name"] == "b"
+    assert names(owner) == ["b", "c", "d"]
+    assert consensus(project) == {"t1": ("b", "people")}
+
+
+def test_what_contradicts_is_refused(owner: Visit) -> None:
+    owner.post("/api/classes/3/merge", {"into": 2})
+    for answer, status in (
+        (owner.post("/api/classes", {"name": "a"}), 409),
+        (owner.post("/api/classes", {"name": "c"}), 409),
+        (owner.post("/api/classes", {"name": "  "}), 400),
+        (owner.patch("/api/classes/1", {"name": "b"}), 409),
+        (owner.patch("/api/classes/99", {"name": "x"}), 404),
+        (owner.post("/api/classes/1/merge", {"into": 1}), 409),
+        (owner.post("/api/classes/1/merge", {"into": 99}), 404),
+    ):
+        assert answer.status_code == status, answer.text
+    assert names(owner) == ["a", "b"]
+
+
+def test_reviewers_add_classes_as_long_as_the_owners_let_them(owner: Visit, reviewer: Visit, annotator: Visit) -> None:
+    assert annotator.post("/api/classes", {"name": "d"}).status_code == 403
+    assert reviewer.post("/api/classes", {"name": "d"}).status_code == 200
+    owner.patch("/api/settings", {"open_classes": False})
+    assert reviewer.post("/api/classes", {"name": "e"}).json() == {
+        "error": "Only an owner may add classes to this project."
+    }
+    assert owner.post("/api/classes", {"name": "e"}).status_code == 200
 
 
 def test_a_person_labels_skips_and_takes_back(owner: Visit, project: Project) -> None:
     first, second = owner.get("/api/next", n=2).json()["items"]
-    assert (first["split"], second["split"], first["guess"]) == ("validation", "pool", None)
+    assert (first["split"], second["split"], first["prediction"]) == ("validation", "pool", None)
     sent = {"key": "1", "text": first["id"], "action": "label", "class": "a", "flagged": True, "comment": "odd"}
     for _ in range(2):
-        answer = owner.post("/api/answers", sent).json()
+        answer = owner.post("/api/annotations", sent).json()
         assert answer == {"ok": True, "counts": {**NOTHING, "labelled": 1, "validation": 1, "flagged": 1}}
-    skipped = owner.post("/api/answers", {"key": "2", "text": second["id"], "action": "skip", "class": None})
+    skipped = owner.post("/api/annotations", {"key": "2", "text": second["id"], "action": "skip", "class": None})
     assert skipped.json()["counts"]["skipped"] == 1
     assert [owner.post("/api/undo", {"key": key}).json()["item"] for key in ("3", "4", "4", "5")] == [
         second,
@@ -37,12 +78,12 @@ NOTHING = {"texts": 20, "labelled": 0, "validation": 0, "pool": 0, "skipped": 0,
 def test_guesses_are_shown_only_where_that_is_wanted(owner: Visit, annotator: Visit, project: Project) -> None:
     with project.sessions.begin() as session:
         for row in session.scalars(select(Text.row)).all():
-            session.add(Guess(text_row=row, class_number=1, probability=0.75, entropy=0.5, round=1))
-    assert annotator.get("/api/next").json()["items"][0]["guess"] is None
-    assert annotator.get("/api/texts").json()["items"][0]["guess"] is None
-    assert owner.get("/api/texts").json()["items"][0]["guess"] == {"class": "a", "probability": 0.75}
-    owner.patch("/api/settings", {"show_guesses": True})
-    assert annotator.get("/api/next").json()["items"][0]["guess"] == {"class": "a", "probability": 0.75}
+            session.add(Prediction(text_row=row, class_number=1, probability=0.75, entropy=0.5, round=1))
+    assert annotator.get("/api/next").json()["items"][0]["prediction"] is None
+    assert annotator.get("/api/texts").json()["items"][0]["prediction"] is None
+    assert owner.get("/api/texts").json()["items"][0]["prediction"] == {"class": "a", "probability": 0.75}
+    owner.patch("/api/settings", {"show_predictions": True})
+    assert annotator.get("/api/next").json()["items"][0]["prediction"] == {"class": "a", "probability": 0.75}
 
 
 def test_classes_are_defined_on_the_go_by_those_who_may(
@@ -50,7 +91,7 @@ def test_classes_are_defined_on_the_go_by_those_who_may(
 ) -> None:
     def label(visit: Visit, text: str, name: str) -> Any:
         sent = {"key": f"{text}-{name}", "text": text, "action": "label", "class": name}
-        return visit.post("/api/answers", sent).status_code
+        return visit.post("/api/annotations", sent).status_code
 
     assert label(annotator, "t1", "new") == 404
     assert label(reviewer, "t1", "new") == 200
@@ -58,17 +99,17 @@ def test_classes_are_defined_on_the_go_by_those_who_may(
     owner.patch("/api/settings", {"open_classes": False})
     assert label(reviewer, "t3", "newer") == 404
     assert label(owner, "t3", "newer") == 200
-    assert {id: name for id, (name, _) in verdicts(project).items()} == {"t1": "new", "t2": "new", "t3": "newer"}
+    assert {id: name for id, (name, _) in consensus(project).items()} == {"t1": "new", "t2": "new", "t3": "newer"}
 
 
 def test_an_answer_that_is_sent_again_does_not_define_its_class_again(owner: Visit, project: Project) -> None:
     sent = {"key": "1", "text": "t1", "action": "label", "class": "bgu"}
-    owner.post("/api/answers", sent)
+    owner.post("/api/annotations", sent)
     [number] = [one["number"] for one in owner.get("/api/classes").json()["items"] if one["name"] == "bgu"]
     owner.patch(f"/api/classes/{number}", {"name": "bug"})
-    assert owner.post("/api/answers", sent).status_code == 200
+    assert owner.post("/api/annotations", sent).status_code == 200
     assert [one["name"] for one in owner.get("/api/classes").json()["items"]] == ["a", "b", "c", "bug"]
-    assert verdicts(project) == {"t1": ("bug", "people")}
+    assert consensus(project) == {"t1": ("bug", "people")}
 
 
 def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
@@ -87,13 +128,13 @@ def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
         ({"colour": "red"}, 422),
         ({"flagged": "perhaps"}, 422),
     ):
-        assert owner.post("/api/answers", {**good, **change}).status_code == status, change
+        assert owner.post("/api/annotations", {**good, **change}).status_code == status, change
     for content in (b"", b"{", b"[]", b'{"key": "1", "text": "\\ud800", "action": "skip"}', b'{"\\udfff": 1}'):
         sent = {"X-CSRF": owner.csrf, "Content-Type": "application/json"}
-        assert owner.client.post("/api/answers", content=content, headers=sent).status_code == 422, content
+        assert owner.client.post("/api/annotations", content=content, headers=sent).status_code == 422, content
     assert owner.get("/api/next", n=0).status_code == 422
     with project.reads() as session:
-        assert session.scalars(select(Answer)).all() == []
+        assert session.scalars(select(Annotation)).all() == []
 
 
 def test_hostile_words_are_only_words(app: FastAPI, project: Project) -> None:
@@ -101,7 +142,7 @@ def test_hostile_words_are_only_words(app: FastAPI, project: Project) -> None:
     hostile = ["<script>alert(1)</script>", "'; DROP TABLE answers; --", "\u202eevil\x07", "a\0b"]
     for number, words in enumerate(hostile):
         sent = {"key": str(number), "text": "t1", "action": "label", "class": words, "comment": words}
-        assert visit.post("/api/answers", sent).status_code == 200
+        assert visit.post("/api/annotations", sent).status_code == 200
         answer = visit.get("/api/texts/t1")
         kept = words.replace("\0", "\ufffd")
         assert (answer.json()["class"], answer.json()["comment"]) == (kept, kept)

@@ -8,11 +8,11 @@ from fastapi.testclient import TestClient
 
 from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
-from hybridal.app.web.entry import Entry
+from hybridal.app.web.auth import LoginLink
 
 from ...copies import copied
 from ...llm.chat_server import Sends, chat_server, in_turn, labels
-from ...made_up import make, verdicts
+from ...made_up import consensus, make
 from .signed_in import browser, promote
 
 
@@ -54,7 +54,7 @@ def test_it_is_planned_started_watched_and_stopped(project: Project) -> None:
         found = client.get("/api/llm").json()
         assert (found["asked"], found["labels"], found["spent_tokens"]) == (8, 8, 320)
         assert client.post("/api/llm/stop").json() == {"phase": "stopped", "error": ""}
-    assert set(verdicts(project).values()) == {("bug", "llm")}
+    assert set(consensus(project).values()) == {("bug", "llm")}
 
 
 def test_the_key_is_neither_stored_nor_shown(project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_it_goes_on_when_the_app_starts_again(project: Project) -> None:
             client.post("/api/llm/start")
             until(lambda: len(server.asked) == 4)
         server.reply = in_turn(labels("idea"))
-        with TestClient(create_app(project, Entry()), base_url="http://localhost"):
-            until(lambda: len(verdicts(project)) == 8)
+        with TestClient(create_app(project, LoginLink()), base_url="http://localhost"):
+            until(lambda: len(consensus(project)) == 8)
 
 
 def test_a_new_plan_is_followed_at_once(project: Project) -> None:
@@ -94,7 +94,7 @@ def test_a_new_plan_is_followed_at_once(project: Project) -> None:
         client.post("/api/llm/start")
         until(lambda: len(silent.asked) == 4)
         plan(client, base_url=server.url)
-        until(lambda: len(verdicts(project)) == 8)
+        until(lambda: len(consensus(project)) == 8)
         client.post("/api/llm/stop")
 
 
@@ -104,7 +104,7 @@ def test_requests_are_answered_while_the_llm_is_not(project: Project) -> None:
         client.post("/api/llm/start")
         until(lambda: len(server.asked) == 4)
         sent = {"key": "k", "text": "t0", "action": "label", "class": "bug", "flagged": False, "comment": ""}
-        assert client.post("/api/answers", json=sent).status_code == 200
+        assert client.post("/api/annotations", json=sent).status_code == 200
         client.post("/api/llm/stop")
 
 
@@ -125,16 +125,16 @@ def test_a_plan_that_makes_no_sense_is_refused(project: Project) -> None:
 def test_the_trial_says_what_is_missing(project: Project) -> None:
     with browser(project) as client:
         plan(client)
-        found = client.get("/api/llm/trial").json()
+        found = client.get("/api/llm/evaluation").json()
         assert (found["passes"], found["epsilon"], found["kappas"]) == (None, 0.2, [])
         assert "needs two people" in found["note"]
-        assert client.get("/api/llm/trial", params={"epsilon": 0.1}).json()["epsilon"] == 0.1
-        assert client.get("/api/llm/trial", params={"epsilon": "nan"}).status_code == 422
+        assert client.get("/api/llm/evaluation", params={"epsilon": 0.1}).json()["epsilon"] == 0.1
+        assert client.get("/api/llm/evaluation", params={"epsilon": "nan"}).status_code == 422
 
 
 def test_without_classes_there_is_nothing_to_ask_for(tmp_path: Path) -> None:
     with browser(make(tmp_path / "p", 8, ())) as client:
-        assert client.get("/api/llm/trial").json()["passes"] is None
+        assert client.get("/api/llm/evaluation").json()["passes"] is None
         plan(client, base_url="http://localhost/v1")
         refused = client.post("/api/llm/start")
         assert (refused.status_code, "two classes" in refused.json()["error"]) == (400, True)
@@ -144,6 +144,6 @@ def test_without_classes_there_is_nothing_to_ask_for(tmp_path: Path) -> None:
 def test_it_is_the_owners_affair(project: Project, role: str) -> None:
     promote(project, "Somebody", role)
     with browser(project, "Somebody") as client:
-        assert {client.get(path).status_code for path in ("/api/llm", "/api/llm/trial")} == {403}
+        assert {client.get(path).status_code for path in ("/api/llm", "/api/llm/evaluation")} == {403}
         assert {client.post(f"/api/llm/{act}").status_code for act in ("start", "stop")} == {403}
         assert client.put("/api/llm", json={}).status_code == 403

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from sqlalchemy import update
+
+from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
 
 from ..visits import Visit
@@ -19,3 +22,32 @@ def test_settings_change_all_or_none(owner: Visit, project: Project) -> None:
     assert owner.patch("/api/settings", {"batch": 4, "budget": 0}).status_code == 400
     assert owner.patch("/api/settings", {"batch": 4, "seed": 1}).status_code == 422
     assert (project.setting("batch"), project.setting("overlap")) == (8, 1.0)
+
+
+def say(project: Project, **values: object) -> None:
+    with project.sessions.begin() as session:
+        session.execute(update(Trainer).values(**values))
+
+
+def test_the_bar_shows_what_the_trainer_says(annotator: Visit, project: Project) -> None:
+    say(project, phase="waiting", done=3, total=16)
+    found = annotator.get("/api/trainer").json()
+    assert (found["phase"], found["new_labels"], found["needed"]) == ("waiting", 3, 16)
+
+
+def test_while_it_trains_new_labels_of_the_pool_are_counted(owner: Visit, project: Project) -> None:
+    items = owner.get("/api/next", n=6).json()["items"]
+    for number, item in enumerate(items):
+        owner.post("/api/annotations", {"key": str(number), "text": item["id"], "action": "label", "class": "a"})
+    say(project, phase="training", seen=2)
+    found = owner.get("/api/trainer").json()
+    # The first two answers are known to the model, and every other text is for validation.
+    assert (found["new_labels"], found["needed"]) == (2, 16)
+
+
+def test_wishes_reach_the_trainer(owner: Visit, annotator: Visit, project: Project) -> None:
+    assert annotator.post("/api/trainer", {"asked": "predict"}).status_code == 403
+    assert annotator.post("/api/trainer", {"asked": "dance"}).status_code == 422
+    for request, visit in (("train", annotator), ("retry", annotator), ("predict", owner)):
+        assert visit.post("/api/trainer", {"asked": request}).json() == {"ok": True}
+        assert visit.get("/api/trainer").json()["asked"] == request

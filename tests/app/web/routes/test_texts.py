@@ -1,20 +1,30 @@
 from __future__ import annotations
 
+import io
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from fastapi import FastAPI
+import pyarrow
+import pyarrow.parquet
+import pytest
+from fastapi import FastAPI, UploadFile
 from sqlalchemy import update
 
 from hybridal.app.db.schema import Text
+from hybridal.app.errors import TooLargeError
 from hybridal.app.project import Project
+from hybridal.app.web.routes import texts as module
+from hybridal.app.web.routes.texts import check_unpacked_size, saved_upload
+from hybridal.errors import UserError
 
-from ...made_up import me
+from ...made_up import consensus, me
 from ..visits import Visit, signed_in
 
 
 def say(visit: Visit, key: str, text: str, name: str, **more: object) -> None:
     sent = {"key": key, "text": text, "action": "label", "class": name, **more}
-    assert visit.post("/api/answers", sent).status_code == 200
+    assert visit.post("/api/annotations", sent).status_code == 200
 
 
 def test_a_list_tells_what_became_of_each_text(owner: Visit) -> None:
@@ -30,7 +40,7 @@ def test_a_list_tells_what_became_of_each_text(owner: Visit) -> None:
         "split": "",
         "flagged": True,
         "comment": "hm",
-        "guess": None,
+        "prediction": None,
     }
     assert owner.get("/api/texts", search="text 1").json()["total"] == 11
     assert owner.get("/api/texts", page=2).json()["items"] == []
@@ -43,9 +53,9 @@ def test_reviewers_see_the_whole_history_and_annotators_their_own(
     say(owner, "1", "t3", "b")
     say(annotator, "2", "t3", "a")
     say(owner, "3", "t3", "a")
-    said = [(one["person"], one["class"]) for one in reviewer.get("/api/texts/t3").json()["answers"]]
+    said = [(one["person"], one["class"]) for one in reviewer.get("/api/texts/t3").json()["annotations"]]
     assert said == [("me", "b"), ("annotator 0", "a"), ("me", "a")]
-    assert [one["person"] for one in annotator.get("/api/texts/t3").json()["answers"]] == ["annotator 0"]
+    assert [one["person"] for one in annotator.get("/api/texts/t3").json()["annotations"]] == ["annotator 0"]
     say(owner, "4", "t4", "a", comment="private")
     assert [visit.get("/api/texts/t4").json()["comment"] for visit in (reviewer, annotator)] == ["private", ""]
     assert "private" not in annotator.get("/api/texts").text
@@ -86,3 +96,122 @@ def test_any_id_can_be_asked_for(app: FastAPI, project: Project) -> None:
         # As browsers escape it.
         assert visit.client.get("/api/texts/" + quote(id, safe="")).json()["id"] == id
     assert visit.get("/api/texts/nowhere").json() == {"error": "There is no such text."}
+
+
+def sheet(folder: Path, **columns: Any) -> Path:
+    path = folder / "x.parquet"
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd")
+    return path
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view(), pyarrow.binary()])
+def test_a_small_file_that_is_large_inside_is_refused(
+    tmp_path: Path, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sheet(tmp_path, text=pyarrow.array([b"x" * 1000] * 600, kind), n=[*range(600)])
+    check_unpacked_size(path, 1000)
+    monkeypatch.setattr("hybridal.app.web.routes.texts.MOST_BYTES", 599_999)
+    assert path.stat().st_size < 10_000
+    with pytest.raises(TooLargeError, match="600 rows and at least 600000 bytes"):
+        check_unpacked_size(path, 1000)
+
+
+def test_more_rows_than_are_taken_are_refused_unread(tmp_path: Path) -> None:
+    path = sheet(tmp_path, n=[0] * 1001)
+    with pytest.raises(TooLargeError, match="1001 rows"):
+        check_unpacked_size(path, 1000)
+    check_unpacked_size(path, 1001)
+
+
+def test_columns_of_any_kind_are_welcome(tmp_path: Path) -> None:
+    columns: dict[str, Any] = {"n": [1, 2, None], "text": ["a", None, "b"], "many": [["a"], [], None], "b": [b"x"] * 3}
+    check_unpacked_size(sheet(tmp_path, **columns), 3)
+
+
+def test_what_is_no_parquet_file_is_left_to_its_reader(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("text")
+    check_unpacked_size(path, 1)
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept_as"),
+    [
+        ("a b.csv", "a_b.csv"),
+        ("../../etc/passwd", "passwd"),
+        ("", "file"),
+        (None, "file"),
+        ("é😀.tsv", "é_.tsv"),
+        ("..", "file"),
+        ("x.csv/..", "file"),
+        ("漢" * 100 + ".csv", "漢" * 66 + ".csv"),
+    ],
+)
+def test_a_file_keeps_its_name_but_never_chooses_its_place(sent: str | None, kept_as: str) -> None:
+    with saved_upload(UploadFile(io.BytesIO(b"text"), filename=sent)) as path:
+        assert (path.name, path.read_bytes()) == (kept_as, b"text")
+    assert not path.parent.exists()
+
+
+def test_an_error_does_not_tell_where_the_file_lay() -> None:
+    with pytest.raises(UserError) as told, saved_upload(UploadFile(io.BytesIO(b""), filename="x.csv")) as path:
+        raise UserError(f"{path}, line 1: broken.")
+    assert str(told.value) == "x.csv, line 1: broken."
+
+
+def upload(visit: Visit, name: str, content: bytes, **columns: Any) -> Any:
+    return visit.post("/api/texts", files={"file": (name, content)}, data=columns)
+
+
+def test_texts_come_in_every_format(owner: Visit, project: Project) -> None:
+    sheet = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["from parquet"]}), sheet)
+    files = {
+        "x.csv": b"key,body,kind\nx1,from csv,a\n",
+        "x.tsv": b"text\nfrom tsv\n",
+        "x.jsonl": b'{"text": "from jsonl"}\n',
+        "x.parquet": sheet.getvalue(),
+    }
+    for name, content in files.items():
+        columns = {"text": "body", "label": "kind", "id": "key"} if name == "x.csv" else {}
+        for added in (1, 0):
+            assert upload(owner, name, content, **columns).json() == {"added": added, "known": 1 - added}
+    assert consensus(project) == {"x1": ("a", "file")}
+    assert owner.get("/api/project").json()["counts"]["texts"] == 24
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.csv", b"", "x.csv"),
+        ("x.csv", b"body\nhello\n", "no column 'text'; its columns are body: enter the column names"),
+        ("x.exe", b"MZ", "the extension '.exe' is not known"),
+        ("x.parquet", b"PAR1", "not a whole Parquet file"),
+        ("x.jsonl", b'{"text": "\\ud800"}', "half a character"),
+        ("x.csv", b"text\n\xff\xfe\n", "UTF-8"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_without_its_place(
+    owner: Visit, name: str, content: bytes, words: str
+) -> None:
+    answer = upload(owner, name, content)
+    assert (answer.status_code, words in answer.json()["error"]) == (400, True), answer.text
+    assert "--" not in answer.json()["error"]
+    assert "/" not in answer.json()["error"].replace("text/", "")
+
+
+def test_a_file_with_too_many_rows_is_refused(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS", 2)
+    sheet = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", "b", "c"]}), sheet)
+    for name, content, status in (("x.csv", b"text\na\nb\nc\n", 400), ("x.parquet", sheet.getvalue(), 413)):
+        answer = upload(owner, name, content)
+        assert (answer.status_code, answer.json()["error"].startswith(f"{name}: ")) == (status, True), answer.text
+    assert upload(owner, "x.csv", b"text\na\nb\n").json()["added"] == 2
+
+
+def test_a_failed_upload_adds_nothing(owner: Visit) -> None:
+    answer = upload(owner, "x.csv", b"text,label,id\nnew,zzz,n1\nother,zzz,t1\n", label="label", id="id")
+    assert (answer.status_code, "'t1'" in answer.json()["error"]) == (409, True)
+    found = owner.get("/api/project").json()
+    assert (found["counts"]["texts"], [one["name"] for one in found["classes"]]) == (20, ["a", "b", "c"])

@@ -9,14 +9,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Form, UploadFile
 from fastapi.responses import StreamingResponse
 
-from hybridal.app.exchange import labels_out, predictions_out
-from hybridal.app.exchange.label_studio_in import import_tasks
-from hybridal.app.exchange.label_studio_out import as_json
-from hybridal.app.exchange.label_studio_tasks import read_tasks
-from hybridal.app.exchange.labels import labels
-from hybridal.app.exchange.model_out import Model
-from hybridal.app.web.access import Opened, Owner, Reviewer
-from hybridal.app.web.shapes import Shape
+from hybridal.app.exchange.files import LABEL_FORMATS, PREDICTION_FORMATS, ModelArchive, label_rows, open_predictions
+from hybridal.app.exchange.label_studio import read_tasks
+from hybridal.app.exchange.label_studio_export import export_tasks
+from hybridal.app.exchange.label_studio_import import import_tasks
+from hybridal.app.web.auth import CurrentProject, Owner, Reviewer
+from hybridal.app.web.schemas import Schema
 from hybridal.errors import UserError
 
 router = APIRouter(prefix="/api")
@@ -38,7 +36,7 @@ def _sends(*kinds: str) -> dict[str, Any]:
     return {"response_class": StreamingResponse, "responses": {200: {"content": content, "description": "The file."}}}
 
 
-class Imported(Shape):
+class Imported(Schema):
     """How many texts are new or were there already, and how many labels were taken over or were there already."""
 
     added: int
@@ -48,32 +46,34 @@ class Imported(Shape):
 
 
 @router.get("/export/labels.{kind}", **_sends("csv", "jsonl", "parquet"))
-def labels_file(kind: Literal["csv", "jsonl", "parquet"], _: Reviewer, project: Opened) -> StreamingResponse:
+def labels_file(kind: Literal["csv", "jsonl", "parquet"], _: Reviewer, project: CurrentProject) -> StreamingResponse:
     """Every text that somebody answered. In CSV, cells that a spreadsheet would run begin with an apostrophe."""
-    return _file(labels_out.FORMATS[kind](labels(project.reads)), "labels", kind)
+    return _file(LABEL_FORMATS[kind](label_rows(project.reads)), "labels", kind)
 
 
 @router.get("/export/predictions.{kind}", **_sends("csv", "parquet"))
-def predictions_file(kind: Literal["csv", "parquet"], _: Reviewer, project: Opened) -> StreamingResponse:
+def predictions_file(kind: Literal["csv", "parquet"], _: Reviewer, project: CurrentProject) -> StreamingResponse:
     """What the model says of every text, since the trainer was last asked to predict."""
-    file = predictions_out.predictions(project.exports)
-    return _file(predictions_out.FORMATS[kind](file), "predictions", kind)
+    file = open_predictions(project.exports)
+    return _file(PREDICTION_FORMATS[kind](file), "predictions", kind)
 
 
 @router.get("/export/model.zip", **_sends("zip"))
-def model_file(_: Reviewer, project: Opened) -> StreamingResponse:
+def model_file(_: Reviewer, project: CurrentProject) -> StreamingResponse:
     """The model folder, since the trainer was last asked to predict."""
-    return _file(Model(project.exports).parts(), "model", "zip")
+    return _file(ModelArchive(project.exports).parts(), "model", "zip")
 
 
 @router.get("/export/label-studio.json", **_sends("json"))
-def label_studio_file(_: Reviewer, project: Opened, anonymous: bool = False) -> StreamingResponse:
+def label_studio_file(_: Reviewer, project: CurrentProject, anonymous: bool = False) -> StreamingResponse:
     """All texts as tasks. Label Studio takes annotations only of people that it knows, or `anonymous` ones."""
-    return _file(as_json(project.reads, anonymous), "label-studio", "json")
+    return _file(export_tasks(project.reads, anonymous), "label-studio", "json")
 
 
 @router.post("/import/label-studio")
-def from_label_studio(file: UploadFile, _: Owner, project: Opened, text: Name = "", choices: Name = "") -> Imported:
+def from_label_studio(
+    file: UploadFile, _: Owner, project: CurrentProject, text: Name = "", choices: Name = ""
+) -> Imported:
     """Takes an export of Label Studio in; `text` names the field of the text, `choices` the control of the class."""
     try:
         data = json.load(file.file)

@@ -1,4 +1,4 @@
-"""The work itself: the next texts, answers, and taking them back."""
+"""Labelling itself: the next texts, annotations, undo, and the classes."""
 
 from __future__ import annotations
 
@@ -8,56 +8,136 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from hybridal.app.errors import MissingError
+from hybridal.app.db.schema import Class
+from hybridal.app.errors import ConflictError, ForbiddenError, MissingError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.answer import answer, known, undo
-from hybridal.app.labelling.queue import take
-from hybridal.app.labelling.tally import counts
-from hybridal.app.people.logins import Visitor
+from hybridal.app.labelling.annotations import annotate, find_annotation, undo
+from hybridal.app.labelling.classes import merge
+from hybridal.app.labelling.consensus import counts
+from hybridal.app.labelling.queue import lease_texts
+from hybridal.app.people import User, may
 from hybridal.app.settings import read
-from hybridal.app.web.access import Annotator, Opened
-from hybridal.app.web.guesses import items
-from hybridal.app.web.routes.classes import may_define
-from hybridal.app.web.shapes import Counts, Item, Key, Shape, Words
+from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
+from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Item, Key, Number, Schema, items_of
 
 router = APIRouter(prefix="/api")
 
 
-class Next(Shape):
+class Classes(Schema):
+    """The classes in their order."""
+
+    items: list[ClassSchema]
+
+
+class NewClass(Schema):
+    """A class to be."""
+
+    name: CleanStr = Field(max_length=classes.LONGEST_NAME)
+    description: CleanStr = Field("", max_length=2000)
+
+
+class ClassChange(Schema):
+    """What shall be other of a class; its position counts from 0."""
+
+    name: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME)
+    description: CleanStr | None = Field(None, max_length=2000)
+    position: int | None = Field(None, ge=0, le=classes.MOST_CLASSES)
+
+
+class MergeTarget(Schema):
+    """The class that another becomes."""
+
+    into: Number
+
+
+def class_schema(one: Class) -> ClassSchema:
+    """A class as JSON."""
+    return ClassSchema(number=one.number, name=one.name, description=one.description, position=one.position)
+
+
+def may_define(session: Session, user: User) -> bool:
+    """Whether somebody may add classes: owners, and reviewers where the owners let them."""
+    return may(user.person, "owner") or (may(user.person, "reviewer") and read(session)["open_classes"])
+
+
+@router.get("/classes")
+def list_classes(_: Annotator, project: CurrentProject) -> Classes:
+    """All classes that can be given."""
+    with project.reads() as session:
+        return Classes(items=[class_schema(one) for one in classes.active(session)])
+
+
+@router.post("/classes")
+def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSchema:
+    """Adds a class."""
+    with project.sessions.begin() as session:
+        if not may_define(session, user):
+            raise ForbiddenError("Only an owner may add classes to this project.")
+        name = classes.checked(new.name)
+        if any(one.name == name for one in classes.active(session)):
+            raise ConflictError(f"A class '{name:.40}' already exists.")
+        made = classes.add(session, [name])[0]
+        if made.name != name:
+            raise ConflictError(f"'{name:.40}' was merged into '{made.name:.40}'; choose another name.")
+        return class_schema(classes.describe(session, made.number, new.description))
+
+
+@router.patch("/classes/{number}")
+def change_class(number: Number, change: ClassChange, _: Owner, project: CurrentProject) -> ClassSchema:
+    """Renames, describes or moves a class; every label stays."""
+    with project.sessions.begin() as session:
+        one = classes.get(session, number)
+        if change.name is not None:
+            one = classes.rename(session, number, change.name)
+        if change.description is not None:
+            one = classes.describe(session, number, change.description)
+        if change.position is not None:
+            one = classes.place(session, number, change.position)
+        return class_schema(one)
+
+
+@router.post("/classes/{number}/merge")
+def merge_classes(number: Number, other: MergeTarget, _: Owner, project: CurrentProject) -> ClassSchema:
+    """Makes one class of two; every label stays, and is of the other class now."""
+    with project.sessions.begin() as session:
+        return class_schema(merge(session, number, other.into))
+
+
+class Next(Schema):
     """Texts for who asks, and how many texts are not labelled yet."""
 
     items: list[Item]
     left: int
 
 
-class Given(Shape):
+class NewAnnotation(Schema):
     """What somebody says of a text; `key` is drawn by the page, so that sending it twice counts once."""
 
     key: Key
-    text: Words
+    text: CleanStr
     action: Literal["label", "skip"]
-    class_: Words | None = Field(
-        None, validation_alias="class", serialization_alias="class", max_length=classes.LONGEST
+    class_: CleanStr | None = Field(
+        None, validation_alias="class", serialization_alias="class", max_length=classes.LONGEST_NAME
     )
     flagged: bool = False
-    comment: Words = Field("", max_length=10_000)
+    comment: CleanStr = Field("", max_length=10_000)
 
 
-class Counted(Shape):
+class Saved(Schema):
     """It is written down for good."""
 
     ok: bool
     counts: Counts
 
 
-class Asked(Shape):
+class UndoRequest(Schema):
     """A key of its own, so that sending it twice takes one answer back; `undoes` is the key of that answer."""
 
     key: Key
     undoes: Key | None = None
 
 
-class Back(Shape):
+class Undone(Schema):
     """The text whose answer was taken back, if there was one."""
 
     item: Item | None
@@ -65,24 +145,24 @@ class Back(Shape):
 
 
 @router.get("/next")
-def next_texts(visitor: Annotator, project: Opened, n: Annotated[int, Query(ge=1, le=100)] = 5) -> Next:
+def next_texts(user: Annotator, project: CurrentProject, n: Annotated[int, Query(ge=1, le=100)] = 5) -> Next:
     """The next texts for who asks; they are theirs for some minutes."""
     with project.sessions.begin() as session:
         decided, now = read(session), counts(session)
-        shown = items(session, take(session, visitor.person, n), decided["show_guesses"])
+        shown = items_of(session, lease_texts(session, user.person, n), decided["show_predictions"])
         return Next(items=shown, left=now["texts"] - now["labelled"])
 
 
-@router.post("/answers")
-def answered(given: Given, visitor: Annotator, project: Opened) -> Counted:
+@router.post("/annotations")
+def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentProject) -> Saved:
     """Writes an answer down; when this returns, it is safe."""
     with project.sessions.begin() as session:
         # Sent again, it defines nothing: its class may have another name by now.
-        if given.class_ is not None and known(session, visitor.person, given.key) is None:
-            _define(session, visitor, given.class_)
-        answer(
+        if given.class_ is not None and find_annotation(session, user.person, given.key) is None:
+            _define(session, user, given.class_)
+        annotate(
             session,
-            visitor.person,
+            user.person,
             given.text,
             given.action,
             class_name=given.class_,
@@ -91,22 +171,22 @@ def answered(given: Given, visitor: Annotator, project: Opened) -> Counted:
             key=given.key,
         )
         now = counts(session)
-    return Counted(ok=True, counts=Counts(**now))
+    return Saved(ok=True, counts=Counts(**now))
 
 
 @router.post("/undo")
-def undone(asked: Asked, visitor: Annotator, project: Opened) -> Back:
+def undo_annotation(asked: UndoRequest, user: Annotator, project: CurrentProject) -> Undone:
     """Takes an answer of who asks back, the newest unless they name one, and gives them its text again."""
     with project.sessions.begin() as session:
-        text = undo(session, visitor.person, asked.key, asked.undoes)
-        shown = items(session, [] if text is None else [text], read(session)["show_guesses"])
+        text = undo(session, user.person, asked.key, asked.undoes)
+        shown = items_of(session, [] if text is None else [text], read(session)["show_predictions"])
         now = counts(session)
-    return Back(item=shown[0] if shown else None, counts=Counts(**now))
+    return Undone(item=shown[0] if shown else None, counts=Counts(**now))
 
 
-def _define(session: Session, visitor: Visitor, name: str) -> None:
+def _define(session: Session, user: User, name: str) -> None:
     """Makes a class that is new, for those who may define classes as they go."""
-    if may_define(session, visitor):
+    if may_define(session, user):
         try:
             classes.find(session, name)
         except MissingError:

@@ -1,22 +1,109 @@
-"""The people of the project."""
+"""Signing in and out, the people of the project, and invitations."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter, Request
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 from sqlalchemy import delete, func, select
 
-from hybridal.app.db.schema import Lease, Login, Person, Standing
-from hybridal.app.people import accounts
-from hybridal.app.web.access import Opened, Owner
-from hybridal.app.web.shapes import Done, Number, Shape, Words
+from hybridal.app.db.schema import Invitation, Lease, LoginSession, Person, Vote
+from hybridal.app.errors import SignInError
+from hybridal.app.people import (
+    LONGEST_NAME,
+    LONGEST_PASSWORD,
+    accept_invitation,
+    change_person,
+    check_invitation,
+    hash_password,
+    invite,
+    password_fits,
+    revoke_invitation,
+    sign_in,
+    sign_out,
+)
+from hybridal.app.project import Project
+from hybridal.app.web.auth import Annotator, CurrentProject, Owner, cookie_name, set_cookie
+from hybridal.app.web.middleware import RateLimiter
+from hybridal.app.web.schemas import CleanStr, Done, Number, Schema
 
-router = APIRouter(prefix="/api/people")
+router = APIRouter(prefix="/api")
+
+# To hash a password takes a moment and 64 MB, on purpose: strangers must not make the app do forty at once.
+_HASHING = CapacityLimiter(2)
 
 
-class PersonShape(Shape):
+class Credentials(Schema):
+    """A name and its password."""
+
+    name: CleanStr = Field(max_length=LONGEST_NAME)
+    password: str = Field(max_length=LONGEST_PASSWORD)
+
+
+class JoinRequest(Credentials):
+    """Who takes an invitation up."""
+
+    token: str = Field(max_length=100)
+
+
+@router.post("/login")
+async def login(given: Credentials, request: Request, response: Response, project: CurrentProject) -> Done:
+    """Signs this browser in."""
+    _slow_down(request, given.name)
+    return await run_sync(_sign_in, given, request, response, project, limiter=_HASHING)
+
+
+@router.post("/join")
+async def join(given: JoinRequest, request: Request, response: Response, project: CurrentProject) -> Done:
+    """Takes an invitation up, and signs this browser in."""
+    _slow_down(request, given.token)
+    return await run_sync(_join, given, request, response, project, limiter=_HASHING)
+
+
+def _sign_in(given: Credentials, request: Request, response: Response, project: Project) -> Done:
+    with project.reads() as session:
+        name = " ".join(given.name.split())  # as it was kept: some keyboards add a blank
+        person = session.scalar(select(Person).where(Person.name == name, Person.active))
+    if not password_fits(given.password, person.password if person else None) or person is None:
+        raise SignInError("The name or the password is wrong.")
+    with project.sessions.begin() as session:
+        set_cookie(response, request, project, sign_in(session, person))
+    return Done()
+
+
+def _join(given: JoinRequest, request: Request, response: Response, project: Project) -> Done:
+    with project.reads() as session:
+        check_invitation(session, given.token)
+    password = hash_password(given.password)  # slow on purpose: not while others wait to write
+    with project.sessions.begin() as session:
+        person = accept_invitation(session, given.token, given.name, password)
+        set_cookie(response, request, project, sign_in(session, person))
+    return Done()
+
+
+@router.post("/logout")
+def logout(user: Annotator, request: Request, response: Response, project: CurrentProject) -> Done:
+    """Signs this browser out."""
+    with project.sessions.begin() as session:
+        sign_out(session, user.login)
+    request.app.state.sessions.clear()
+    response.delete_cookie(cookie_name(project))
+    return Done()
+
+
+def _slow_down(request: Request, name: str) -> None:
+    """Nobody tries many passwords, neither of one person nor of many."""
+    address = request.client.host if request.client else ""
+    tries: RateLimiter = request.app.state.tries
+    visits: RateLimiter = request.app.state.visits
+    visits.insist(address)
+    tries.insist((address, name.casefold()))
+
+
+class PersonSchema(Schema):
     """Somebody who answers, and how much."""
 
     number: int
@@ -28,43 +115,102 @@ class PersonShape(Shape):
     skips: int
 
 
-class People(Shape):
+class People(Schema):
     """Everybody."""
 
-    items: list[PersonShape]
+    items: list[PersonSchema]
 
 
-class Change(Shape):
+class PersonChange(Schema):
     """What shall be other of a person."""
 
     number: Number
-    name: Words | None = Field(None, max_length=accounts.LONGEST)
+    name: CleanStr | None = Field(None, max_length=LONGEST_NAME)
     role: Literal["annotator", "reviewer", "owner"] | None = None
     active: bool | None = None
 
 
-@router.get("")
-def people(_: Owner, project: Opened) -> People:
+@router.get("/people")
+def list_people(_: Owner, project: CurrentProject) -> People:
     """Everybody who has a say, with what they have said."""
-    said = select(Standing.person_number, func.count(Standing.class_number), func.count())
+    said = select(Vote.person_number, func.count(Vote.class_number), func.count())
     with project.reads() as session:
-        counts = {who: (n, all) for who, n, all in session.execute(said.group_by(Standing.person_number))}
+        counts = {who: (n, all) for who, n, all in session.execute(said.group_by(Vote.person_number))}
         everybody = session.scalars(select(Person).order_by(Person.number)).all()
-    shapes: list[PersonShape] = []
+    shapes: list[PersonSchema] = []
     for person in everybody:
         labels, answers = counts.get(person.number, (0, 0))
         facts = {name: getattr(person, name) for name in ("number", "name", "kind", "role", "active")}
-        shapes.append(PersonShape(**facts, labels=labels, skips=answers - labels))
+        shapes.append(PersonSchema(**facts, labels=labels, skips=answers - labels))
     return People(items=shapes)
 
 
-@router.patch("")
-def changed(change: Change, _: Owner, project: Opened, request: Request) -> Done:
+@router.patch("/people")
+def update_person(change: PersonChange, _: Owner, project: CurrentProject, request: Request) -> Done:
     """Another name or role; or, not active any more, an end to all they have open."""
     with project.sessions.begin() as session:
-        person = accounts.change(session, **change.model_dump())
+        person = change_person(session, **change.model_dump())
         if not person.active:
-            for table in (Login, Lease):
+            for table in (LoginSession, Lease):
                 session.execute(delete(table).where(table.person_number == person.number))
-    request.app.state.guests.forget()
+    request.app.state.sessions.clear()
+    return Done()
+
+
+class InvitationSchema(Schema):
+    """An invitation, without its secret."""
+
+    number: int
+    role: str
+    until: float
+    used_by: str | None
+    revoked: bool
+
+
+class Invitations(Schema):
+    """All of them, newest first."""
+
+    items: list[InvitationSchema]
+
+
+class InvitationRole(Schema):
+    """What the invited person may do."""
+
+    role: Literal["annotator", "reviewer", "owner"]
+
+
+class InvitationLink(Schema):
+    """Where the invited person goes; it is told only once."""
+
+    number: int
+    path: str
+
+
+@router.get("/invitations")
+def list_invitations(_: Owner, project: CurrentProject) -> Invitations:
+    """All invitations."""
+    found = select(Invitation, Person.name).outerjoin(Person, Person.number == Invitation.used_by)
+    with project.reads() as session:
+        rows = session.execute(found.order_by(Invitation.number.desc()).limit(1000)).all()
+    return Invitations(
+        items=[
+            InvitationSchema(number=one.number, role=one.role, until=one.until, used_by=name, revoked=one.revoked)
+            for one, name in rows
+        ]
+    )
+
+
+@router.post("/invitations")
+def create_invitation(asked: InvitationRole, _: Owner, project: CurrentProject) -> InvitationLink:
+    """A new link for one person."""
+    with project.sessions.begin() as session:
+        made, token = invite(session, asked.role)
+        return InvitationLink(number=made.number, path=f"/join/{token}")
+
+
+@router.post("/invitations/{number}/revoke")
+def revoke(number: Number, _: Owner, project: CurrentProject) -> Done:
+    """Makes a link worthless."""
+    with project.sessions.begin() as session:
+        revoke_invitation(session, number)
     return Done()

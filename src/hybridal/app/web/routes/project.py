@@ -1,69 +1,77 @@
-"""The project as a whole, and what is decided for it."""
+"""The project as a whole, its settings, and its trainer."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastapi import APIRouter
 from pydantic import Field
+from sqlalchemy import case, func, select, update
+from sqlalchemy.orm import Session
 
 from hybridal.app import settings
+from hybridal.app.db.schema import Consensus, Text, Trainer
+from hybridal.app.errors import ForbiddenError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.tally import counts
-from hybridal.app.web.access import Annotator, Opened, Owner
-from hybridal.app.web.routes.classes import shape
-from hybridal.app.web.shapes import ClassShape, Counts, Settings, Shape, Words
+from hybridal.app.labelling.consensus import counts
+from hybridal.app.people import may
+from hybridal.app.settings import read
+from hybridal.app.web.auth import Annotator, CurrentProject, Owner
+from hybridal.app.web.routes.labelling import class_schema
+from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
 
 router = APIRouter(prefix="/api")
 
 SHOWN = (
     *("budget", "batch", "validation_first", "validation_share", "overlap", "lease_seconds"),
-    *("show_guesses", "open_classes", "backbone", "schedule", "protocol", "acquisition"),
+    *("show_predictions", "open_classes", "backbone", "schedule", "protocol", "acquisition"),
 )
 
 
-class Me(Shape):
+class Me(Schema):
     """Who asks."""
 
     name: str
     role: str
 
 
-class ProjectShape(Shape):
+class ProjectSchema(Schema):
     """What every page needs first. `csrf` must be sent with every change, as the header X-CSRF."""
 
     id: str
     name: str
     csrf: str
     me: Me
-    classes: list[ClassShape]
+    classes: list[ClassSchema]
     counts: Counts
     budget: int
     settings: Settings
 
 
-class Changes(Shape):
+class SettingsChange(Schema):
     """Settings that can change while people work."""
 
-    name: Words | None = Field(None, min_length=1, max_length=200)
+    name: CleanStr | None = Field(None, min_length=1, max_length=200)
     budget: int | None = None
     batch: int | None = None
     validation_share: float | None = None
     overlap: float | None = None
     lease_seconds: int | None = None
-    show_guesses: bool | None = None
+    show_predictions: bool | None = None
     open_classes: bool | None = None
 
 
 @router.get("/project")
-def project(visitor: Annotator, project: Opened) -> ProjectShape:
+def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
     """The project, the person who asks, and the classes."""
     with project.reads() as session:
         decided = settings.read(session)
-        return ProjectShape(
+        return ProjectSchema(
             id=decided["key"],
             name=decided["name"],
-            csrf=visitor.csrf,
-            me=Me(name=visitor.name, role=visitor.role),
-            classes=[shape(one) for one in classes.active(session)],
+            csrf=user.csrf,
+            me=Me(name=user.name, role=user.role),
+            classes=[class_schema(one) for one in classes.active(session)],
             counts=Counts(**counts(session)),
             budget=decided["budget"],
             settings={name: decided[name] for name in SHOWN},
@@ -71,7 +79,61 @@ def project(visitor: Annotator, project: Opened) -> ProjectShape:
 
 
 @router.patch("/settings")
-def change(changes: Changes, _: Owner, project: Opened) -> Settings:
+def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) -> Settings:
     """Decides some settings anew."""
     project.decide(changes.model_dump(exclude_none=True))
     return {name: value for name, value in project.settings().items() if name in SHOWN}
+
+
+_MANY = 10_000
+"""Nobody needs to know more exactly how many labels are new."""
+
+
+class TrainerSchema(Schema):
+    """What the trainer does now, and how many of the needed labels there are for its next update."""
+
+    phase: str
+    update: str
+    round: int
+    done: int
+    total: int
+    seconds_left: float | None
+    error: str
+    asked: str
+    beat: float
+    new_labels: int
+    needed: int
+
+
+class TrainerRequest(Schema):
+    """What somebody wants of it."""
+
+    asked: Literal["train", "retry", "predict"]
+
+
+@router.get("/trainer")
+def get_trainer(_: Annotator, project: CurrentProject) -> TrainerSchema:
+    """The bar at the top of every page."""
+    with project.reads() as session:
+        row = session.get_one(Trainer, 1)
+        new, needed = (row.done, row.total) if row.phase == "waiting" else _labels(session, row)
+    names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "asked", "beat")
+    return TrainerSchema(**{name: getattr(row, name) for name in names}, new_labels=new, needed=needed)
+
+
+@router.post("/trainer")
+def request_trainer(request: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
+    """Asks it to train now, to try again, or to score all texts."""
+    if request.asked == "predict" and not may(user.person, "reviewer"):
+        raise ForbiddenError("Only a reviewer may ask for predictions.")
+    with project.sessions.begin() as session:
+        session.execute(update(Trainer).where(Trainer.number == 1).values(asked=request.asked))
+    return Done()
+
+
+def _labels(session: Session, row: Trainer) -> tuple[int, int]:
+    """How many labels are new while it is busy; when it waits, it says so itself."""
+    new = select(Consensus.text_row).where(Consensus.changed > row.seen).order_by(Consensus.changed).limit(_MANY)
+    # Not `split == "pool"`, for which SQLite would go through all texts of the pool.
+    pool = func.sum(case((Text.split == "pool", 1), else_=0))
+    return session.scalar(select(pool).where(Text.row.in_(new))) or 0, int(read(session)["batch"])

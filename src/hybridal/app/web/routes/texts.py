@@ -1,33 +1,37 @@
-"""The list of texts, and one text with its history."""
+"""The list of texts, one text with its history, and more texts out of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Form, Query, UploadFile
 from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Answer, Class, Person, Standing, Text
-from hybridal.app.db.words import clean
-from hybridal.app.errors import MissingError
+from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
+from hybridal.app.errors import MissingError, TooLargeError
+from hybridal.app.labelling.consensus import consensus_of, flagged, votes_by_text
 from hybridal.app.labelling.search import State, search
-from hybridal.app.labelling.standing import stands_of
-from hybridal.app.labelling.verdict import flagged, settle
-from hybridal.app.people.accounts import may
-from hybridal.app.people.logins import Visitor
+from hybridal.app.labelling.source import read_source
+from hybridal.app.labelling.texts import add_in_parts
+from hybridal.app.people import User, may
 from hybridal.app.settings import read
-from hybridal.app.web.access import Annotator, Opened
-from hybridal.app.web.excerpt import excerpt
-from hybridal.app.web.guesses import guesses
-from hybridal.app.web.shapes import Guessed, Shape
+from hybridal.app.web.auth import Annotator, CurrentProject, Owner
+from hybridal.app.web.schemas import PredictionSchema, Schema, excerpt, predictions_of
+from hybridal.errors import UserError
+from hybridal.system.scratch import scratch
+from hybridal.tasks.table import NoColumnError
 
-router = APIRouter(prefix="/api/texts")
+router = APIRouter(prefix="/api")
 
 
-class Listed(Shape):
+class TextSummary(Schema):
     """The beginning of a text and what is said of it; an annotator is told what they say themselves, and no more.
 
     `comment` is the newest one.
@@ -40,10 +44,10 @@ class Listed(Shape):
     split: str
     flagged: bool
     comment: str
-    guess: Guessed | None
+    prediction: PredictionSchema | None
 
 
-class Said(Shape):
+class HistoryEntry(Schema):
     """An answer that somebody gave at some time."""
 
     person: str
@@ -55,53 +59,53 @@ class Said(Shape):
     at: float
 
 
-class Told(Listed):
+class TextDetails(TextSummary):
     """The whole text with every answer to it; an annotator is told their own."""
 
-    answers: list[Said]
+    annotations: list[HistoryEntry]
 
 
-class Page(Shape):
+class TextPage(Schema):
     """One page of a list."""
 
-    items: list[Listed]
+    items: list[TextSummary]
     total: int
     pages: int
 
 
-@router.get("")
-def listed(
-    visitor: Annotator,
-    project: Opened,
+@router.get("/texts")
+def list_texts(
+    user: Annotator,
+    project: CurrentProject,
     words: Annotated[str, Query(alias="search", max_length=200)] = "",
     class_name: Annotated[str, Query(alias="class", max_length=200)] = "",
     state: State | None = None,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
-) -> Page:
+) -> TextPage:
     """The texts that fit."""
     with project.reads() as session:
-        found = search(session, clean(words), clean(class_name), state, page, by=_only(visitor))
-        return Page(items=_listed(session, found.texts, visitor), total=found.total, pages=found.pages)
+        found = search(session, clean(words), clean(class_name), state, page, by=_own_only(user))
+        return TextPage(items=_summaries(session, found.texts, user), total=found.total, pages=found.pages)
 
 
-@router.get("/{id:path}")
-def told(id: str, visitor: Annotator, project: Opened) -> Told:
+@router.get("/texts/{id:path}")
+def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
     """One text and its history."""
     with project.reads() as session:
         text = session.scalar(select(Text).where(Text.id == clean(id)))
         if text is None:
             raise MissingError("There is no such text.")
         given = (
-            select(Answer, Person.name, Class.name)
-            .join(Person, Person.number == Answer.person_number)
-            .outerjoin(Class, Class.number == Answer.class_number)
-            .where(Answer.text_row == text.row)
-            .order_by(Answer.number)
+            select(Annotation, Person.name, Class.name)
+            .join(Person, Person.number == Annotation.person_number)
+            .outerjoin(Class, Class.number == Annotation.class_number)
+            .where(Annotation.text_row == text.row)
+            .order_by(Annotation.number)
         )
-        if (person := _only(visitor)) is not None:
-            given = given.where(Answer.person_number == person)
+        if (person := _own_only(user)) is not None:
+            given = given.where(Annotation.person_number == person)
         said = [
-            Said(
+            HistoryEntry(
                 person=who,
                 action=one.action,
                 class_=name,
@@ -112,34 +116,34 @@ def told(id: str, visitor: Annotator, project: Opened) -> Told:
             )
             for one, who, name in session.execute(given)
         ]
-        [known] = _listed(session, [text], visitor)
-        return Told(**{**known.model_dump(by_alias=False), "text": text.body}, answers=said)
+        [known] = _summaries(session, [text], user)
+        return TextDetails(**{**known.model_dump(by_alias=False), "text": text.body}, annotations=said)
 
 
-def _only(visitor: Visitor) -> int | None:
+def _own_only(user: User) -> int | None:
     """Whose answers they may see: who is asked for a second opinion must not know the first. None: everybody's."""
-    return None if may(visitor.person, "reviewer") else visitor.person.number
+    return None if may(user.person, "reviewer") else user.person.number
 
 
-def _listed(session: Session, texts: Sequence[Text], visitor: Visitor) -> list[Listed]:
-    rows, person = [text.row for text in texts], _only(visitor)
+def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[TextSummary]:
+    rows, person = [text.row for text in texts], _own_only(user)
     said = {
         row: [one for number, one in standing.items() if person in (None, number)]
-        for row, standing in stands_of(session, rows).items()
+        for row, standing in votes_by_text(session, rows).items()
     }
-    settled = {row: found for row, standing in said.items() if (found := settle(standing)) is not None}
+    settled = {row: found for row, standing in said.items() if (found := consensus_of(standing)) is not None}
     numbers = {one.class_number for one in settled.values()}
     names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
     labels = {row: (names[one.class_number], one.source) for row, one in settled.items()}
-    comments = select(Standing.text_row, Answer.comment).join(Answer, Answer.number == Standing.answer_number)
-    comments = comments.where(Standing.text_row.in_(rows), Answer.comment != "").order_by(Answer.number)
+    comments = select(Vote.text_row, Annotation.comment).join(Annotation, Annotation.number == Vote.answer_number)
+    comments = comments.where(Vote.text_row.in_(rows), Annotation.comment != "").order_by(Annotation.number)
     if person is not None:
-        comments = comments.where(Standing.person_number == person)
+        comments = comments.where(Vote.person_number == person)
     newest = dict(session.execute(comments).all())
-    shown = person is None or read(session)["show_guesses"]
-    known = guesses(session, rows) if shown else {}
+    shown = person is None or read(session)["show_predictions"]
+    known = predictions_of(session, rows) if shown else {}
     return [
-        Listed(
+        TextSummary(
             id=text.id,
             text=excerpt(text.body),
             class_=labels.get(text.row, (None, None))[0],
@@ -147,7 +151,81 @@ def _listed(session: Session, texts: Sequence[Text], visitor: Visitor) -> list[L
             split=text.split,
             flagged=flagged(said[text.row]),
             comment=newest.get(text.row, ""),
-            guess=known.get(text.row),
+            prediction=known.get(text.row),
         )
         for text in texts
     ]
+
+
+MOST_BYTES = 500_000_000
+
+
+def check_unpacked_size(path: Path, most_rows: int) -> None:
+    """Refuses a Parquet file that would fill the memory; what is no Parquet file is left to its reader."""
+    import pyarrow
+    from pyarrow import compute, parquet, types
+
+    try:
+        every = range(parquet.read_metadata(path).num_columns)
+        # Words that are repeated are read once, and their lengths added up.
+        with parquet.ParquetFile(path, read_dictionary=every) as file:
+            words = [field.name for field in file.schema_arrow if types.is_dictionary(field.type)]
+            groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+            _check_size(path, file.metadata.num_rows, sum(group.total_byte_size for group in groups), most_rows)
+            total = 0
+            for batch in file.iter_batches(columns=words):
+                for column in batch.columns:
+                    lengths = compute.binary_length(column.dictionary).cast("int64")
+                    total += compute.sum(lengths.take(column.indices)).as_py() or 0
+                _check_size(path, file.metadata.num_rows, total, most_rows)
+    except (pyarrow.ArrowException, OSError):
+        return
+
+
+def _check_size(path: Path, rows: int, total: int, most_rows: int) -> None:
+    if rows > most_rows or total > MOST_BYTES:
+        raise TooLargeError(
+            f"{path}: uncompressed it has {rows} rows and at least {total} bytes; "
+            f"{most_rows} rows and {MOST_BYTES} bytes are the limit."
+        )
+
+
+@contextmanager
+def saved_upload(upload: UploadFile) -> Iterator[Path]:
+    """The file on disk, under its own name; an error that names it does not tell where it lay."""
+    # At most 70 characters: of up to three bytes each, more would be too long a name for some file systems.
+    name = re.sub(r"[^\w.-]", "_", Path(upload.filename or "").name)[-70:].lstrip(".") or "file"
+    with scratch() as folder:
+        path = folder / name
+        with path.open("wb") as target:
+            shutil.copyfileobj(upload.file, target)
+        try:
+            yield path
+        except UserError as error:
+            raise type(error)(str(error).replace(str(path), name)) from error
+
+
+MOST_ROWS = 1_000_000
+Column = Annotated[str, Form(max_length=200)]
+
+
+class UploadResult(Schema):
+    """How many texts are new, and how many were there already."""
+
+    added: int
+    known: int
+
+
+@router.post("/texts")
+def upload_texts(
+    file: UploadFile, _: Owner, project: CurrentProject, text: Column = "", label: Column = "", id: Column = ""
+) -> UploadResult:
+    """Adds the texts of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns."""
+    with saved_upload(file) as path:
+        check_unpacked_size(path, MOST_ROWS)
+        try:
+            source = read_source(path, text=text or None, label=label or None, id=id or None, most=MOST_ROWS)
+        except NoColumnError as error:
+            raise UserError(f"{error.found}: enter the column names in the fields for texts, labels or ids.") from error
+    made = add_in_parts(project.sessions, source.rows, numbered=source.numbered)
+    return UploadResult(added=made.added, known=made.known)

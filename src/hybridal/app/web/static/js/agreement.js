@@ -12,7 +12,7 @@ export async function agreement(place) {
 
 function nothingYet({ note }) {
   return [
-    el("p", { class: "muted" }, note ? `Nothing can be said yet: ${note}.` : "Nothing can be said yet."),
+    el("p", { class: "muted" }, note ? `Not enough data yet: ${note}.` : "Not enough data yet."),
     explained(),
   ];
 }
@@ -30,7 +30,7 @@ function told({ alpha, low, high, texts, pairs, note, between }) {
     el(
       "p",
       { class: "muted small" },
-      `Krippendorff's α on ${count(texts, "text")} that two or more people labelled (${count(pairs, "pair")} of answers). 1 is perfect agreement, 0 what chance alone would give.`,
+      `Krippendorff's α on ${count(texts, "text")} that two or more people labelled (${count(pairs, "pair")} of annotations). 1 is perfect agreement, 0 what chance alone would give.`,
     ),
     el(
       "details",
@@ -55,7 +55,7 @@ function inWords(alpha) {
   if (alpha >= 0.8) return "People agree reliably.";
   return alpha >= 0.667
     ? "Good enough for tentative conclusions."
-    : "Too low to rely on: talk the disagreements over, and describe the classes better.";
+    : "Too low to rely on: discuss the disagreements and describe the classes better.";
 }
 
 function explained() {

@@ -54,8 +54,8 @@ function read(reply) {
 
 function refusal({ status }, said) {
   // A page of somebody's Wi-Fi or proxy says nothing about what was asked: it may be asked again.
-  if (!said) return new Refusal(0, `What came back is not from the server, or not all of it (status ${status}).`);
-  if (status === 401 && !isDoor()) location.assign("/login");
+  if (!said) return new Refusal(0, `The response was incomplete or not from the server (status ${status}).`);
+  if (status === 401 && !isSignIn()) location.assign("/login");
   return new Refusal(status, said.error ?? `The server answered with status ${status}.`);
 }
 
@@ -71,6 +71,6 @@ async function reach(method, path, body) {
   }
 }
 
-function isDoor() {
-  return document.documentElement.dataset.page === "door";
+function isSignIn() {
+  return document.documentElement.dataset.page === "sign-in";
 }

@@ -16,8 +16,8 @@ export function facts(item, classes) {
   const all = [
     item.class ? classBadge(item.class, classes, "", sources[item.source]) : el("span", { class: "badge" }, "no label"),
   ];
-  if (item.guess && item.guess.class !== item.class)
-    all.push(classBadge(item.guess.class, classes, "model:", percent(item.guess.probability)));
+  if (item.prediction && item.prediction.class !== item.class)
+    all.push(classBadge(item.prediction.class, classes, "model:", percent(item.prediction.probability)));
   if (item.split === "validation") all.push(el("span", { class: "badge strong" }, "validation"));
   if (item.flagged) all.push(el("span", { class: "badge strong" }, "flagged"));
   return el("span", { class: "facts" }, ...all);

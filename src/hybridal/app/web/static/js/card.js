@@ -27,7 +27,7 @@ export class Card {
     this.body.scrollTop = 0;
     byId("validation").hidden = item.split !== "validation";
     byId("before").hidden = !before;
-    byId("before").replaceChildren("You had said: ", named(before ?? ""));
+    byId("before").replaceChildren("Your previous label: ", named(before ?? ""));
     this.#arrive();
     this.#note("", false);
   }

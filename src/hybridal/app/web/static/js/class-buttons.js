@@ -30,16 +30,16 @@ export class ClassButtons {
     this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
   }
 
-  /** Marks the class that was said before, and shows the model's guess, if there is one. */
-  mark(before, guess) {
+  /** Marks the class that was said before, and shows the model's prediction, if there is one. */
+  mark(before, prediction) {
     this.#buttons.forEach((button, index) => {
       const { name } = this.classes[index];
       button.classList.toggle("chosen", name === before);
       const said =
-        guess?.class === name
-          ? [el("span", { class: "unseen" }, "the model's guess: "), percent(guess.probability)]
+        prediction?.class === name
+          ? [el("span", { class: "unseen" }, "the model's prediction: "), percent(prediction.probability)]
           : [];
-      button.querySelector(".guess").replaceChildren(...said);
+      button.querySelector(".prediction").replaceChildren(...said);
     });
   }
 
@@ -71,7 +71,7 @@ export class ClassButtons {
       },
       el("kbd", { "aria-hidden": "true" }, key ?? "·"),
       named(name),
-      el("span", { class: "guess" }),
+      el("span", { class: "prediction" }),
     );
   }
 

@@ -1,4 +1,4 @@
-/** What every page of somebody who is signed in has: the project's name, unsent answers, the trainer's bar. */
+/** What every page of somebody who is signed in has: the project's name, unsent annotations, the trainer's bar. */
 import { getProject, post, Refusal } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId } from "./dom.js";

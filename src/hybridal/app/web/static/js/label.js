@@ -47,7 +47,7 @@ function answer(what, said, sentence) {
   if (last?.said === said && at - last.at < GLANCE && !card.isRemarked) return;
   if (at - turned < GLANCE) return;
   // Kept first: a browser that can keep nothing does not go on to the next text.
-  if (!keep({ path: "/api/answers", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
+  if (!keep({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
   done.push({ item: queue.advance(), key, said, at });
   for (const change of later.splice(0)) change();
   show();
@@ -67,7 +67,7 @@ function keep(message) {
     outbox.add(message);
     return true;
   } catch {
-    toast("This browser keeps nothing for this page, so your answer would not be safe. Allow it, or make room.", {
+    toast("This browser cannot store data for this page, so your label would not be safe. Allow storage or free some space.", {
       stays: true,
     });
     return false;
@@ -77,7 +77,7 @@ function keep(message) {
 function takeBack(item, said) {
   queue.putBack(item);
   show(said === "skip" ? "skipped" : said);
-  byId("last").textContent = "Taken back";
+  byId("last").textContent = "Undone";
 }
 
 /** Lets something else than an answer change the text, but not under the hands of somebody who remarks on it. */
@@ -106,7 +106,7 @@ function show(before) {
 function dressButtons(before) {
   byId("first").hidden = project.classes.length > 0;
   buttons.disabled = !queue.current;
-  buttons.mark(before, queue.current?.guess);
+  buttons.mark(before, queue.current?.prediction);
 }
 
 async function refill() {
@@ -119,7 +119,7 @@ async function refill() {
   if (!empty) return;
   if (queue.current) return turn();
   if (problem)
-    card.showEmpty("No connection", `${problem.message} Your answers are kept on this device and will be sent.`);
+    card.showEmpty("No connection", `${problem.message} Your labels are kept on this device and will be sent later.`);
   else showDone();
   again = setTimeout(refill, AGAIN);
 }
@@ -128,8 +128,8 @@ function showDone() {
   const links = [el("a", { class: "button", href: "/progress" }, "See the progress")];
   if (role !== "annotator") links.push(el("a", { class: "button", href: "/export" }, "Export the labels"));
   card.showEmpty(
-    "Nothing waits for you",
-    "Every text is labelled, or in somebody else's hands. New ones appear here by themselves.",
+    "Nothing to label",
+    "Every text is labelled or assigned to somebody else. New texts appear here automatically.",
     ...links,
   );
 }
@@ -157,7 +157,7 @@ async function comeBack() {
 
 outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   if (message.path === "/api/undo") {
-    byId("last").textContent = reply.item ? "Taken back" : "There is nothing to take back";
+    byId("last").textContent = reply.item ? "Undone" : "Nothing to undo";
     if (reply.item && !message.body.undoes) meanwhile(() => queue.putBack(reply.item));
   }
   project.counts = reply.counts;

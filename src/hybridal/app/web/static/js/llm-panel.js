@@ -3,7 +3,7 @@ import { get, post, put } from "./api.js";
 import { once } from "./controls.js";
 import { byId, el, redraw } from "./dom.js";
 import { count, whole } from "./format.js";
-import { llmTrial } from "./llm-trial.js";
+import { llmTrial } from "./llm-evaluation.js";
 import { toast, told } from "./toast.js";
 
 const PAUSE = 3000;
@@ -16,14 +16,14 @@ const FIELDS = [
   ["examples", "Examples of each class in its instructions", { type: "number", min: 0, max: 10, required: true }],
 ];
 const RULES = [
-  ["threshold", "Believe it from this confidence on", SHARE],
-  ["contradiction", "Unless the model contradicts it this surely", SHARE],
+  ["threshold", "Accept its label from this confidence", SHARE],
+  ["contradiction", "Unless the model disagrees with this confidence", SHARE],
   ["overlap", "Share people label too, as a test", SHARE],
 ];
 const PHASES = {
-  stopped: "It is not at work.",
-  working: "It is at work.",
-  spent: "It has used all its tokens.",
+  stopped: "Stopped.",
+  working: "Running.",
+  spent: "The token budget is used up.",
   failed: "It stopped.",
 };
 
@@ -32,9 +32,9 @@ let timer = 0;
 export async function llmPanel() {
   const llm = await get("/api/llm");
   const state = el("div", { class: "stack" });
-  byId("llm").replaceChildren(state, form(llm, state), el("div", { class: "stack", id: "llm-trial" }));
+  byId("llm").replaceChildren(state, form(llm, state), el("div", { class: "stack", id: "llm-evaluation" }));
   show(llm, state);
-  await llmTrial(byId("llm-trial"));
+  await llmTrial(byId("llm-evaluation"));
 }
 
 function form(llm, state) {
@@ -62,7 +62,7 @@ function show(llm, state) {
   const { phase, error } = llm.state;
   const active = phase === "working" || phase === "waiting";
   const act = async () => (await post(`/api/llm/${active ? "stop" : "start"}`), show(await get("/api/llm"), state));
-  const waiting = error ? "It waits for the server." : "It waits for more texts.";
+  const waiting = error ? "Waiting for the server." : "Waiting for more texts.";
   redraw(state, [
     el(
       "div",
@@ -77,7 +77,7 @@ function show(llm, state) {
     el(
       "p",
       { class: "small muted" },
-      `${count(llm.asked, "text")} asked about: ${whole(llm.labels)} labelled by it, the others left to people (${count(llm.unusable, "answer")} of no use); ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`,
+      `${count(llm.asked, "text")} asked about: ${whole(llm.labels)} labelled by it, the others left to people (${count(llm.unusable, "unusable answer")}); ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`,
     ),
   ]);
   if (active) lookLater(state);

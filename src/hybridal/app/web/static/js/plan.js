@@ -11,7 +11,7 @@ const FIELDS = [
   ["overlap", "Share of new texts that two people label", { type: "number", min: 0, max: 1, step: 0.01 }],
 ];
 const SWITCHES = [
-  ["show_guesses", "Show the model's guess while labelling (it may sway people)"],
+  ["show_predictions", "Show the model's prediction while labelling (it may sway people)"],
   ["open_classes", "Reviewers may add classes while labelling"],
 ];
 

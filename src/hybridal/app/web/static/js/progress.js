@@ -34,7 +34,7 @@ function titleOf(element) {
 }
 
 function story({ rounds, switch: switched, balance: classes, advice, signal }) {
-  if (!rounds.length) return "The model has not learnt yet: its first figures appear here after the first training.";
+  if (!rounds.length) return "There is no model yet; figures appear here after the first training.";
   const said = [moves(rounds, switched, signal)];
   if (namesOneClass(rounds, classes.length))
     said.unshift("So far the model gives nearly every text the same class: it needs more labels.");
@@ -46,7 +46,7 @@ function story({ rounds, switch: switched, balance: classes, advice, signal }) {
 function moves(rounds, switched, signal) {
   if (switched)
     return `The model settled in round ${switched}: from then on each update goes on from the last weights, which takes less time.`;
-  if (signal) return `After ${count(rounds.length, "round")} the model still moves, so every update trains it anew.`;
+  if (signal) return `After ${count(rounds.length, "round")} the model is still changing, so every update retrains it from scratch.`;
   const anew = rounds.filter((r) => r.update === "retrain").length;
   return `${count(rounds.length, "update")} so far: ${whole(anew)} trained the model anew, the others went on from the last weights.`;
 }
@@ -69,7 +69,7 @@ function tiles({ counts, budget }, { rounds, saved }) {
   if (last) {
     all.push(["Accuracy", percent(last.accuracy), `between ${percent(last.low)} and ${percent(last.high)}`]);
     all.push(["Macro-F1", figure(last.f1), `negative log-likelihood ${figure(last.nll)}`]);
-    all.push(["Calibration error", figure(last.ece), "0 would be perfectly honest"]);
+    all.push(["Calibration error", figure(last.ece), "0 is perfectly calibrated"]);
   }
   if (saved?.seconds > 0)
     all.push([

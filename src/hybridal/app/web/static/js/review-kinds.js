@@ -18,7 +18,7 @@ import { drawKey } from "./key.js";
 export function kinds(project) {
   const { classes } = project;
   const answer = (item, name) =>
-    post("/api/answers", { key: drawKey(), text: item.id, action: "label", class: name, flagged: false, comment: "" });
+    post("/api/annotations", { key: drawKey(), text: item.id, action: "label", class: name, flagged: false, comment: "" });
   const decide = (item, name) => post("/api/adjudications", { key: drawKey(), text: item.id, class: name });
   const choose = (item, say, settle, label = "label as …", named = []) => {
     const others = classes.filter(({ name }) => !named.includes(name));
@@ -33,15 +33,15 @@ export function kinds(project) {
   const button = (name, act, main = false) =>
     el("button", { type: "button", class: main ? "main" : null, onclick: act }, el("span", {}, ...name));
   const listed = (state) => async () => (await get("/api/texts", { state })).items;
-  const doubts = (part) => async () => (await get("/api/doubts"))[part];
+  const doubts = (part) => async () => (await get("/api/review"))[part];
 
   return [
     {
       name: "contradicted",
       title: "Probable label errors",
-      none: "So far the model contradicts no label.",
+      none: "The model agrees with every label so far.",
       about:
-        "Labelled texts that the model sees otherwise, the surest first. Often the label is right and the model has something to learn; sometimes it is the other way round.",
+        "Labelled texts for which the model predicts another class, the most confident first. Often the label is right and the model still has to learn it; sometimes the label is wrong.",
       load: doubts("contradicted"),
       most: 50,
       draw: (item, settle) => [
@@ -49,23 +49,23 @@ export function kinds(project) {
           "span",
           { class: "facts" },
           classBadge(item.class, classes, "label:"),
-          classBadge(item.guess, classes, "model:", percent(item.probability)),
+          classBadge(item.prediction, classes, "model:", percent(item.probability)),
         ),
         el(
           "span",
           { class: "actions" },
           button(["Keep ", named(item.class)], () => settle(() => decide(item, item.class))),
-          button(["Change to ", named(item.guess)], () => settle(() => decide(item, item.guess))),
-          choose(item, decide, settle, "something else …", [item.class, item.guess]),
+          button(["Change to ", named(item.prediction)], () => settle(() => decide(item, item.prediction))),
+          choose(item, decide, settle, "something else …", [item.class, item.prediction]),
         ),
       ],
     },
     {
       name: "disagreements",
       title: "Disagreements",
-      none: "Nobody disagrees with anybody.",
+      none: "There are no disagreements.",
       about:
-        "Texts that people labelled differently. The model learns none of these labels until you decide; your decision holds for everybody, and takes earlier flags away.",
+        "Texts that people labelled differently. The model learns none of these labels until you decide; your decision is final and removes earlier flags.",
       beside: agreement,
       load: async () => (await get("/api/disagreements")).items,
       most: 200,
@@ -73,7 +73,7 @@ export function kinds(project) {
         el(
           "dl",
           { class: "said-by" },
-          ...item.answers.flatMap((said) => [
+          ...item.annotations.flatMap((said) => [
             el("dt", {}, named(said.person)),
             el(
               "dd",
@@ -87,7 +87,7 @@ export function kinds(project) {
           "span",
           { class: "actions" },
           el("span", { class: "small muted" }, "Decide for"),
-          ...[...new Set(item.answers.map((said) => said.class))].map((name) =>
+          ...[...new Set(item.annotations.map((said) => said.class))].map((name) =>
             button([named(name)], () => settle(() => decide(item, name))),
           ),
           choose(
@@ -95,19 +95,19 @@ export function kinds(project) {
             decide,
             settle,
             "something else …",
-            item.answers.map((said) => said.class),
+            item.annotations.map((said) => said.class),
           ),
         ),
       ],
     },
     {
-      name: "doubtful",
-      title: "Most doubtful",
-      none: "No model has looked at the texts yet.",
-      about: "Unlabelled texts of which the model is least sure.",
-      load: doubts("doubtful"),
+      name: "uncertain",
+      title: "Most uncertain",
+      none: "There are no predictions yet.",
+      about: "Unlabelled texts about which the model is least certain.",
+      load: doubts("uncertain"),
       draw: (item, settle) => [
-        el("span", { class: "facts" }, classBadge(item.guess, classes, "model:", percent(item.probability))),
+        el("span", { class: "facts" }, classBadge(item.prediction, classes, "model:", percent(item.probability))),
         el("span", { class: "actions" }, choose(item, answer, settle)),
       ],
     },
@@ -116,7 +116,7 @@ export function kinds(project) {
       title: "Flagged",
       none: "Nothing is flagged.",
       about:
-        "Texts that somebody wanted a reviewer to look at. Your decision holds for everybody, and takes the flag away; comments stay in the text's history.",
+        "Texts that somebody wanted a reviewer to look at. Your decision is final and removes the flag; comments stay in the text's history.",
       load: listed("flagged"),
       most: 50,
       draw: (item, settle) => [
@@ -133,7 +133,7 @@ export function kinds(project) {
       name: "skipped",
       title: "Skipped",
       none: "Nothing was skipped.",
-      about: "Texts that people passed over, and that have no label yet.",
+      about: "Skipped texts that have no label yet.",
       load: listed("skipped"),
       most: 50,
       draw: (item, settle) => [facts(item, classes), el("span", { class: "actions" }, choose(item, answer, settle))],

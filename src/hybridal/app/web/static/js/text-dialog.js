@@ -15,7 +15,7 @@ import { drawKey } from "./key.js";
 export async function openText(id, project, changed) {
   const item = await get(`/api/texts/${encodeURIComponent(id)}`);
   const decides = decidesForOthers(item, project.me);
-  const said = mine(item.answers, project.me);
+  const said = mine(item.annotations, project.me);
   const select = classSelect(project.classes, "choose a class", decides ? item.class : said?.class);
   select.autofocus = true;
   const flagged = el("input", { type: "checkbox", checked: Boolean(said?.flagged) });
@@ -33,7 +33,7 @@ export async function openText(id, project, changed) {
       el(
         "label",
         {},
-        decides ? "The class, decided for everybody (this takes earlier flags away)" : "Your label",
+        decides ? "Final class (removes earlier flags)" : "Your label",
         select,
       ),
       decides ? null : el("label", { class: "check" }, flagged, "Flag it for a reviewer"),
@@ -46,7 +46,7 @@ export async function openText(id, project, changed) {
         el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close"),
       ),
       el("h3", {}, "History"),
-      history(item.answers),
+      history(item.annotations),
     ),
   );
   onSubmit(dialog.firstChild, save);
@@ -59,7 +59,7 @@ export async function openText(id, project, changed) {
     try {
       if (decides) await post("/api/adjudications", body);
       else
-        await post("/api/answers", {
+        await post("/api/annotations", {
           ...body,
           action: "label",
           flagged: flagged.checked,
@@ -76,21 +76,21 @@ export async function openText(id, project, changed) {
 
 /** Who may review settles what others said; everybody else, and the first to speak, gives an opinion. */
 function decidesForOthers(item, me) {
-  return me.role !== "annotator" && item.answers.some(({ person, action }) => person !== me.name && action === "label");
+  return me.role !== "annotator" && item.annotations.some(({ person, action }) => person !== me.name && action === "label");
 }
 
 /** What somebody says now: their last answer that they did not take back. */
-function mine(answers, me) {
+function mine(annotations, me) {
   const kept = [];
-  for (const answer of answers.filter(({ person }) => person === me.name)) {
+  for (const answer of annotations.filter(({ person }) => person === me.name)) {
     if (answer.action === "withdraw") kept.pop();
     else kept.push(answer);
   }
   return kept.at(-1);
 }
 
-function history(answers) {
-  if (!answers.length) return el("p", { class: "muted small" }, "Nobody has said anything yet.");
+function history(annotations) {
+  if (!annotations.length) return el("p", { class: "muted small" }, "No annotations yet.");
   const said = ({ action, class: name, decides }) =>
     action === "label"
       ? [decides ? " decided: " : " said ", named(name)]
@@ -106,5 +106,5 @@ function history(answers) {
       el("span", { class: "muted" }, ` · ${ago(answer.at)}`),
       answer.comment ? el("p", { class: "written", dir: "auto" }, answer.comment) : null,
     );
-  return el("ul", { class: "history" }, ...answers.toReversed().map(line));
+  return el("ul", { class: "history" }, ...annotations.toReversed().map(line));
 }

@@ -42,7 +42,7 @@ async function load() {
   byId("found").textContent = count(found.total, "text");
   byId("items").replaceChildren(...found.items.map(row));
   if (!found.items.length)
-    byId("items").append(el("li", { class: "nothing" }, "No text fits. Try fewer words, or another state."));
+    byId("items").append(el("li", { class: "nothing" }, "No texts found. Try fewer words or another state."));
   pager(found.pages);
 }
 

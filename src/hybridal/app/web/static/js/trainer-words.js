@@ -14,7 +14,7 @@ const SILENT = 60;
 export function words(trainer, now) {
   const busy = { training, scoring, predicting, loading }[trainer.phase];
   if (busy && now - trainer.beat > SILENT) {
-    return { mood: "quiet", sentence: `The trainer was last heard ${ago(trainer.beat, now)}. Your labels are safe.` };
+    return { mood: "quiet", sentence: `The trainer last responded ${ago(trainer.beat, now)}. Your labels are safe.` };
   }
   if (busy) return { mood: "busy", ...busy(trainer) };
   if (trainer.phase === "failed") {
@@ -26,7 +26,7 @@ export function words(trainer, now) {
   }
   if (trainer.asked) return { mood: "busy", sentence: "The trainer is about to start." };
   if (trainer.phase === "stopped")
-    return { mood: "quiet", sentence: "The trainer is not there yet. Labels are kept for when it is." };
+    return { mood: "quiet", sentence: "The trainer is not running yet. Your labels are kept until it is." };
   return waiting(trainer);
 }
 

@@ -11,9 +11,9 @@ const HEIGHT = 250;
 export function calibration(bins, ece) {
   const filled = bins.filter((bin) => bin.n > 0);
   return figure({
-    title: "Can its confidence be believed?",
+    title: "Calibration",
     about:
-      "Of the validation texts of which the model is, say, 80% sure, 80% should be right: points on the line are honest, below it over-confident. Larger points hold more texts.",
+      "Of the validation texts of which the model is, say, 80% sure, 80% should be right: points on the line are well calibrated, points below it over-confident. Larger points hold more texts.",
     says: ece == null ? "" : `The expected calibration error is ${ece.toFixed(3)}.`,
     draw: (width) => ({ height: HEIGHT, parts: drawing(filled, width) }),
     columns: ["Confidence", "Texts", "Mean confidence", "Right"],

@@ -1,1 +1,0 @@
-"""One file a step; none is ever changed once it was released."""

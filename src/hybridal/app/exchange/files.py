@@ -1,0 +1,282 @@
+"""Files to download: labels as CSV, JSONL and Parquet, predictions, and the model folder as a ZIP file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, aliased
+
+from hybridal.app.db.connect import Sessions
+from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote
+from hybridal.app.errors import MissingError
+from hybridal.system.files import strict_json
+
+# What spreadsheets run when a file is opened; the last four are what some of them read as the first four.
+_RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_AT_ONCE = 500
+
+
+def escape_formula(value: str) -> str:
+    """The text, with an apostrophe before it if a spreadsheet would run it; JSONL and Parquet keep it as it is.
+
+    >>> escape_formula("=HYPERLINK(...)"), escape_formula("1 = 1")
+    ("'=HYPERLINK(...)", '1 = 1')
+    """
+    return f"'{value}" if value.startswith(_RUNS) else value
+
+
+def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A CSV file in parts; lists are written as JSON.
+
+    >>> "".join(csv_parts(["id", "n"], [{"id": "-1", "n": 2}, {"id": "a", "n": None}])).splitlines()
+    ['id,n', "'-1,2", 'a,']
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(map(escape_formula, columns))
+    for at, row in enumerate(rows, start=1):
+        writer.writerow([_cell(row[column]) for column in columns])
+        if at % _AT_ONCE == 0:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return escape_formula(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return strict_json(value) if isinstance(value, list) else value
+
+
+PART_BYTES = 1 << 20
+
+
+def file_parts(file: BinaryIO) -> Iterator[bytes]:
+    """What is left of an open file, which is closed at the end.
+
+    >>> import io
+    >>> list(file_parts(io.BytesIO(b"abc")))
+    [b'abc']
+    """
+    with file:
+        while part := file.read(PART_BYTES):
+            yield part
+
+
+COLUMNS = ("id", "text", "label", "source", "split", "flagged", "comments", "at", "annotations")
+
+
+def label_rows(sessions: Sessions) -> Iterator[dict[str, Any]]:
+    """The texts in the order in which they came, a page a transaction: who downloads slowly holds up nobody.
+
+    `label` is None where people disagree or only skipped; `at` is the time of the last answer; `answers` has an entry
+    for everybody whose answer stands.
+    """
+    last = -1
+    while True:
+        with sessions() as session:
+            rows = _page(session, last)
+        if not rows:
+            return
+        for text, said in groupby(rows, key=lambda row: row[0]):
+            last = text.row
+            yield _line(text, [*said])
+
+
+def _page(session: Session, last: int) -> list[Any]:
+    given, settled = aliased(Class), aliased(Class)
+    answered = select(Vote.text_row).where(Vote.text_row > last).distinct()
+    some = answered.order_by(Vote.text_row).limit(_AT_ONCE).subquery()
+    rows = session.execute(
+        select(Text, Consensus.source, settled.name, Annotation, Person.name, given.name)
+        .join(some, some.c.text_row == Text.row)
+        .join(Vote, Vote.text_row == Text.row)
+        .join(Annotation, Annotation.number == Vote.answer_number)
+        .join(Person, Person.number == Vote.person_number)
+        .outerjoin(given, given.number == Vote.class_number)
+        .outerjoin(Consensus, Consensus.text_row == Text.row)
+        .outerjoin(settled, settled.number == Consensus.class_number)
+        .order_by(Text.row, Annotation.number)
+    )
+    return [*rows]
+
+
+def _line(text: Text, rows: list[Any]) -> dict[str, Any]:
+    _, source, label, *_ = rows[0]
+    answers = [
+        {
+            "person": person,
+            "action": "adjudicate" if answer.decides else answer.action,
+            "class": name,
+            "flagged": answer.flagged,
+            "comment": answer.comment,
+            "at": iso_time(answer.at),
+        }
+        for _, _, _, answer, person, name in rows
+    ]
+    return {
+        "id": text.id,
+        "text": text.body,
+        "label": label,
+        "source": source,
+        "split": text.split,
+        "flagged": any(answer["flagged"] for answer in answers),
+        "comments": "\n".join(f"{answer['person']}: {answer['comment']}" for answer in answers if answer["comment"]),
+        "at": max(answer["at"] for answer in answers),
+        "annotations": answers,
+    }
+
+
+def iso_time(seconds: float) -> str:
+    """A time as everybody can read it.
+
+    >>> iso_time(0.0)
+    '1970-01-01T00:00:00.000000Z'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+Lines = Iterable[Mapping[str, Any]]
+
+
+def labels_csv(lines: Lines) -> Iterator[bytes]:
+    """For spreadsheets: a cell that one would run as a formula begins with an apostrophe; answers are JSON."""
+    return (part.encode() for part in csv_parts(COLUMNS, lines))
+
+
+def labels_jsonl(lines: Lines) -> Iterator[bytes]:
+    """A JSON object a line, every text as it is."""
+    for some in _batches(lines):
+        yield "".join(strict_json(line) + "\n" for line in some).encode()
+
+
+def labels_parquet(lines: Lines) -> Iterator[bytes]:
+    """A Parquet file; its end is known only when all is written, so it is made beside and then sent."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    words, truth = pa.string(), pa.bool_()
+    answer = pa.struct(
+        [(name, words) for name in ("person", "action", "class", "comment", "at")] + [("flagged", truth)]
+    )
+    kinds = {"flagged": truth, "annotations": pa.list_(answer)}
+    schema = pa.schema([(column, kinds.get(column, words)) for column in COLUMNS])
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for some in _batches(lines):
+            writer.write_table(pa.Table.from_pylist(some, schema=schema))
+    file.seek(0)
+    return file_parts(file)
+
+
+LABEL_FORMATS: Mapping[str, Callable[[Lines], Iterator[bytes]]] = {
+    "csv": labels_csv,
+    "jsonl": labels_jsonl,
+    "parquet": labels_parquet,
+}
+
+
+def _batches(lines: Lines) -> Iterator[list[Any]]:
+    some: list[Any] = []
+    for line in lines:
+        some.append(line)
+        if len(some) == _AT_ONCE:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+PREDICTIONS_FILE = "predictions.parquet"
+_PREDICTIONS_AT_ONCE = 1000
+
+
+def open_predictions(exports: Path) -> BinaryIO:
+    """The file, opened: newer predictions that replace it do not disturb who is reading it."""
+    try:
+        return (exports / PREDICTIONS_FILE).open("rb")
+    except FileNotFoundError as error:
+        raise MissingError("There are no predictions yet; click “Score all texts” first.") from error
+
+
+def predictions_csv(file: BinaryIO) -> Iterator[bytes]:
+    """For spreadsheets."""
+    from pyarrow import parquet
+
+    with file:
+        table = parquet.ParquetFile(file)
+        rows = (row for batch in table.iter_batches(_PREDICTIONS_AT_ONCE) for row in batch.to_pylist())
+        for part in csv_parts(table.schema_arrow.names, rows):
+            yield part.encode()
+
+
+PREDICTION_FORMATS: Mapping[str, Callable[[BinaryIO], Iterator[bytes]]] = {
+    "csv": predictions_csv,
+    "parquet": file_parts,
+}
+
+# ZIP knows no time before this one; a model's files have no other that matters.
+_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+class ModelArchive:
+    """The files of the newest model, all opened at once: one that replaces it meanwhile is not mixed in."""
+
+    def __init__(self, exports: Path) -> None:
+        folder = exports / "model"
+        with ExitStack() as opened:
+            try:
+                paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+                files = {path.relative_to(folder): opened.enter_context(path.open("rb")) for path in paths}
+            except OSError:
+                files = {}
+            if not files:
+                raise MissingError("There is no model to download yet; click “Score all texts” first.")
+            self._files: dict[Path, BinaryIO] = dict(files)
+            self._opened = opened.pop_all()
+
+    def parts(self) -> Iterator[bytes]:
+        """The ZIP file, uncompressed: weights hardly get smaller."""
+        outlet = _Outlet()
+        with self._opened, zipfile.ZipFile(outlet, "w", zipfile.ZIP_STORED) as archive:
+            for name, file in self._files.items():
+                entry = zipfile.ZipInfo(f"model/{name.as_posix()}", _TIME)
+                entry.external_attr = 0o644 << 16
+                with archive.open(entry, "w", force_zip64=True) as target:
+                    while part := file.read(PART_BYTES):
+                        target.write(part)
+                        yield outlet.take()
+        yield outlet.take()
+
+
+class _Outlet(io.RawIOBase):
+    """Where a ZIP file is written to that cannot go back in it: what was written is taken from here."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        part = bytes(data)  # type: ignore[call-overload]
+        self._parts.append(part)
+        return len(part)
+
+    def take(self) -> bytes:
+        written = b"".join(self._parts)
+        self._parts.clear()
+        return written

@@ -1,0 +1,143 @@
+"""An annotation arrives, is undone or withdrawn. Annotations are only added; the same key counts once."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from sqlalchemy import Row, bindparam, insert, select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.connect import execute
+from hybridal.app.db.schema import Annotation, Person, Text, Vote
+from hybridal.app.errors import ConflictError, MissingError
+from hybridal.app.labelling import classes
+from hybridal.app.labelling.consensus import CastVote, find_and_lock, lock_text, record_vote
+from hybridal.app.labelling.queue import lease_again
+from hybridal.errors import UserError
+
+_USED = "The key '{key}' was already used for something else; use a new key for each annotation."
+
+_ADD = insert(Annotation).returning(Annotation.number)
+_OF_THIS_KEY = select(Annotation.number, Annotation.text_row, Annotation.person_number, Annotation.action).where(
+    Annotation.key == bindparam("key")
+)
+
+
+def annotate(
+    session: Session,
+    person: Person,
+    text_id: str,
+    action: Literal["label", "skip"],
+    *,
+    class_name: str | None = None,
+    flagged: bool = False,
+    comment: str = "",
+    key: str,
+    decides: bool = False,
+) -> int:
+    """Records what a person says of a text, in place of what they said before; `decides` settles a disagreement.
+
+    Returns the number of the annotation.
+    """
+    text = find_and_lock(session, text_id)
+    if text is None:
+        raise MissingError(f"There is no text '{text_id:.40}'.")
+    if earlier := find_annotation(session, person, key):
+        if earlier.text_row != text.row or earlier.action == "withdraw":
+            raise ConflictError(_USED.format(key=key))
+        return int(earlier.number)
+    if (action == "label") != (class_name is not None):
+        raise UserError("A label needs a class; a skip must not have one.")
+    class_number = None if class_name is None else classes.find(session, class_name).number
+    number: int = execute(
+        session,
+        _ADD,
+        key=key,
+        text_row=text.row,
+        person_number=person.number,
+        action=action,
+        class_number=class_number,
+        flagged=flagged,
+        comment=comment,
+        decides=decides,
+    ).scalar_one()
+    record_vote(session, text, person, CastVote(person.kind, class_number, number, decides, flagged), number)
+    return number
+
+
+def undo(session: Session, person: Person, key: str, undoes: str | None = None) -> Text | None:
+    """Withdraws a person's annotation of the key `undoes`, or their newest, and leases the text to them again.
+
+    What they said of it before, if anything, stands again. None if there is no such annotation.
+    """
+    # One undo of a person at a time: a key pressed twice takes two answers back, not one of them twice.
+    session.execute(select(Person.number).where(Person.number == person.number).with_for_update(key_share=True))
+    if earlier := find_annotation(session, person, key):
+        if earlier.action != "withdraw":
+            raise ConflictError(_USED.format(key=key))
+        return session.get_one(Text, earlier.text_row)
+    theirs = select(Vote.text_row).where(Vote.person_number == person.number)
+    if undoes is not None:
+        theirs = theirs.where(Vote.answer_number.in_(select(Annotation.number).where(Annotation.key == undoes)))
+    newest = session.scalar(theirs.order_by(Vote.answer_number.desc()).limit(1))
+    if newest is None:
+        return None
+    text = lock_text(session, newest)
+    history = session.scalars(
+        select(Annotation)
+        .where(Annotation.text_row == text.row, Annotation.person_number == person.number)
+        .order_by(Annotation.number)
+    ).all()
+    withdrawal = Annotation(key=key, text_row=text.row, person_number=person.number, action="withdraw")
+    session.add(withdrawal)
+    session.flush()
+    before = last_not_withdrawn([*history, withdrawal])
+    record_vote(session, text, person, None if before is None else _vote_of(session, person, before), withdrawal.number)
+    if before is None:
+        lease_again(session, person, text)
+    return text
+
+
+def last_not_withdrawn(history: list[Annotation]) -> Annotation | None:
+    """The last of a person's answers to a text that no later one withdrew.
+
+    >>> first, second, back = (Annotation(action=action) for action in ("label", "skip", "withdraw"))
+    >>> last_not_withdrawn([first, second, back]) is first, last_not_withdrawn([first, back, back])
+    (True, None)
+    """
+    kept: list[Annotation] = []
+    for given in history:
+        if given.action != "withdraw":
+            kept.append(given)
+        elif kept:
+            kept.pop()
+    return kept[-1] if kept else None
+
+
+def _vote_of(session: Session, person: Person, given: Annotation) -> CastVote:
+    """What an answer means today: its class may have become another."""
+    class_number = None if given.class_number is None else classes.resolve(session, given.class_number)
+    return CastVote(person.kind, class_number, given.number, given.decides, given.flagged)
+
+
+def find_annotation(session: Session, person: Person, key: str) -> Row[*tuple[Any, ...]] | None:
+    """The answer that came with this key before, if any; a key of somebody else's is refused."""
+    earlier = execute(session, _OF_THIS_KEY, key=key).one_or_none()
+    if earlier is not None and earlier.person_number != person.number:
+        raise ConflictError(_USED.format(key=key))
+    return earlier
+
+
+def withdraw(session: Session, person: Person, text_row: int, key: str) -> None:
+    """Takes back what somebody says of a text; the same key again, or nothing to take back, changes nothing."""
+    text = lock_text(session, text_row)
+    mine = select(Vote.answer_number).where(Vote.text_row == text_row, Vote.person_number == person.number)
+    if (
+        session.scalar(mine) is None
+        or session.scalar(select(Annotation.number).where(Annotation.key == key)) is not None
+    ):
+        return
+    withdrawal = Annotation(key=key, text_row=text_row, person_number=person.number, action="withdraw")
+    session.add(withdrawal)
+    session.flush()
+    record_vote(session, text, person, None, withdrawal.number)

@@ -1,0 +1,234 @@
+"""What a text's votes come to: its consensus, whether it is still open, and the project's counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.connect import execute
+from hybridal.app.db.schema import Consensus, Lease, Person, Tally, Text, Vote
+
+
+@dataclass(frozen=True)
+class CastVote:
+    """A vote as a value: the kind of its annotator, the class (None for a skip), and the number of the annotation."""
+
+    kind: str
+    class_number: int | None
+    number: int = 0
+    decides: bool = False
+    flagged: bool = False
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """The class that the model learns, and who settled it."""
+
+    class_number: int
+    source: str
+
+
+def consensus_of(votes: Sequence[CastVote]) -> Resolution | None:
+    """An adjudication wins; else people who agree; else, where no person labelled it, the file, then the LLM.
+
+    >>> consensus_of([CastVote("file", 1), CastVote("person", 2)])
+    Resolution(class_number=2, source='people')
+    >>> consensus_of([CastVote("person", 1), CastVote("person", 2)]) is None
+    True
+    >>> consensus_of([CastVote("person", 1), CastVote("person", 2), CastVote("person", 2, number=9, decides=True)])
+    Resolution(class_number=2, source='adjudicated')
+    """
+    decisions = sorted((vote for vote in votes if vote.decides), key=lambda vote: vote.number)
+    if decisions and decisions[-1].class_number is not None:
+        return Resolution(decisions[-1].class_number, "adjudicated")
+    for kind, source in (("person", "people"), ("file", "file"), ("llm", "llm")):
+        if found := classes_of(votes, kind):
+            return Resolution(found.pop(), source) if len(found) == 1 else None
+    return None
+
+
+def disagree(votes: Sequence[CastVote]) -> bool:
+    """Whether people gave this text different classes, and nobody has decided.
+
+    >>> one, other, skip = (CastVote("person", number) for number in (1, 2, None))
+    >>> disagree([one, other]), disagree([one, skip])
+    (True, False)
+    """
+    return len(classes_of(votes, "person")) > 1 and consensus_of(votes) is None
+
+
+def flagged(votes: Sequence[CastVote]) -> bool:
+    """Whether somebody flagged it, and nobody has decided since.
+
+    >>> flagged([CastVote("person", 1, number=3, flagged=True), CastVote("person", 1, number=4, decides=True)])
+    False
+    """
+    decided = max((vote.number for vote in votes if vote.decides), default=-1)
+    return any(vote.flagged and vote.number > decided for vote in votes)
+
+
+def classes_of(votes: Sequence[CastVote], kind: str) -> set[int]:
+    """The classes that annotators of one kind gave."""
+    return {vote.class_number for vote in votes if vote.kind == kind and vote.class_number is not None}
+
+
+COUNT_NAMES = ("texts", "labelled", "validation", "pool", "skipped", "flagged", "disagreements")
+
+_MOVE = update(Tally).values({name: getattr(Tally, name) + bindparam(f"by_{name}") for name in COUNT_NAMES})
+_COUNTS = select(*(getattr(Tally, name) for name in COUNT_NAMES))
+
+
+def counts_of(split: str, votes: Sequence[CastVote]) -> Counter[str]:
+    """What one text adds to the counts.
+
+    >>> sorted(counts_of("pool", [CastVote("person", 1, number=7, flagged=True)]).elements())
+    ['flagged', 'labelled', 'pool', 'texts']
+    """
+    consensus = consensus_of(votes)
+    skipped = any(vote.class_number is None for vote in votes)
+    holds = {
+        "texts": True,
+        "labelled": consensus is not None,
+        split: consensus is not None,
+        "skipped": consensus is None and skipped,
+        "flagged": flagged(votes),
+        "disagreements": disagree(votes),
+    }
+    return Counter(name for name, true in holds.items() if true)
+
+
+def move_counts(session: Session, before: Counter[str], now: Counter[str]) -> None:
+    """Moves the counts by the difference. The last act of a transaction: it makes others wait until its end."""
+    if now != before:
+        execute(session, _MOVE, **{f"by_{name}": now[name] - before[name] for name in COUNT_NAMES})
+
+
+def counts(session: Session) -> dict[str, int]:
+    """The counts as they are now."""
+    return dict(zip(COUNT_NAMES, execute(session, _COUNTS).one(), strict=True))
+
+
+_LOCKED = select(Text).with_for_update(key_share=True).execution_options(populate_existing=True)
+_OF_ROW = _LOCKED.where(Text.row == bindparam("row"))
+_OF_ID = _LOCKED.where(Text.id == bindparam("id"))
+_VOTES = (
+    select(
+        Vote.text_row,
+        Vote.person_number,
+        Person.kind,
+        Vote.class_number,
+        Vote.answer_number,
+    )
+    .add_columns(Vote.decides, Vote.flagged)
+    .join(Person)
+    .where(Vote.text_row.in_(bindparam("rows", expanding=True)))
+)
+_ADD_VOTE = insert(Vote)
+_REMOVE_VOTE = delete(Vote).where(Vote.text_row == bindparam("row"), Vote.person_number == bindparam("person"))
+_END_LEASE = delete(Lease).where(Lease.text_row == bindparam("row"), Lease.person_number == bindparam("person"))
+_ADD_CONSENSUS = insert(Consensus)
+_REMOVE_CONSENSUS = delete(Consensus).where(Consensus.text_row == bindparam("row"))
+_UPDATE_TEXT = (
+    update(Text)
+    .where(Text.row == bindparam("of"))
+    .values(answered=bindparam("by_people"), open=bindparam("still_open"))
+)
+
+
+def votes_on(session: Session, text: Text) -> dict[int, CastVote]:
+    """What everybody says of a text now, by the number of the person."""
+    return votes_by_text(session, [text.row])[text.row]
+
+
+def votes_by_text(session: Session, rows: Sequence[int]) -> dict[int, dict[int, CastVote]]:
+    """What everybody says of some texts now, by the row of the text and the number of the person."""
+    votes: dict[int, dict[int, CastVote]] = {row: {} for row in rows}
+    for row, person, *what in execute(session, _VOTES, rows=rows):
+        votes[row][person] = CastVote(*what)
+    return votes
+
+
+def record_vote(session: Session, text: Text, person: Person, vote: CastVote | None, answer: int) -> None:
+    """Replaces a person's vote (None: removes it) because of an annotation, and updates all that follows from it.
+
+    The text must be locked by the caller: two people may annotate it at the same moment.
+    """
+    before = votes_on(session, text)
+    after = dict(before)
+    if after.pop(person.number, None) is not None:
+        execute(session, _REMOVE_VOTE, row=text.row, person=person.number)
+    if vote is not None:
+        after[person.number] = vote
+        execute(
+            session,
+            _ADD_VOTE,
+            text_row=text.row,
+            person_number=person.number,
+            answer_number=vote.number,
+            class_number=vote.class_number,
+            flagged=vote.flagged,
+            decides=vote.decides,
+        )
+    execute(session, _END_LEASE, row=text.row, person=person.number)
+    update_consensus(session, text, [*before.values()], [*after.values()], answer)
+
+
+def update_consensus(
+    session: Session, text: Text, before: Sequence[CastVote], after: Sequence[CastVote], answer: int
+) -> None:
+    """The consensus, the openness and the counts of a text on which answers changed; `answer` is what changed them."""
+    was, now = consensus_of(before), consensus_of(after)
+    if was != now:
+        if was is not None:
+            execute(session, _REMOVE_CONSENSUS, row=text.row)
+        if now is not None:
+            execute(
+                session,
+                _ADD_CONSENSUS,
+                text_row=text.row,
+                class_number=now.class_number,
+                source=now.source,
+                changed=answer,
+            )
+    execute(session, _UPDATE_TEXT, of=text.row, by_people=count_people(after), still_open=is_open(text.wanted, after))
+    move_counts(session, counts_of(text.split, before), counts_of(text.split, after))
+
+
+def count_people(votes: Sequence[CastVote]) -> int:
+    """How many people labelled it; who only decides between others is not asked as one of them."""
+    return sum(vote.kind == "person" and vote.class_number is not None and not vote.decides for vote in votes)
+
+
+def is_open(wanted: int, votes: Sequence[CastVote]) -> bool:
+    """Whether somebody may still be asked: it has no consensus, or too few opinions of those that are wanted.
+
+    >>> person, file = CastVote("person", 1), CastVote("file", 1)
+    >>> is_open(1, []), is_open(1, [person]), is_open(2, [person]), is_open(2, [file])
+    (True, False, True, False)
+    """
+    if any(vote.decides for vote in votes):
+        return False
+    people = count_people(votes)
+    return people < wanted and (people > 0 or consensus_of(votes) is None)
+
+
+def lock_texts(session: Session, which: ColumnElement[bool]) -> None:
+    """Locks some texts, for who answers several in one transaction: all of them before the counts move.
+
+    Else somebody who has locked one of them, and waits for the counts, would be waited for in turn.
+    """
+    session.execute(select(Text.row).where(which).order_by(Text.row).with_for_update(key_share=True))
+
+
+def lock_text(session: Session, text_row: int) -> Text:
+    """A text that no other transaction answers until this one ends."""
+    return session.scalars(_OF_ROW, {"row": text_row}).one()
+
+
+def find_and_lock(session: Session, text_id: str) -> Text | None:
+    """The same by its id, if there is such a text."""
+    return session.scalars(_OF_ID, {"id": text_id}).one_or_none()

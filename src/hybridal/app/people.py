@@ -1,0 +1,225 @@
+"""The people of a project: accounts and roles, passwords, invitations, and sessions of signed-in browsers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from secrets import token_urlsafe
+
+from argon2 import PasswordHasher
+from argon2.exceptions import VerificationError
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.connect import exclusive
+from hybridal.app.db.schema import Invitation, LoginSession, Person, now
+from hybridal.app.errors import ConflictError, ForbiddenError, MissingError
+from hybridal.errors import UserError
+
+
+def draw_token() -> str:
+    """A secret that nobody predictions."""
+    return token_urlsafe(32)
+
+
+def token_digest(token: str) -> str:
+    """What is kept of it.
+
+    >>> len(token_digest("secret"))
+    64
+    """
+    return sha256(token.encode(errors="replace")).hexdigest()
+
+
+SHORTEST_PASSWORD, LONGEST_PASSWORD = 8, 200
+
+_hasher = PasswordHasher()
+
+
+def hash_password(password: str) -> str:
+    """What is kept of a password that is long enough."""
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+        raise UserError(f"A password needs {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")
+    return _hasher.hash(password)
+
+
+def password_fits(password: str, kept: str | None) -> bool:
+    """Whether it is the password; as slow for somebody who has none, or does not exist, so that nobody can tell."""
+    try:
+        return _hasher.verify(kept or _nobodys(), password) and kept is not None
+    except VerificationError:
+        return False
+
+
+@cache
+def _nobodys() -> str:
+    return _hasher.hash("nobody's password")
+
+
+ROLES = ("annotator", "reviewer", "owner")
+"""Each may do what those before it may."""
+
+FILE_ANNOTATOR = "(file)"
+LONGEST_NAME = 80
+
+
+def may(person: Person, role: str) -> bool:
+    """Whether somebody may do what this role may.
+
+    >>> may(Person(role="reviewer"), "annotator"), may(Person(role="reviewer"), "owner")
+    (True, False)
+    """
+    return ROLES.index(person.role) >= ROLES.index(role)
+
+
+def file_annotator(session: Session) -> Person:
+    """Whose answers the labels are that came with the texts."""
+    return machine_annotator(session, FILE_ANNOTATOR, "file")
+
+
+def machine_annotator(session: Session, name: str, kind: str) -> Person:
+    """An annotator that is no person, made when it first answers."""
+    found = session.scalar(select(Person).where(Person.name == name))
+    if found is None:
+        found = Person(name=name, kind=kind)
+        session.add(found)
+        session.flush()
+    return found
+
+
+def project_owner(session: Session) -> Person:
+    """Who began the project, and stays its owner."""
+    return session.scalars(select(Person).where(Person.kind == "person").order_by(Person.number).limit(1)).one()
+
+
+def add_person(session: Session, name: str, role: str, password: str | None = None) -> Person:
+    """A new person; `password` is hashed already."""
+    name = checked_name(name)
+    _check_free(session, name)
+    person = Person(name=name, role=role, password=password)
+    session.add(person)
+    session.flush()
+    return person
+
+
+def change_person(
+    session: Session, number: int, *, name: str | None = None, role: str | None = None, active: bool | None = None
+) -> Person:
+    """Another name or role for a person, or an end to their coming in; what they answered stays."""
+    person = session.get(Person, number)
+    if person is None:
+        raise MissingError(f"There is no person number {number}.")
+    began = person.number == project_owner(session).number
+    if person.kind != "person" or (began and (role not in (None, "owner") or active is False)):
+        raise ConflictError("The project's creator always stays an owner, and a machine has no role.")
+    if name is not None and checked_name(name) != person.name:
+        _check_free(session, checked_name(name), person.number)
+        person.name = checked_name(name)
+    person.role = role or person.role
+    person.active = person.active if active is None else active
+    return person
+
+
+def _check_free(session: Session, name: str, but: int = 0) -> None:
+    same = select(Person.number).where(func.lower(Person.name) == name.lower(), Person.number != but)
+    if session.scalar(same) is not None:
+        raise ConflictError(f"The name '{name}' is already taken; choose another.")
+
+
+def checked_name(name: str) -> str:
+    """A name that a person can have; those in brackets are of machines.
+
+    >>> checked_name(" Ada ")
+    'Ada'
+    """
+    name = " ".join(name.split())
+    if not name or len(name) > LONGEST_NAME or name.startswith("(") or not name.isprintable():
+        raise UserError(f"A name needs 1 to {LONGEST_NAME} printable characters and must not start with a bracket.")
+    return name
+
+
+INVITATION_DAYS = 14
+
+
+def invite(session: Session, role: str) -> tuple[Invitation, str]:
+    """A new invitation, and the secret of its link, which is told only now."""
+    token = draw_token()
+    made = Invitation(token=token_digest(token), role=role, until=now() + INVITATION_DAYS * 86_400)
+    session.add(made)
+    session.flush()
+    return made, token
+
+
+def check_invitation(session: Session, token: str) -> Invitation:
+    """The invitation of a link, if it is still good."""
+    found = session.scalar(select(Invitation).where(Invitation.token == token_digest(token)))
+    if found is None or found.revoked or found.used_by is not None or found.until <= now():
+        raise ForbiddenError("This invitation is not valid or has expired; ask for a new one.")
+    return found
+
+
+def accept_invitation(session: Session, token: str, name: str, password: str) -> Person:
+    """The person that an invitation makes; `password` is hashed already."""
+    exclusive(session)  # a link that is sent twice at the same moment lets one person in
+    found = check_invitation(session, token)
+    person = add_person(session, name, found.role, password)
+    found.used_by = person.number
+    return person
+
+
+def revoke_invitation(session: Session, number: int) -> None:
+    """Makes a link worthless; who came in by it stays."""
+    found = session.get(Invitation, number)
+    if found is None:
+        raise MissingError(f"There is no invitation number {number}.")
+    found.revoked = True
+
+
+SESSION_DAYS = 30
+
+
+@dataclass(frozen=True)
+class User:
+    """Whoever sits at a browser that is signed in, and the word that their changes must be sent with."""
+
+    person: Person
+    csrf: str
+    login: str
+
+    @property
+    def name(self) -> str:
+        return self.person.name
+
+    @property
+    def role(self) -> str:
+        return self.person.role
+
+    @property
+    def can_return(self) -> bool:
+        """Whether they could sign in again; the owner on their own machine has only the link of each start."""
+        return self.person.password is not None
+
+
+def sign_in(session: Session, person: Person) -> str:
+    """Signs a browser in; the secret goes into its cookie."""
+    session.execute(delete(LoginSession).where(LoginSession.until <= now()))
+    token = draw_token()
+    until = now() + SESSION_DAYS * 86_400
+    session.add(LoginSession(token=token_digest(token), person_number=person.number, csrf=draw_token(), until=until))
+    return token
+
+
+def find_session(session: Session, token: str) -> User | None:
+    """Who has this cookie, if they may still come in."""
+    found = session.execute(
+        select(Person, LoginSession.csrf, LoginSession.token)
+        .join(LoginSession)
+        .where(LoginSession.token == token_digest(token), LoginSession.until > now(), Person.active)
+    ).one_or_none()
+    return None if found is None else User(*found)
+
+
+def sign_out(session: Session, login: str) -> None:
+    """Forgets a browser, by what is kept of its cookie."""
+    session.execute(delete(LoginSession).where(LoginSession.token == login))

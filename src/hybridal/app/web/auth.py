@@ -1,0 +1,124 @@
+"""Who asks, and whether they may: the session cookie, its cache, the owner's link, and the least role of a route."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from secrets import compare_digest
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.responses import Response
+
+from hybridal.app.errors import ForbiddenError, SignInError
+from hybridal.app.people import SESSION_DAYS, User, draw_token, may, project_owner, sign_in, token_digest
+from hybridal.app.project import Project
+
+
+def project_of(request: Request) -> Project:
+    """The project that this app serves."""
+    project: Project = request.app.state.project
+    return project
+
+
+def user_of(request: Request) -> User | None:
+    """Who is signed in, as the middleware found out."""
+    found: User | None = getattr(request.state, "user", None)
+    return found
+
+
+def at_least(role: str) -> Callable[[Request], User]:
+    """A dependency that lets in who may do what this role may."""
+
+    # Not a thread's work, and so `async`: the middleware has asked the database already.
+    async def let_in(request: Request) -> User:
+        found = user_of(request)
+        if found is None:
+            raise SignInError("Sign in first.")
+        if not may(found.person, role):
+            raise ForbiddenError(f"Only {'an' if role[0] in 'ao' else 'a'} {role} may do this.")
+        return found
+
+    return let_in  # type: ignore[return-value]
+
+
+async def _project_of(request: Request) -> Project:
+    return project_of(request)  # `async`, or FastAPI would ask a thread for it
+
+
+CurrentProject = Annotated[Project, Depends(_project_of)]
+Annotator = Annotated[User, Depends(at_least("annotator"))]
+Reviewer = Annotated[User, Depends(at_least("reviewer"))]
+Owner = Annotated[User, Depends(at_least("owner"))]
+
+
+def cookie_name(project: Project) -> str:
+    """Browsers send a cookie to all ports of a host: two projects on one machine need two names."""
+    return f"hybridal_{project.key}"
+
+
+def set_cookie(answer: Response, request: Request, project: Project, token: str) -> None:
+    """No script can read it, and no other site can make the browser send it."""
+    answer.set_cookie(
+        cookie_name(project),
+        token,
+        max_age=SESSION_DAYS * 86_400,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+
+
+class LoginLink:
+    """A token that is exchanged for a cookie, once."""
+
+    def __init__(self) -> None:
+        self.token = draw_token()
+        self._kept: str | None = token_digest(self.token)
+        self._lock = threading.Lock()
+
+    def redeem(self, project: Project, token: str) -> str | None:
+        """The cookie for it; None if it is another token, or was used."""
+        with self._lock:
+            if self._kept is None or not compare_digest(token_digest(token), self._kept):
+                return None
+            self._kept = None
+        with project.sessions.begin() as session:
+            return sign_in(session, project_owner(session))
+
+
+MOST_SESSIONS = 10_000
+
+
+class SessionCache:
+    """Visitors by their cookies. One process serves a project, so whoever changes people here makes it forget them."""
+
+    def __init__(self, seconds: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
+        self.clock = clock
+        self._known: dict[str, tuple[User, float]] = {}
+        self._forgot = 0
+        self._lock = threading.Lock()
+
+    def get(self, cookie: str) -> User | None:
+        """Who came with this cookie a moment ago."""
+        found = self._known.get(cookie)
+        return found[0] if found is not None and found[1] > self.clock() else None
+
+    def load(self, cookie: str, ask: Callable[[str], User | None]) -> User | None:
+        """Asks who it is, and remembers, unless people were forgotten meanwhile."""
+        before = self._forgot
+        found = ask(cookie)
+        with self._lock:
+            if found is not None and before == self._forgot:
+                if len(self._known) >= MOST_SESSIONS:
+                    self._known.clear()
+                self._known[cookie] = (found, self.clock() + self.seconds)
+        return found
+
+    def clear(self) -> None:
+        """From now on everybody is looked up again."""
+        with self._lock:
+            self._forgot += 1
+            self._known.clear()

@@ -1,0 +1,206 @@
+"""Middleware before all routes: rate limits, security headers, sessions, CSRF tokens and the size of bodies."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+from secrets import compare_digest
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hybridal.app.errors import ForbiddenError, SignInError, TooLargeError, TooOftenError
+from hybridal.app.people import User, find_session
+from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie
+from hybridal.app.web.errors import error_response
+from hybridal.errors import UserError
+
+
+class RateLimiter:
+    """At most so many times in so many seconds for each key; a key gains its turns back evenly.
+
+    >>> limit = RateLimiter(2, 60.0, clock=lambda: 0.0)
+    >>> limit.count("ada"), limit.count("ada"), limit.count("bob")
+    (True, True, True)
+    >>> limit.count("ada")
+    False
+    """
+
+    def __init__(self, times: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.times = times
+        self.rate = times / seconds
+        self.clock = clock
+        self._left: dict[Hashable, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    def count(self, key: Hashable) -> bool:
+        """Takes one turn; False if none is left."""
+        with self._lock:
+            time = self.clock()
+            left, since = self._left.get(key, (float(self.times), time))
+            left = min(self.times, left + (time - since) * self.rate)
+            self._left[key] = (max(0.0, left - 1), time) if left >= 1 else (left, time)
+            if len(self._left) > 10_000:
+                self._forget(time)
+            return left >= 1
+
+    def insist(self, key: Hashable) -> None:
+        """Takes one turn, or refuses."""
+        if not self.count(key):
+            raise TooOftenError("Too many requests; wait a moment and try again.")
+
+    def _forget(self, time: float) -> None:
+        """Drops keys that have all their turns again."""
+        full = [key for key, (left, since) in self._left.items() if left + (time - since) * self.rate >= self.times]
+        for key in full:
+            del self._left[key]
+
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class SecurityHeaders:
+    """Adds them to whatever the app inside answers; answers are not kept by anybody unless they say so."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(SECURITY_HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+PUBLIC = {"/api/login", "/api/join"}
+UPLOADS = {"/api/texts", "/api/import/label-studio"}
+HERE = {"localhost", "127.0.0.1", "::1", "[::1]"}
+LARGEST, LARGEST_FILE = 1_000_000, 52_000_000
+
+
+class AccessMiddleware:
+    """Nothing under /api is reached, and no body read, before it is known who asks: a route cannot forget it."""
+
+    def __init__(self, app: ASGIApp, login_link: LoginLink | None, limit: RateLimiter) -> None:
+        self.app = app
+        self.login_link = login_link
+        self.limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        request = Request(scope)
+        try:
+            if answer := await self._greet(request):
+                await answer(scope, receive, sending)
+            else:
+                await self.app(scope, limited_body(receive, _largest(request)), sending)
+        except Exception as error:
+            if started:
+                raise
+            await error_response(error, request)(scope, receive, sending)
+        return None
+
+    async def _greet(self, request: Request) -> Response | None:
+        """Refuses, answers in place of the app, or lets the request in with its user."""
+        path = _path(request)
+        if self.login_link is not None and request.url.hostname not in HERE:
+            raise UserError("This app only accepts requests to localhost; open the address that it printed.")
+        if path.startswith("/static/"):
+            return None
+        project = project_of(request)
+        cookie = request.cookies.get(cookie_name(project))
+        found = await _who(request, cookie) if cookie else None
+        request.state.user = found
+        if path == "/" and self.login_link is not None and (token := request.query_params.get("token")):
+            return await run_in_threadpool(_enter, request, self.login_link, token)
+        self.limit.insist(found.login if found else (request.client.host if request.client else ""))
+        if path.startswith("/api/") and path not in PUBLIC:
+            _check(request, found)
+        return None
+
+
+async def _who(request: Request, cookie: str) -> User | None:
+    sessions: SessionCache = request.app.state.sessions
+
+    def ask(cookie: str) -> User | None:
+        with project_of(request).reads() as session:
+            return find_session(session, cookie)
+
+    return sessions.get(cookie) or await run_in_threadpool(sessions.load, cookie, ask)
+
+
+def _enter(request: Request, login_link: LoginLink, token: str) -> Response:
+    """The link that was printed lets the owner in, once; then the token leaves the address bar."""
+    project = project_of(request)
+    cookie = login_link.redeem(project, token)
+    answer = RedirectResponse("/", 303)
+    if cookie is not None:
+        set_cookie(answer, request, project, cookie)
+    return answer
+
+
+def _check(request: Request, found: User | None) -> None:
+    if found is None:
+        raise SignInError("Sign in first.")
+    sent = request.headers.get("x-csrf", "")
+    if request.method not in ("GET", "HEAD") and not compare_digest(sent.encode(), found.csrf.encode()):
+        raise ForbiddenError("This page is out of date; reload it.")
+
+
+def _path(request: Request) -> str:
+    """As the routes see it: that of `request.url` may be changed by a strange Host."""
+    path: str = request.scope["path"]
+    return path
+
+
+def _largest(request: Request) -> int:
+    largest = LARGEST_FILE if _path(request) in UPLOADS else LARGEST
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) > largest:
+        raise TooLargeError(_TOO_LARGE)
+    return largest
+
+
+def limited_body(receive: Receive, largest: int) -> Receive:
+    """Lets at most so many bytes through, whatever their sender announced."""
+    read = 0
+
+    async def counting() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > largest:
+            raise HTTPException(413, _TOO_LARGE)
+        return message
+
+    return counting
+
+
+_TOO_LARGE = "The file is too large; the limit is 50 MB."

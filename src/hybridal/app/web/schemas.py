@@ -1,0 +1,96 @@
+"""JSON schemas that several routes share, and texts as items of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.schema import Class, Prediction, Text, clean
+
+CleanStr = Annotated[str, AfterValidator(clean)]
+# Without a colon, which all keys have that the app draws itself (`file:`, `llm:`, …): nobody can use one up beforehand.
+Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Drawn by who asks; counts once.")]
+Number = Annotated[int, Field(ge=1, le=2**53)]
+
+
+class Schema(BaseModel):
+    """JSON that says no more than it should. `class` is a word of Python: here it is called `class_`."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+
+class Counts(Schema):
+    """How many texts there are, and how far the work is."""
+
+    texts: int
+    labelled: int
+    validation: int
+    pool: int
+    skipped: int
+    flagged: int
+    disagreements: int
+
+
+class PredictionSchema(Schema):
+    """What the model thinks, and how sure it is."""
+
+    class_: str = Field(validation_alias="class", serialization_alias="class")
+    probability: float
+
+
+class Item(Schema):
+    """A text to label."""
+
+    id: str
+    text: str
+    split: str
+    prediction: PredictionSchema | None
+
+
+class ClassSchema(Schema):
+    """A class."""
+
+    number: int
+    name: str
+    description: str
+    position: int
+
+
+class Done(Schema):
+    """It is done."""
+
+    ok: bool = True
+
+
+Settings = dict[str, Any]
+
+EXCERPT_LENGTH = 500
+
+
+def excerpt(body: str) -> str:
+    """A text that is not too long for a list, or its beginning.
+
+    >>> excerpt("short"), len(excerpt("x" * 1000)), excerpt("x" * 1000)[-3:]
+    ('short', 502, 'x …')
+    """
+    return body if len(body) <= EXCERPT_LENGTH else body[:EXCERPT_LENGTH] + " …"
+
+
+def predictions_of(session: Session, rows: Sequence[int]) -> dict[int, PredictionSchema]:
+    """By the row of the text; none for those that no model has seen."""
+    found = session.execute(
+        select(Prediction.text_row, Class.name, Prediction.probability)
+        .join(Class, Class.number == Prediction.class_number)
+        .where(Prediction.text_row.in_(rows))
+    )
+    return {row: PredictionSchema(class_=name, probability=probability) for row, name, probability in found}
+
+
+def items_of(session: Session, texts: Sequence[Text], show_predictions: bool) -> list[Item]:
+    """Texts to label, with predictions where people may see them."""
+    known = predictions_of(session, [text.row for text in texts]) if show_predictions else {}
+    return [Item(id=text.id, text=text.body, split=text.split, prediction=known.get(text.row)) for text in texts]

@@ -1,0 +1,21 @@
+/** Signing in, and joining by a link. */
+import { post } from "./api.js";
+import { onSubmit } from "./controls.js";
+import { byId } from "./dom.js";
+
+const form = byId("sign-in");
+if (form) onSubmit(form, enter);
+
+async function enter() {
+  const { token } = form.dataset;
+  const given = Object.fromEntries(new FormData(form));
+  const button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    await (token ? post("/api/join", { token, ...given }) : post("/api/login", given));
+    location.assign("/");
+  } catch (error) {
+    form.querySelector(".problem").textContent = error.message;
+    button.disabled = false;
+  }
+}

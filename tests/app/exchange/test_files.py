@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Person
+from hybridal.app.errors import MissingError
+from hybridal.app.exchange.files import (
+    COLUMNS,
+    LABEL_FORMATS,
+    PART_BYTES,
+    PREDICTION_FORMATS,
+    PREDICTIONS_FILE,
+    ModelArchive,
+    csv_parts,
+    escape_formula,
+    file_parts,
+    label_rows,
+    open_predictions,
+)
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.source import Source
+from hybridal.app.project import Project
+
+from .projects import NASTY, empty, made
+
+WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "'=1", "a=1", ""])
+def test_nothing_begins_a_formula(cell: str) -> None:
+    assert escape_formula(cell)[:1] not in tuple("=+-@\t\r\n＝＋－＠")
+    assert escape_formula(cell).removeprefix("'") == cell.removeprefix("'")
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), max_size=20))
+def test_a_csv_reader_reads_what_was_written(pairs: list[tuple[str, str]]) -> None:
+    written = "".join(csv_parts(["a", "b"], ({"a": a, "b": b} for a, b in pairs)))
+    read = [*csv.reader(io.StringIO(written, newline=""))]
+    assert read == [["a", "b"], *([escape_formula(a), escape_formula(b)] for a, b in pairs)]
+
+
+def test_long_files_come_in_parts() -> None:
+    rows = ({"n": n} for n in range(1201))
+    parts = [*csv_parts(["n"], rows)]
+    assert len(parts) == 3
+    assert "".join(parts).split() == ["n", *map(str, range(1201))]
+
+
+def test_lists_are_json_and_truth_is_a_word() -> None:
+    lines = "".join(csv_parts(["l", "t", "n"], [{"l": [{"x": "é"}], "t": True, "n": None}])).splitlines()
+    assert lines[1] == '"[{""x"": ""é""}]",true,'
+
+
+def test_a_large_file_comes_in_parts_and_is_closed() -> None:
+    file = io.BytesIO(b"x" * (2 * PART_BYTES + 1))
+    assert [len(part) for part in file_parts(file)] == [PART_BYTES, PART_BYTES, 1]
+    assert file.closed
+
+
+def test_every_text_that_somebody_answered_comes_with_all_that_was_said(tmp_path: Path, db: str | None) -> None:
+    lines = {line["id"]: line for line in label_rows(made(tmp_path, db).reads)}
+    assert [*lines] == [*"abcdefg"]
+    assert {id: (line["label"], line["source"]) for id, line in lines.items()} == {
+        "a": ("bug", "people"),
+        "b": ("idea", "people"),
+        "c": (None, None),
+        "d": (None, None),
+        "e": ("idea", "adjudicated"),
+        "f": ("bug", "file"),
+        "g": ("idea", "llm"),
+    }
+    assert (lines["b"]["text"], lines["b"]["flagged"], lines["b"]["comments"]) == (NASTY, True, "Ann: =1+1")
+    said = [(one["person"], one["action"], one["class"]) for one in lines["e"]["annotations"]]
+    assert said == [("Ann", "label", "idea"), ("Bo", "label", "bug"), ("me", "adjudicate", "idea")]
+    assert lines["d"]["annotations"][0]["class"] is None
+    assert lines["c"]["at"] == max(one["at"] for one in lines["c"]["annotations"])
+    assert all(tuple(line) == COLUMNS for line in lines.values())
+
+
+def test_many_texts_come_page_by_page_and_none_twice(tmp_path: Path) -> None:
+    rows = [(f"t{at}", f"text {at}", "x" if at % 2 else None) for at in range(2100)]
+    project = Project.create(Source("many", rows, ("x", "y")), tmp_path / "many.hybridal")
+    with project.sessions.begin() as session:
+        me = session.scalars(select(Person).where(Person.name == "me")).one()
+        for at in (1, 2, 999, 1000, 2098):
+            annotate(session, me, f"t{at}", "label", class_name="y", key=str(at))
+    lines = [*label_rows(project.reads)]
+    expected = [f"t{at}" for at in range(2100) if at % 2 or at in (2, 1000, 2098)]
+    assert [line["id"] for line in lines] == expected
+    assert [line["id"] for line in lines if line["label"] == "y"] == ["t1", "t2", "t999", "t1000", "t2098"]
+    assert [len(line["annotations"]) for line in lines if line["id"] == "t999"] == [2]
+
+
+def test_an_untouched_project_has_no_labels(tmp_path: Path) -> None:
+    project = Project.create(Source("demo", [("a", "x", None)], ()), tmp_path / "demo.hybridal")
+    assert [*label_rows(project.reads)] == []
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> list[dict[str, Any]]:
+    return [*label_rows(made(tmp_path).reads)]
+
+
+def test_jsonl_is_verbatim(lines: list[dict[str, Any]]) -> None:
+    written = b"".join(LABEL_FORMATS["jsonl"](lines)).decode()
+    assert [json.loads(line) for line in written.split("\n")[:-1]] == lines
+
+
+def test_parquet_is_verbatim(lines: list[dict[str, Any]]) -> None:
+    table = parquet.read_table(io.BytesIO(b"".join(LABEL_FORMATS["parquet"](lines))))
+    assert table.column_names == list(COLUMNS)
+    assert table.to_pylist() == lines
+
+
+def test_csv_is_verbatim_but_for_formulas(lines: list[dict[str, Any]]) -> None:
+    written = b"".join(LABEL_FORMATS["csv"](lines)).decode()
+    rows = [*csv.DictReader(io.StringIO(written, newline=""))]
+    assert [row["text"] for row in rows] == [escape_formula(line["text"]) for line in lines]
+    assert rows[1]["text"].startswith("'=HYPERLINK")
+    assert [json.loads(row["annotations"]) for row in rows] == [line["annotations"] for line in lines]
+    assert [row["label"] for row in rows] == [line["label"] or "" for line in lines]
+
+
+def test_without_labels_the_files_are_empty_but_whole(tmp_path: Path) -> None:
+    none = [*label_rows(empty(tmp_path).reads)]
+    assert b"".join(LABEL_FORMATS["csv"](none)).decode().strip() == ",".join(COLUMNS)
+    assert b"".join(LABEL_FORMATS["jsonl"](none)) == b""
+    assert parquet.read_table(io.BytesIO(b"".join(LABEL_FORMATS["parquet"](none)))).num_rows == 0
+
+
+def write(folder: Path, n: int) -> Path:
+    columns = {"id": [f"={at}" for at in range(n)], "class": ["bug"] * n, "p(bug)": [0.25 + at for at in range(n)]}
+    parquet.write_table(pa.table(columns), folder / PREDICTIONS_FILE)
+    return folder / PREDICTIONS_FILE
+
+
+def test_parquet_is_sent_as_it_is(tmp_path: Path) -> None:
+    path = write(tmp_path, 3)
+    assert b"".join(PREDICTION_FORMATS["parquet"](open_predictions(tmp_path))) == path.read_bytes()
+
+
+def test_csv_has_the_same_rows(tmp_path: Path) -> None:
+    write(tmp_path, 2500)
+    rows = [
+        *csv.DictReader(
+            io.StringIO(b"".join(PREDICTION_FORMATS["csv"](open_predictions(tmp_path))).decode(), newline="")
+        )
+    ]
+    assert len(rows) == 2500
+    assert rows[7] == {"id": "'=7", "class": "bug", "p(bug)": "7.25"}
+
+
+def test_newer_predictions_do_not_disturb_who_is_reading(tmp_path: Path) -> None:
+    first = write(tmp_path, 3).read_bytes()
+    file = open_predictions(tmp_path)
+    write(tmp_path / "..", 5).replace(tmp_path / PREDICTIONS_FILE)
+    assert b"".join(PREDICTION_FORMATS["parquet"](file)) == first
+
+
+def test_before_the_first_predictions_it_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="Score all texts"):
+        open_predictions(tmp_path)
+
+
+def model(exports: Path) -> Path:
+    folder = exports / "model"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "empty").touch()
+    (folder / "model.safetensors").write_bytes(bytes(range(256)) * (3 * PART_BYTES // 256) + b"end")
+    (folder / "sub" / "ünïcode.txt").write_text("é")
+    return folder
+
+
+def test_it_unpacks_to_the_same_folder(tmp_path: Path) -> None:
+    folder = model(tmp_path)
+    packed = [*ModelArchive(tmp_path).parts()]
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(packed)))
+    assert archive.testzip() is None
+    archive.extractall(tmp_path / "out")
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert (tmp_path / "out" / "model" / path.relative_to(folder)).read_bytes() == path.read_bytes()
+    assert len(archive.namelist()) == 4
+    assert max(map(len, packed)) < 2 * PART_BYTES
+
+
+def test_a_model_that_is_replaced_meanwhile_is_not_mixed_in(tmp_path: Path) -> None:
+    folder = model(tmp_path)
+    known = b"".join(ModelArchive(tmp_path).parts())
+    opened = ModelArchive(tmp_path)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "config.json").write_text("other")
+    assert b"".join(opened.parts()) == known
+
+
+def test_what_a_link_points_to_stays_here(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s")
+    (model(tmp_path) / "link").symlink_to(tmp_path / "secret")
+    names = zipfile.ZipFile(io.BytesIO(b"".join(ModelArchive(tmp_path).parts()))).namelist()
+    assert "model/link" not in names
+
+
+def test_before_the_first_model_it_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="Score all texts"):
+        ModelArchive(tmp_path)
+    (tmp_path / "model").mkdir()
+    with pytest.raises(MissingError):
+        ModelArchive(tmp_path)

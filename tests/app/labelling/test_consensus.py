@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridal.app.labelling.consensus import CastVote, Resolution, consensus_of, counts_of, disagree, flagged
+
+KINDS = ("person", "file", "llm")
+SAID = st.builds(
+    CastVote, st.sampled_from(KINDS), st.none() | st.integers(1, 3), st.integers(1, 99), flagged=st.booleans()
+)
+
+
+@given(st.lists(SAID, max_size=6))
+def test_people_come_before_the_file_and_the_file_before_the_llm(standing: list[CastVote]) -> None:
+    given = {kind: {said.class_number for said in standing if said.kind == kind} - {None} for kind in KINDS}
+    first = next((kind for kind in KINDS if given[kind]), None)
+    found = consensus_of(standing)
+    if first is None or len(given[first]) > 1:
+        assert found is None
+    else:
+        assert found == Resolution(next(iter(given[first])) or 0, "people" if first == "person" else first)
+
+
+@given(st.lists(SAID, max_size=6), st.integers(1, 3))
+def test_the_last_adjudication_wins_over_everybody(standing: list[CastVote], decided: int) -> None:
+    earlier = CastVote("person", 1 + decided % 3, 100, decides=True)
+    assert consensus_of([CastVote("person", decided, 101, decides=True), *standing, earlier]) == Resolution(
+        decided, "adjudicated"
+    )
+
+
+def test_skips_neither_settle_nor_disagree() -> None:
+    assert consensus_of([CastVote("person", None)]) is None
+    assert not disagree([CastVote("person", None), CastVote("person", 1)])
+    assert consensus_of([CastVote("person", None), CastVote("file", 2)]) == Resolution(2, "file")
+
+
+def test_a_flag_stands_until_somebody_decides() -> None:
+    raised = CastVote("person", 1, 5, flagged=True)
+    assert flagged([raised, CastVote("person", 2, 4, decides=True)])
+    assert not flagged([raised, CastVote("person", 2, 6, decides=True)])
+
+
+def test_a_text_counts_where_it_belongs() -> None:
+    counted = {
+        "nothing said": (counts_of("pool", []), {"texts"}),
+        "validation": (counts_of("validation", [CastVote("person", 1)]), {"texts", "labelled", "validation"}),
+        "the file": (counts_of("pool", [CastVote("file", 1)]), {"texts", "labelled", "pool"}),
+        "skipped": (counts_of("pool", [CastVote("person", None)]), {"texts", "skipped"}),
+        "skipped, then labelled": (
+            counts_of("pool", [CastVote("person", None), CastVote("person", 1)]),
+            {"texts", "labelled", "pool"},
+        ),
+        "disagreed": (counts_of("pool", [CastVote("person", 1), CastVote("person", 2)]), {"texts", "disagreements"}),
+    }
+    for what, (found, expected) in counted.items():
+        assert set(found) == expected, what
+        assert set(found.values()) == {1}

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridal.app.labelling.consensus import CastVote, count_people, is_open
+
+SAID = st.builds(
+    CastVote, st.sampled_from(["person", "file", "llm"]), st.none() | st.integers(1, 2), st.integers(1, 99)
+)
+
+
+@given(st.integers(1, 3), st.lists(SAID, max_size=4))
+def test_nobody_is_asked_once_enough_people_have_labelled_it(wanted: int, standing: list[CastVote]) -> None:
+    if count_people(standing) >= wanted:
+        assert not is_open(wanted, standing)
+
+
+@given(st.integers(1, 3), st.lists(SAID, max_size=4))
+def test_what_somebody_decided_is_closed(wanted: int, standing: list[CastVote]) -> None:
+    assert not is_open(wanted, [*standing, CastVote("person", 1, 100, decides=True)])
+
+
+def test_people_are_asked_where_the_file_and_the_llm_contradict_themselves_or_are_silent() -> None:
+    assert is_open(1, [CastVote("llm", None)])
+    assert is_open(1, [CastVote("person", None)])
+    assert is_open(1, [CastVote("llm", 1), CastVote("llm", 2)])
+    assert not is_open(1, [CastVote("llm", 1)])

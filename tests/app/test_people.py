@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from hybridal.app.people import draw_token, hash_password, password_fits, token_digest
+from hybridal.errors import UserError
+
+
+def test_no_two_secrets_and_no_two_digests_are_the_same() -> None:
+    drawn = {draw_token() for _ in range(100)}
+    assert len({token_digest(token) for token in drawn}) == 100
+    assert min(map(len, drawn)) >= 43
+    assert token_digest("\ud800") != token_digest("")  # whatever a visitor sends
+
+
+def test_only_the_password_fits_and_it_is_not_kept() -> None:
+    kept = hash_password("correct horse")
+    assert kept.startswith("$argon2id$")
+    assert "correct" not in kept
+    assert kept != hash_password("correct horse")
+    assert password_fits("correct horse", kept)
+    assert not password_fits("correct horsf", kept)
+
+
+def test_who_has_no_password_cannot_come_in_with_any() -> None:
+    for prediction in ("", "nobody's password", "None"):
+        assert not password_fits(prediction, None)
+
+
+@pytest.mark.parametrize("password", ["", "short", "x" * 201])
+def test_a_password_has_a_sensible_length(password: str) -> None:
+    with pytest.raises(UserError, match="8 to 200"):
+        hash_password(password)

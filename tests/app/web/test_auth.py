@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from hybridal.app.db.schema import Person
+from hybridal.app.people import User
+from hybridal.app.project import Project
+from hybridal.app.web.auth import LoginLink, SessionCache
+
+
+def test_a_token_is_exchanged_once_however_many_try(project: Project) -> None:
+    login_link = LoginLink()
+    assert login_link.redeem(project, "prediction") is None
+    with ThreadPoolExecutor(4) as pool:
+        cookies = list(pool.map(lambda _: login_link.redeem(project, login_link.token), range(8)))
+    assert sum(cookie is not None for cookie in cookies) == 1
+
+
+ADA = User(Person(name="Ada", role="annotator"), "csrf", "login")
+
+
+def test_a_guest_is_known_for_a_moment() -> None:
+    now = 0.0
+    sessions = SessionCache(5.0, clock=lambda: now)
+    assert sessions.get("cookie") is None
+    assert sessions.load("cookie", lambda _: ADA) is ADA
+    now = 4.9
+    assert sessions.get("cookie") is ADA
+    now = 5.1
+    assert sessions.get("cookie") is None
+
+
+def test_nobody_is_not_remembered() -> None:
+    sessions = SessionCache()
+    assert sessions.load("cookie", lambda _: None) is None
+    assert sessions.get("cookie") is None
+
+
+def test_who_was_asked_for_before_people_changed_is_not_remembered_after() -> None:
+    sessions = SessionCache()
+
+    def ask(_: str) -> User:
+        sessions.clear()  # somebody changed her role while the database was asked
+        return ADA
+
+    sessions.load("cookie", ask)
+    assert sessions.get("cookie") is None
+    sessions.load("cookie", lambda _: ADA)
+    sessions.clear()
+    assert sessions.get("cookie") is None
