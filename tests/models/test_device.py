@@ -33,7 +33,9 @@ def test_without_a_gpu() -> None:
     assert choose_device() == choose_device("cpu") == Device("cpu", "fp32")
     assert choose_device().description == "cpu"
     assert isinstance(choose_device().autocast(), nullcontext)
-    with pytest.raises(UserError, match="--device cuda was asked for, but torch sees no GPU here; use --device cpu"):
+    with pytest.raises(
+        UserError, match="`device` cuda was asked for, but torch sees no such GPU here; use `device=cpu`"
+    ):
         choose_device("cuda:0")
 
 
@@ -52,10 +54,31 @@ def test_mixed_precision_only_where_it_is_fast(monkeypatch: pytest.MonkeyPatch) 
     assert choose_device("cuda") == Device("cuda", "fp32")
 
 
-@pytest.mark.parametrize("wanted", ["gpu", "mps", "meta", "cuda:x", ""])
+@pytest.mark.parametrize("wanted", ["gpu", "xpu", "meta", "cuda:x", ""])
 def test_what_is_no_device(wanted: str) -> None:
-    with pytest.raises(UserError, match=f"--device '{wanted}' is not a device to train on; use cpu, cuda or cuda:N"):
+    with pytest.raises(
+        UserError, match=f"`device` '{wanted}' is not a device to train on; use cpu, cuda, cuda:N or mps"
+    ):
         choose_device(wanted)
+
+
+def test_apples_gpu_takes_the_plain_path_and_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[str] = []
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.mps, "synchronize", lambda: waited.append("mps"))
+    assert choose_device("mps") == choose_device("mps", plain=True) == Device("mps", "fp32", fast=False)
+    assert choose_device("mps").description == "mps"
+    choose_device("mps").synchronise()
+    assert waited == ["mps"]
+    assert choose_device().torch.type != "mps"
+
+
+def test_apples_gpu_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(
+        UserError, match="`device` mps was asked for, but torch sees no such GPU here; use `device=cpu`"
+    ):
+        choose_device("mps")
 
 
 def test_mixed_precision_computes_in_bfloat16() -> None:
@@ -77,5 +100,5 @@ def test_repeatable_kernels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_gpu_beyond_the_last_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(UserError, match=r"--device cuda:2: this machine has 2 GPU\(s\), counted from 0"):
+    with pytest.raises(UserError, match=r"`device` cuda:2: this machine has 2 GPU\(s\), counted from 0"):
         choose_device("cuda:2")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,26 @@ def test_a_second_process_is_told_who_holds_it(tmp_path: Path) -> None:
     # The lock ends with its process, however that ends.
     with locked(file, Path("it")):
         assert file.read_text() == str(os.getpid())
+
+
+def test_a_second_lock_of_the_same_process_is_refused_too(tmp_path: Path) -> None:
+    file = tmp_path / "x.lock"
+    with locked(file, Path("it")):
+        with pytest.raises(RunError, match=f"it is in use by process {os.getpid()};"), locked(file, Path("it")):
+            pass
+        assert file.read_text() == str(os.getpid())
+
+
+def test_a_process_that_left_no_number_is_another_process(tmp_path: Path) -> None:
+    file = tmp_path / "x.lock"
+    with locked(file, Path("it")):
+        file.write_text("")
+        with pytest.raises(RunError, match="it is in use by another process;"), locked(file, Path("it")):
+            pass
+
+
+def test_it_is_free_again_after_an_error(tmp_path: Path) -> None:
+    with suppress(ZeroDivisionError), locked(tmp_path / "x.lock", Path("it")):
+        raise ZeroDivisionError
+    with locked(tmp_path / "x.lock", Path("it")):
+        pass

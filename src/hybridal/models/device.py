@@ -37,16 +37,19 @@ class Device:
         """Waits for the work that this thread launched, so that a clock read here is true."""
         if self.torch.type == "cuda":
             torch.cuda.current_stream(self.torch).synchronize()
+        elif self.torch.type == "mps":
+            torch.mps.synchronize()
 
     @property
     def description(self) -> str:
-        return str(torch.cuda.get_device_name(self.torch)) if self.torch.type == "cuda" else "cpu"
+        return str(torch.cuda.get_device_name(self.torch)) if self.torch.type == "cuda" else self.torch.type
 
 
 def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = False) -> Device:
     """The device that was asked for, or the best there is; mixed precision only where it is faster.
 
-    `plain` leaves the fast paths out: slower, and easier to look into.
+    `plain` leaves the fast paths out: slower, and easier to look into. Apple's GPU, `mps`, has no other, and is taken
+    only where it is asked for.
 
     >>> choose_device("cpu")
     Device(kind='cpu', precision='fp32', fast=True)
@@ -57,16 +60,22 @@ def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = F
         kind = torch.device(wanted).type
     except RuntimeError:
         kind = "unknown"
-    if kind not in ("cpu", "cuda"):
-        raise UserError(f"--device '{wanted}' is not a device to train on; use cpu, cuda or cuda:N.")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise UserError("--device cuda was asked for, but torch sees no GPU here; use --device cpu.")
+    if kind not in ("cpu", "cuda", "mps"):
+        raise UserError(
+            f"`device` '{wanted}' is not a device to train on; use cpu, cuda, cuda:N or mps.", field="device"
+        )
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there[kind]:
+        raise UserError(
+            f"`device` {kind} was asked for, but torch sees no such GPU here; use `device=cpu`.", field="device"
+        )
     if kind == "cuda":
-        if (torch.device(wanted).index or 0) >= torch.cuda.device_count():
-            raise UserError(f"--device {wanted}: this machine has {torch.cuda.device_count()} GPU(s), counted from 0.")
+        count = torch.cuda.device_count()
+        if (torch.device(wanted).index or 0) >= count:
+            raise UserError(f"`device` {wanted}: this machine has {count} GPU(s), counted from 0.", field="device")
         _repeatable()
     mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
-    return Device(wanted, "bf16" if mixed else "fp32", fast=not plain)
+    return Device(wanted, "bf16" if mixed else "fp32", fast=not plain and kind != "mps")
 
 
 def _repeatable() -> None:

@@ -16,7 +16,7 @@ from hybridal.models.source import Source
 from hybridal.models.tokens import Progress, Tokens, length_sorted, unheard
 
 # Tokens of a batch. Large ones feed a GPU; on a processor they cost cache misses, and small ones time between them.
-TOKENS = {"cuda": 2**15, "cpu": 3 * 2**10}
+TOKENS = {"cuda": 2**15, "mps": 2**15, "cpu": 3 * 2**10}
 # A pass over so many texts is long: memory counts more than the moment that it takes to tidy up after it.
 LONG = 512
 
@@ -77,7 +77,8 @@ def gradient_norm(classifier: Classifier, source: Source, rows: Ints, labels: In
         target = torch.from_numpy(labels[batch]).to(logits.device)
         loss = nn.functional.cross_entropy(logits, target, reduction="sum") / len(rows)
         loss.backward()
-    squares = sum(float(p.grad.double().square().sum()) for p in parameters if p.grad is not None)
+    grads = [p.grad.cpu() if p.grad.is_mps else p.grad for p in parameters if p.grad is not None]  # it has no doubles
+    squares = sum(float(grad.double().square().sum()) for grad in grads)
     classifier.module.zero_grad(set_to_none=True)
     return math.sqrt(squares)
 

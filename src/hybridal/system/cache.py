@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 
 def cache_dir() -> Path:
-    """`HYBRIDAL_CACHE`, else `XDG_CACHE_HOME/hybridal`, else `~/.cache/hybridal`; it need not exist yet.
+    """`HYBRIDAL_CACHE`, else where the system keeps caches: on Linux `XDG_CACHE_HOME/hybridal` or `~/.cache/hybridal`.
+
+    It need not exist yet.
 
     >>> import os
     >>> from unittest.mock import patch
@@ -18,6 +22,4 @@ def cache_dir() -> Path:
     # An empty variable counts as unset: the current folder is never meant.
     if own := os.environ.get("HYBRIDAL_CACHE"):
         return Path(own).expanduser()
-    if shared := os.environ.get("XDG_CACHE_HOME"):
-        return Path(shared).expanduser() / "hybridal"
-    return Path.home() / ".cache" / "hybridal"
+    return user_cache_path("hybridal", appauthor=False)

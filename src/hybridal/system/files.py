@@ -76,7 +76,10 @@ def _finish_contents(folder: Path) -> None:
     """Makes all durable, and readable for others: some libraries write for the owner alone."""
     for path in folder.rglob("*"):
         os.chmod(path, 0o755 if path.is_dir() else 0o644)
-        descriptor = os.open(path, os.O_RDONLY)
+        if path.is_dir():
+            sync_folder(path)
+            continue
+        descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
         try:
             sync(descriptor)
         finally:
@@ -84,7 +87,9 @@ def _finish_contents(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """A rename is durable only when its folder is."""
+    """A rename is durable only when its folder is; only POSIX lets folders be opened for that."""
+    if os.name != "posix":
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from hybridal.errors import RunError
 
@@ -14,14 +15,22 @@ from hybridal.errors import RunError
 @contextmanager
 def locked(file: Path, what: Path) -> Iterator[None]:
     """Holds `file` locked; a second process is told who does. The lock ends with its process, however that ends."""
-    with file.open("a+") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            handle.seek(0)
-            owner = handle.read().strip() or "unknown"
-            raise RunError(f"{what} is in use by process {owner}; wait for it or stop it first.") from error
-        handle.truncate(0)
-        handle.write(str(os.getpid()))
-        handle.flush()
+    lock = FileLock(file, blocking=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise RunError(f"{what} is in use by {_owner(file)}; wait for it or stop it first.") from error
+    try:
+        # A file that is locked cannot be written and read by others on every system.
+        with suppress(OSError):
+            file.write_text(str(os.getpid()))
         yield
+    finally:
+        lock.release()
+
+
+def _owner(file: Path) -> str:
+    owner = ""
+    with suppress(OSError):
+        owner = file.read_text().strip()
+    return f"process {owner}" if owner else "another process"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -41,6 +41,10 @@ def scratch() -> Iterator[Path]:
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """Holds a folder locked; the lock ends with its process, however that ends."""
+    if sys.platform == "win32":
+        raise OSError("Windows has no locks for folders")
+    import fcntl
+
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
