@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import pytest
+from dataclasses import fields
 
-from hybridal.cli.options import given, names, overrides
+import pytest
+import typer
+
+from hybridal.cli.options import RUN, Asked, Out, Quiet, asks, given, names, overrides
+from hybridal.core.source import TaskSource
 from hybridal.errors import UserError
 
 
@@ -51,3 +55,28 @@ def test_what_is_no_pair(pair: str, sentence: str) -> None:
     with pytest.raises(UserError) as caught:
         overrides([pair])
     assert sentence in str(caught.value)
+
+
+def test_a_verb_gets_what_was_asked_and_its_own_options() -> None:
+    found: list[object] = []
+
+    @asks(without=("labels", "epsilon"))
+    def verb(asked: Asked, out: Out = None, quiet: Quiet = False) -> None:
+        """Does it."""
+        found.extend([asked, out, quiet])
+
+    app = typer.Typer()
+    app.command()(verb)
+    command = typer.main.get_command(app)
+    assert {param.name for param in command.params} >= {*RUN} - {"labels", "epsilon"}
+    assert not {"labels", "epsilon"} & {param.name for param in command.params}
+    line = "mail.csv --classes a,b --seed 0 --rounds 3 --set warmup=1e-1 --calibrate --patience 2 --quiet"
+    command.main(line.split(), standalone_mode=False)
+    settings = {"task": "mail.csv", "classes": ("a", "b"), "seed": 0}
+    overrides = {"warmup": 0.1, "rounds": 3, "calibrate": True}
+    assert found == [Asked({**settings, "overrides": overrides}, patience=2), None, True]
+
+
+def test_all_that_says_where_a_task_comes_from_is_an_option() -> None:
+    described = [field.name for field in fields(TaskSource)]
+    assert [name for name in RUN if name in described] == described

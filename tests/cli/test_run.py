@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import pytest
 import torch
 
+from hybridal.cli.options import Asked
 from hybridal.cli.run import default_folder, resolve
 from hybridal.cli.screen import COLUMNS
 from hybridal.core.rules import protocol
@@ -343,26 +344,26 @@ class TestConfig:
 
     def test_the_command_line_names_another_task(self, tmp_path: Path) -> None:
         config = self.write(tmp_path, "task: a.csv\nseed: 3\n")
-        settings = resolve(config, {"task": "b.csv"}, None, None)
+        settings = resolve(Asked({"task": "b.csv"}, config))
         assert (settings.task, settings.seed) == ("b.csv", 3)
 
     def test_without_a_task_the_demo_is_changed(self, tmp_path: Path) -> None:
         config = self.write(tmp_path, "seed: 3\noverrides: {rounds: 2}\n")
-        settings = resolve(config, {"overrides": {"batch": 8}}, None, None)
+        settings = resolve(Asked({"overrides": {"batch": 8}}, config))
         assert settings == DEMO.with_changes({"seed": 3, "overrides": {"rounds": 2, "batch": 8}})
-        assert resolve(None, {"overrides": {}}, None, None) == DEMO
+        assert resolve(Asked({"overrides": {}})) == DEMO
 
     def test_the_demos_numbers_go_with_its_protocol(self, tmp_path: Path) -> None:
         config = self.write(tmp_path, "protocol: paper\noverrides: {rounds: 2}\n")
         for settings in (
-            resolve(config, {"overrides": {}}, None, None),
-            resolve(None, {"protocol": "paper", "overrides": {"rounds": 2}}, None, None),
+            resolve(Asked({"overrides": {}}, config)),
+            resolve(Asked({"protocol": "paper", "overrides": {"rounds": 2}})),
         ):
             assert (settings.task, settings.classes) == (DEMO.task, DEMO.classes)
             assert settings.rules == protocol("paper", {"rounds": 2})
 
     def test_epsilon_and_patience_replace_the_schedules_own(self) -> None:
-        settings = resolve(None, {"task": "a.csv", "schedule": "hybrid:loss:0.5:7"}, 0.25, None)
+        settings = resolve(Asked({"task": "a.csv", "schedule": "hybrid:loss:0.5:7"}, epsilon=0.25))
         assert settings.schedule == "hybrid:loss:0.25:7"
 
     @pytest.mark.parametrize(
@@ -380,5 +381,5 @@ class TestConfig:
     )
     def test_what_is_wrong_in_the_file(self, content: str, sentence: str, tmp_path: Path) -> None:
         with pytest.raises(UserError) as caught:
-            resolve(self.write(tmp_path, content), {}, None, None)
+            resolve(Asked({}, self.write(tmp_path, content)))
         assert sentence in str(caught.value)

@@ -64,8 +64,8 @@ def test_a_yaml_file_is_a_study(tmp_path: Path) -> None:
         ("tasks: [imdb]\n", "names no `schedules`"),
         ("tasks: [imdb]\nschedules: [retrain]\nsede: [1]\n", "'sede' is not a field of a study"),
         ("tasks: [imdb]\nschedules: []\n", "`schedules` is empty"),
-        ("tasks: imdb\nschedules: [retrain]\n", "`tasks` must be a list, as .*; not 'imdb'"),
-        ("tasks: [imdb]\nschedules: [retrain]\nseeds: 42\n", "`seeds` must be a list, as .*; not 42"),
+        ("tasks: imdb\nschedules: [retrain]\n", "`tasks` must be a list like .*, not 'imdb'"),
+        ("tasks: [imdb]\nschedules: [retrain]\nseeds: 42\n", "`seeds` must be a list like .*, not 42"),
         ("tasks: [imdb]\nschedules: [retrain]\nseeds: [1, 2, 1]\n", "`seeds` has 1 twice; name it once"),
         ("tasks: [imdb]\nschedules: [retrain]\nvary: [{batch: 8}, {batch: 8}]\n", "`vary` has .* twice"),
         (

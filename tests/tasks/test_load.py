@@ -67,7 +67,7 @@ def test_newsgroups_get_every_option(monkeypatch: pytest.MonkeyPatch, mirror: Pa
 
     monkeypatch.setattr(load, "load_newsgroups", load_newsgroups)
     options = {
-        "classes": ["a", "b"],
+        "classes": ("a", "b"),
         "max_words": 9,
         "validation_size": 5,
         "test_size": 6,
@@ -103,12 +103,12 @@ def test_what_is_not_there(mirror: Path, name: str, said: str) -> None:
     [("my-mail", "label"), ("my-mail", "validation_size"), ("imdb", "test"), ("newsgroups", "text"), ("r8", "id")],
 )
 def test_options_that_only_files_have(mirror: Path, name: str, option: str) -> None:
-    with pytest.raises(UserError, match=f"--{option.replace('_', '-')}: task '{name}' has its own"):
-        load_task(name, **{option: "x"})  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=f"`{option}`: task '{name}' has its own"):
+        load_task(name, **{option: 0.5 if option.endswith("size") else "x"})  # type: ignore[arg-type]
 
 
 def test_no_words_at_all(mail: Path) -> None:
-    with pytest.raises(UserError, match="--max-words: 0"):
+    with pytest.raises(UserError, match="`max_words`: 0"):
         load_task(mail, label="kind", max_words=0)
 
 

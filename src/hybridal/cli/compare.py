@@ -19,36 +19,14 @@ if TYPE_CHECKING:
 SHOWN = ("schedule", "accuracy", "f1", "nll", "ece", "steps", "seconds", "word")
 
 
+@o.asks(without=("labels", "schedule", "epsilon", "patience", "stop"))
 def compare(
+    asked: o.Asked,
     context: typer.Context,
-    task: o.TaskName = None,
     schedules: Annotated[
         str, typer.Option(help="Schedules to compare, separated by commas.")
     ] = "auto,retrain,finetune",
     resume: Annotated[Path | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
-    config: o.Config = None,
-    text: o.Text = None,
-    label: o.Label = None,
-    id: o.Id = None,
-    validation: o.Validation = None,
-    test: o.Test = None,
-    validation_size: o.ValidationSize = None,
-    test_size: o.TestSize = None,
-    classes: o.Classes = None,
-    max_words: o.MaxWords = None,
-    backbone: o.BackboneName = None,
-    protocol: o.ProtocolName = None,
-    rounds: o.Rounds = None,
-    initial: o.Initial = None,
-    batch: o.Batch = None,
-    train_layers: o.TrainLayers = None,
-    set: o.Set = None,
-    acquisition: o.AcquisitionSpec = None,
-    signals: o.Signals = None,
-    calibrate: o.Calibrate = False,
-    seed: o.Seed = None,
-    device: o.DeviceName = None,
-    test_every_round: o.TestEveryRound = False,
     out: o.Out = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -61,29 +39,8 @@ def compare(
         refuse_others(context)
         go_on(resume, json, quiet)
         return
-    asked = o.given(
-        task=task,
-        text=text,
-        label=label,
-        id=id,
-        validation=validation,
-        test=test,
-        validation_size=validation_size,
-        test_size=test_size,
-        classes=o.names(classes),
-        max_words=max_words,
-        backbone=backbone,
-        protocol=protocol,
-        acquisition=acquisition,
-        signals=o.names(signals),
-        seed=seed,
-        device=device,
-        test_every_round=test_every_round,
-    )
-    asked["overrides"] = o.overrides(
-        set, rounds=rounds, initial=initial, batch=batch, train_layers=train_layers, calibrate=calibrate
-    )
-    settings = resolve(config, asked | {"schedule": "retrain"}, None, None)
+    asked.settings["schedule"] = "retrain"
+    settings = resolve(asked)
     target = out or default_folder(settings.with_changes({"schedule": "compare"}))
     with follow(settings, quiet or json) as screen:
         compared = Comparison.begin(settings, o.names(schedules) or (), target, screen)

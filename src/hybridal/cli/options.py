@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
+from hybridal.core.rules import Rules
 from hybridal.errors import UserError
+from hybridal.runs.settings import Settings
 
 _TASK = "Task"
 _METHOD = "Method"
@@ -83,7 +88,9 @@ Calibrate = Annotated[
     typer.Option("--calibrate", help="Rank candidates by temperature-scaled probabilities.", rich_help_panel=_METHOD),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of all random choices.", rich_help_panel=_METHOD)]
-DeviceName = Annotated[str | None, typer.Option("--device", help="auto, cpu, cuda or cuda:N.", rich_help_panel=_METHOD)]
+DeviceName = Annotated[
+    str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.", rich_help_panel=_METHOD)
+]
 TestEveryRound = Annotated[
     bool, typer.Option("--test-every-round", help="Measure on test in each round.", rich_help_panel=_METHOD)
 ]
@@ -99,6 +106,85 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors."
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check all but the backbone, say what would run.", rich_help_panel=_OUTPUT)
 ]
+
+
+# What a run can be asked for, in the order of its help.
+RUN: Mapping[str, Any] = {
+    "task": TaskName,
+    "config": Config,
+    "text": Text,
+    "label": Label,
+    "id": Id,
+    "validation": Validation,
+    "test": Test,
+    "validation_size": ValidationSize,
+    "test_size": TestSize,
+    "classes": Classes,
+    "max_words": MaxWords,
+    "labels": Labels,
+    "backbone": BackboneName,
+    "protocol": ProtocolName,
+    "rounds": Rounds,
+    "initial": Initial,
+    "batch": Batch,
+    "train_layers": TrainLayers,
+    "set": Set,
+    "schedule": ScheduleSpec,
+    "epsilon": Epsilon,
+    "patience": Patience,
+    "acquisition": AcquisitionSpec,
+    "signals": Signals,
+    "calibrate": Calibrate,
+    "seed": Seed,
+    "device": DeviceName,
+    "test_every_round": TestEveryRound,
+    "stop": Stop,
+}
+_SETTINGS = [name for name in RUN if name in {field.name for field in fields(Settings)}]
+_PROTOCOL = [name for name in RUN if name in {field.name for field in fields(Rules)} and name not in _SETTINGS]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command line asks for: settings, a file that they come on top of, and ε and k of a hybrid schedule."""
+
+    settings: dict[str, Any]
+    config: Path | None = None
+    epsilon: float | None = None
+    patience: int | None = None
+
+
+def asks(without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a verb the options of a run, but for some; it gets what they say as its first argument."""
+    offered = {name: kind for name, kind in RUN.items() if name not in without}
+
+    def with_options(verb: Callable[..., None]) -> Callable[..., None]:
+        @wraps(verb)
+        def call(**values: Any) -> None:
+            verb(_asked({name: values.pop(name) for name in offered}), **values)
+
+        signature = inspect.signature(verb, eval_str=True)
+        shared = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(kind), annotation=kind)
+            for name, kind in offered.items()
+        ]
+        own = [one.replace(kind=one.KEYWORD_ONLY) for one in list(signature.parameters.values())[1:]]
+        call.__signature__ = signature.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
+        return call
+
+    return with_options
+
+
+def _default(kind: Any) -> Any:
+    return False if get_args(kind)[0] is bool else None
+
+
+def _asked(values: Mapping[str, Any]) -> Asked:
+    lists = {name: names(values[name]) for name in ("classes", "signals")}
+    settings = given(**{name: value for name, value in {**values, **lists}.items() if name in _SETTINGS})
+    fields_set = overrides(values["set"], **{name: values[name] for name in _PROTOCOL})
+    others = {name: values.get(name) for name in ("config", "epsilon", "patience")}
+    return Asked({**settings, "overrides": fields_set}, **others)
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -13,71 +13,15 @@ from hybridal.cli import options as o
 from hybridal.runs.settings import DEMO, Settings, read_settings
 
 
+@o.asks()
 def run(
-    task: o.TaskName = None,
-    config: o.Config = None,
-    text: o.Text = None,
-    label: o.Label = None,
-    id: o.Id = None,
-    validation: o.Validation = None,
-    test: o.Test = None,
-    validation_size: o.ValidationSize = None,
-    test_size: o.TestSize = None,
-    classes: o.Classes = None,
-    max_words: o.MaxWords = None,
-    labels: o.Labels = None,
-    backbone: o.BackboneName = None,
-    protocol: o.ProtocolName = None,
-    rounds: o.Rounds = None,
-    initial: o.Initial = None,
-    batch: o.Batch = None,
-    train_layers: o.TrainLayers = None,
-    set: o.Set = None,
-    schedule: o.ScheduleSpec = None,
-    epsilon: o.Epsilon = None,
-    patience: o.Patience = None,
-    acquisition: o.AcquisitionSpec = None,
-    signals: o.Signals = None,
-    calibrate: o.Calibrate = False,
-    seed: o.Seed = None,
-    device: o.DeviceName = None,
-    test_every_round: o.TestEveryRound = False,
-    stop: o.Stop = None,
-    out: o.Out = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    dry_run: o.DryRun = False,
+    asked: o.Asked, out: o.Out = None, json: o.Json = False, quiet: o.Quiet = False, dry_run: o.DryRun = False
 ) -> None:
     """Run active learning on a task; with no options, the demo.
 
     Labels are simulated from the file's own where it has them all; with --labels FILE they are yours.
     """
-    asked = o.given(
-        task=task,
-        text=text,
-        label=label,
-        id=id,
-        validation=validation,
-        test=test,
-        validation_size=validation_size,
-        test_size=test_size,
-        classes=o.names(classes),
-        max_words=max_words,
-        labels=labels,
-        backbone=backbone,
-        protocol=protocol,
-        schedule=schedule,
-        acquisition=acquisition,
-        signals=o.names(signals),
-        seed=seed,
-        device=device,
-        test_every_round=test_every_round,
-        stop=stop,
-    )
-    asked["overrides"] = o.overrides(
-        set, rounds=rounds, initial=initial, batch=batch, train_layers=train_layers, calibrate=calibrate
-    )
-    settings = resolve(config, asked, epsilon, patience)
+    settings = resolve(asked)
     if dry_run:
         print_plan(settings, json, quiet)
         return
@@ -92,17 +36,17 @@ def run(
     print_result(folder, json, quiet)
 
 
-def resolve(config: Path | None, asked: dict[str, Any], epsilon: float | None, patience: int | None) -> Settings:
+def resolve(asked: o.Asked) -> Settings:
     """Settings from the file, with the command line's on top; without a task, the demo's."""
     from hybridal.schedules import make_schedule
 
-    written = read_settings(config) if config else {}
-    if "task" in asked or "task" in written:
-        base = Settings.from_json({"task": asked.get("task"), **written})
+    written = read_settings(asked.config) if asked.config else {}
+    if "task" in asked.settings or "task" in written:
+        base = Settings.from_json({"task": asked.settings.get("task"), **written})
     else:
-        base = _demo(written, asked)
-    settings = base.with_changes(asked)
-    return settings.with_changes({"schedule": make_schedule(settings.schedule, epsilon, patience).spec})
+        base = _demo(written, asked.settings)
+    settings = base.with_changes(asked.settings)
+    return settings.with_changes({"schedule": make_schedule(settings.schedule, asked.epsilon, asked.patience).spec})
 
 
 def _demo(written: Mapping[str, Any], asked: Mapping[str, Any]) -> Settings:

@@ -33,27 +33,10 @@ def silent(_message: str) -> None:
 
 def find_task(settings: Settings, notify: Notify = silent) -> Task:
     """The task that was asked for; where a share of the labels is measured on, all its texts are to choose from."""
-    split_seed = settings.rules.split_seed
-    task = load_task(
-        settings.task,
-        text=settings.text,
-        label=settings.label,
-        id=settings.id,
-        validation=settings.validation,
-        test=settings.test,
-        validation_size=_size(settings.validation_size),
-        test_size=_size(settings.test_size),
-        classes=settings.classes,
-        max_words=settings.max_words,
-        split_seed=settings.seed if split_seed is None else split_seed,
-        notify=notify,
-    )
-    return task if settings.rules.validation == "fixed" else task.merged()
-
-
-def _size(asked: float | None) -> int | float | None:
-    """A count where it is whole, else a share."""
-    return int(asked) if asked is not None and asked >= 1 and float(asked).is_integer() else asked
+    rules, source = settings.rules, settings.source
+    split_seed = settings.seed if rules.split_seed is None else rules.split_seed
+    task = load_task(source.task, **source.options, split_seed=split_seed, notify=notify)
+    return task if rules.validation == "fixed" else task.merged()
 
 
 def watched(settings: Settings, *schedules: Schedule) -> tuple[Signal, ...]:

@@ -5,35 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from hybridal.core.rules import Rules, protocol
+from hybridal.core.source import TaskSource
 from hybridal.errors import UserError
 
 
 @dataclass(frozen=True)
-class Settings:
-    """One run, asked for.
+class Settings(TaskSource):
+    """One run, asked for: where its task comes from, and what is to be done with it.
 
-    `task` is a name or a file with its columns `text`, `label` and `id`; `overrides` replace fields of the
-    protocol; `signals` are watched and recorded beside the schedule's own; `labels` is a file to label in, by hand.
-    With `stop` "auto" a run ends when more labels are not expected to make the model better.
+    `overrides` replace fields of the protocol; `signals` are watched and recorded beside the schedule's own; `labels`
+    is a file to label in, by hand. With `stop` "auto" a run ends when more labels are not expected to make the model
+    better.
 
     >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.schedule
     (3, 'auto')
     """
 
-    task: str
-    text: str | None = None
-    label: str | None = None
-    id: str | None = None
-    validation: str | None = None
-    test: str | None = None
-    validation_size: float | None = None
-    test_size: float | None = None
-    classes: tuple[str, ...] | None = None
-    max_words: int | None = None
     backbone: str = "minilm"
     protocol: str = "best"
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -47,8 +37,9 @@ class Settings:
     stop: str = "never"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.stop not in ("auto", "never"):
-            raise UserError(f"The setting 'stop' must be auto or never, not {self.stop!r}.")
+            raise UserError(f"The setting 'stop' must be auto or never, not {self.stop!r}.", field="stop")
 
     @property
     def rules(self) -> Rules:
@@ -68,7 +59,6 @@ class Settings:
                 raise UserError(f"'{name}' is a field of the protocol; write it under `overrides`.")
             if name not in known:
                 raise UserError(f"'{name}' is not a setting; there are {', '.join(sorted(known))}.")
-            _check_kind(name, data[name])
         values = dict(data)
         for name in ("classes", "signals"):
             if isinstance(values.get(name), list):
@@ -79,25 +69,6 @@ class Settings:
         """These settings with others laid over them; protocol overrides are merged."""
         merged = {**self.overrides, **changes.get("overrides", {})}
         return replace(self, **{**changes, "overrides": merged})
-
-
-_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("task", "backbone", "protocol", "schedule", "acquisition", "device", "stop"), ((str,), "a text")),
-    "seed": ((int,), "a whole number"),
-    "max_words": ((int, NoneType), "a whole number"),
-    "validation_size": ((int, float, NoneType), "a number"),
-    "test_size": ((int, float, NoneType), "a number"),
-    "classes": ((list, tuple, NoneType), "a list"),
-    "signals": ((list, tuple), "a list"),
-    "overrides": ((dict,), "fields of the protocol with their values"),
-    "test_every_round": ((bool,), "true or false"),
-}
-
-
-def _check_kind(name: str, value: Any) -> None:
-    kinds, words = _KINDS.get(name, ((str, NoneType), "a text"))
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise UserError(f"The setting '{name}' must be {words}, not {value!r}.")
 
 
 # Runs on any machine, without a hub, and ends in about two minutes on two cores.

@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ class StudyFolder:
     def create(cls, path: Path, study: Study, about: dict[str, Any]) -> StudyFolder:
         if (path / "study.json").exists():
             raise UserError(
-                f"{path} holds a study already; go on with `hybridal study resume {path}`, or choose another --out."
+                f"{path} holds a study already; go on with `hybridal study resume {path}`, or choose another `folder`.",
+                field="folder",
             )
         path.mkdir(parents=True, exist_ok=True)
         write_whole(path / "study.json", strict_json({"study": study.to_json(), **about}, indent=2) + "\n")
@@ -118,19 +120,7 @@ class StudyFolder:
 
 def task_key(settings: Settings) -> str:
     """The same for cells that have the same texts in the same splits."""
-    fields = (
-        "task",
-        "text",
-        "label",
-        "id",
-        "validation",
-        "test",
-        "validation_size",
-        "test_size",
-        "classes",
-        "max_words",
-    )
     rules = settings.rules
     seed = settings.seed if rules.split_seed is None else rules.split_seed
-    asked = strict_json([*(getattr(settings, name) for name in fields), seed])
+    asked = strict_json([*astuple(settings.source), seed])
     return f"{Path(settings.task).stem}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"

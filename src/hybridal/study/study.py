@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from hybridal.core.checked import wrong_kinds
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.runs.settings import Settings, read_yaml
@@ -70,6 +71,8 @@ class Study:
     test_every_round: bool = False
 
     def __post_init__(self) -> None:
+        for name, wrong in wrong_kinds(self):
+            raise UserError(f"Study '{self.name}': `{name}` {wrong}.")
         for name in ("schedules", *FACTORS):
             if not getattr(self, name):
                 raise UserError(f"Study '{self.name}': `{name}` is empty; name at least one.")
@@ -138,9 +141,6 @@ class Study:
         for name in ("tasks", "schedules"):
             if name not in data:
                 raise UserError(f"The study names no `{name}`; add them.")
-        for name in ("schedules", "signals", *FACTORS):
-            if not isinstance(data.get(name, ()), list | tuple):
-                raise UserError(f"The study's `{name}` must be a list, as [one, other]; not {data[name]!r}.")
         values: dict[str, Any] = {"name": "study", **data}
         for name, value in data.items():
             values[name] = tuple(value) if isinstance(value, list) else value

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.core.source import source_of
 from hybridal.errors import UserError
 from hybridal.tasks.classes import choose_classes
 from hybridal.tasks.divide import divide
@@ -15,20 +17,8 @@ from hybridal.tasks.read import Rows, read_rows
 from hybridal.tasks.task import Split, Task
 
 
-def load_files(
-    path: str | Path,
-    *,
-    text: str,
-    label: str | None = None,
-    id: str | None = None,
-    validation: str | Path | None = None,
-    test: str | Path | None = None,
-    validation_size: int | float | None = None,
-    test_size: int | float | None = None,
-    classes: Sequence[str] | None = None,
-    split_seed: int = 42,
-) -> Task:
-    """The texts of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns.
+def load_files(path: str | Path, *, split_seed: int = 42, **options: Any) -> Task:
+    """The texts of a CSV, TSV, JSONL or Parquet file; the options are those of `TaskSource`.
 
     Validation and test come from files of the same columns, or are drawn from the rows of `path`, stratified; their
     sizes are counts, or shares below 1 of the rows that can be drawn. By default
@@ -38,8 +28,9 @@ def load_files(
     - if none is known, or a few (under 200) among many without, validation is 50 random texts that the annotator
       labels first, at most a quarter, and there is no test.
 
-    `classes` keeps these classes alone, in this order, and names those that no row has yet; without it they are the
-    labels found, sorted. Ids without an id column are row numbers, `train-17` if there are several files.
+    The column of the texts is 'text' unless `text` names another. `classes` keeps these classes alone, in this order,
+    and names those that no row has yet; without it they are the labels found, sorted. Ids without an id column are row
+    numbers, `train-17` if there are several files.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -48,20 +39,29 @@ def load_files(
     >>> task.name, task.classes, len(task.train), len(task.validation), len(task.test)
     ('mail', ('ham', 'spam'), 110, 50, 40)
     """
-    parts = {"train": path, "validation": validation, "test": test}
-    rows = {name: read_rows(file, text, label, id) for name, file in parts.items() if file is not None}
-    if label is None and classes is None:
-        raise UserError(f"{path}: no classes are known; name the label column with --label, or classes with --classes.")
-    names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], classes)
+    source = source_of(path, **options)
+    parts = {"train": source.task, "validation": source.validation, "test": source.test}
+    columns = (source.text or "text", source.label, source.id)
+    rows = {name: read_rows(file, *columns) for name, file in parts.items() if file is not None}
+    if source.label is None and source.classes is None:
+        raise UserError(
+            f"{path}: no classes are known; name the label column with `label`, or classes with `classes`.",
+            field="label",
+        )
+    names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], source.classes)
     splits = {name: _split(part, name if len(rows) > 1 else None, names) for name, part in rows.items()}
     _check_ids(rows, splits)
-    for name, size in (("validation", validation_size), ("test", test_size)):
+    sizes = {"validation": source.validation_size, "test": source.test_size}
+    for name, size in sizes.items():
         if name in splits and size is not None:
-            raise UserError(f"--{name}-size: {name} is given as the file {parts[name]}; leave one of the two away.")
+            raise UserError(
+                f"`{name}_size`: {name} is given as the file {parts[name]}; use only one of the two.",
+                field=f"{name}_size",
+            )
     drawn = divide(
         splits["train"].labels,
-        validation=0 if "validation" in splits else validation_size,
-        test=0 if "test" in splits else test_size,
+        validation=0 if "validation" in splits else sizes["validation"],
+        test=0 if "test" in splits else sizes["test"],
         seed=split_seed,
     )
     pool = splits["train"].take(drawn.train)
@@ -71,7 +71,8 @@ def load_files(
         "validation": splits.get("validation") or splits["train"].take(drawn.validation),
         "test": splits.get("test") or splits["train"].take(drawn.test),
     }
-    return Task(Path(path).stem, names, pool, held_out["validation"], held_out["test"])
+    task = Task(Path(path).stem, names, pool, held_out["validation"], held_out["test"])
+    return task if source.max_words is None else task.short(source.max_words)
 
 
 def _split(rows: Rows, prefix: str | None, classes: Sequence[str]) -> Split:

