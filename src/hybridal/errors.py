@@ -1,14 +1,25 @@
 """What went wrong, said to a person in one sentence."""
 
+from __future__ import annotations
 
-class UserError(Exception):
+
+class UserError(ValueError):
     """Bad input or a bad situation that its user can mend.
 
-    The message is one clear sentence that names the file, row, column or option and says what to do.
-    The command line prints it without a traceback and exits with `exit_code`.
+    The message is one clear sentence that names the file, row, column or argument and says what to do. `field` is the
+    argument or setting that it is about, by its own name, or None; one of the protocol is `protocol.NAME`. Such a
+    message writes arguments in backquotes, so that the command line can put its options there. The command line
+    prints the sentence without a traceback and exits with `exit_code`.
+
+    >>> UserError("`max_words` must be at least 1, not 0.", field="max_words").field
+    'max_words'
     """
 
     exit_code = 2
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class RunError(UserError):

@@ -70,6 +70,8 @@ class Registry(Generic[Role]):
         component = self.find(name)
         try:
             return component(*(_value(text) for text in arguments))
+        except UserError:
+            raise
         except (TypeError, ValueError) as error:
             # A type error speaks of Python's arguments, which the writer of a spec never saw.
             reason = f"write {_usage(name, component)}" if isinstance(error, TypeError) else error

@@ -27,7 +27,7 @@ def test_it_says_what_the_task_knows_in_any_split() -> None:
 
 @pytest.mark.parametrize("unknown", ["b", "t"])
 def test_without_a_label_it_names_the_text(unknown: str) -> None:
-    with pytest.raises(UserError, match=f"id '{unknown}' of task 'mail' has no label .* --labels FILE"):
+    with pytest.raises(UserError, match=f"id '{unknown}' of task 'mail' has no label .* `labels` a file"):
         Oracle(TASK).label({"a": "one", unknown: "..."})
 
 

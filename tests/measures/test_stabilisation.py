@@ -103,11 +103,11 @@ def test_a_tie_of_counts_is_a_tie_whatever_the_decimals(n: int, digits: int, pla
 
 @pytest.mark.parametrize("epsilon", [0.0, -0.1, math.nan, math.inf, -math.inf])
 def test_a_threshold_that_cannot_be_crossed_is_refused(epsilon: float) -> None:
-    with pytest.raises(UserError, match=f"--epsilon must be .*not {epsilon}"):
+    with pytest.raises(UserError, match=f"`epsilon` must be .*not {epsilon}"):
         Stabilisation(epsilon, 2)
 
 
 @pytest.mark.parametrize("patience", [0, -1])
 def test_a_patience_below_one_is_refused(patience: int) -> None:
-    with pytest.raises(UserError, match=f"--patience must be at least 1, not {patience}"):
+    with pytest.raises(UserError, match=f"`patience` must be at least 1, not {patience}"):
         Stabilisation(0.1, patience)

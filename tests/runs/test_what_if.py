@@ -97,13 +97,13 @@ def test_with_a_count_every_decision_is_exact(
 
 @pytest.mark.parametrize("count", [0, -5])
 def test_a_count_of_no_texts_is_refused(tmp_path: Path, count: int) -> None:
-    with pytest.raises(UserError, match=f"--count must be at least 1, not {count}"):
+    with pytest.raises(UserError, match=f"`count` must be at least 1, not {count}"):
         decisions(to_csv(tmp_path / "a.csv", ACCURACIES), "val acc", "accuracy", count=count)
 
 
 @pytest.mark.parametrize("signal", sorted({*SIGNALS.names()} - {"accuracy"}))
 def test_only_accuracies_are_counts(tmp_path: Path, signal: str) -> None:
-    with pytest.raises(UserError, match=f"--count .* accuracies .* '{signal}'"):
+    with pytest.raises(UserError, match=f"`count` .* accuracies .* '{signal}'"):
         decisions(to_csv(tmp_path / "a.csv", ACCURACIES), "val acc", signal, count=100)
 
 
@@ -136,7 +136,7 @@ def test_a_missing_column_gets_the_list(tmp_path: Path) -> None:
     source = to_csv(tmp_path / "a.csv", ACCURACIES)
     with pytest.raises(UserError, match=r"a.csv has no column 'acc' in round 1; it has round, val acc\."):
         decisions(source, "acc", "accuracy")
-    with pytest.raises(UserError, match=r"--column is missing: name the column of .*a.csv"):
+    with pytest.raises(UserError, match=r"`column` is missing: name the column of .*a.csv"):
         decisions(source, None, "accuracy")
 
 
@@ -208,7 +208,7 @@ def test_a_run_that_did_not_record_the_signal(folder: RunFolder) -> None:
     fact = fake_history((SIGNALS.make("accuracy"),), seed=1)[0]
     folder.append(fact)
     with pytest.raises(
-        UserError, match=r"did not record the signal 'alpha' \(it has accuracy\); run with --signals alpha"
+        UserError, match=r"did not record the signal 'alpha' \(it has accuracy\); run with `signals=alpha`"
     ):
         decisions(folder.path, None, "alpha")
 
@@ -229,7 +229,7 @@ def test_every_run_knows_its_right_answers(folder: RunFolder) -> None:
 
 @pytest.mark.parametrize(("column", "count"), [("acc", None), (None, 100)])
 def test_a_folder_is_not_told_what_it_knows(folder: RunFolder, column: str | None, count: int | None) -> None:
-    with pytest.raises(UserError, match=r"--column and --count are for files; .*run is a folder"):
+    with pytest.raises(UserError, match=r"`column` and `count` are for files; .*run is a folder"):
         decisions(folder.path, column, "accuracy", count=count)
 
 

@@ -114,7 +114,7 @@ def test_a_schedule_named_twice_is_one(settings: Settings, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("changes", "specs", "sentence"),
     [
-        ({}, (), "--schedules names no schedule"),
+        ({}, (), "`schedules` names no schedule"),
         ({}, ("retrain", "sometimes"), "There is no schedule named 'sometimes'"),
         ({"acquisition": "nosuch"}, ("retrain",), "There is no acquisition component named 'nosuch'"),
         ({"backbone": "no/such-encoder"}, ("retrain",), "Backbone 'no/such-encoder' is neither a folder here nor"),

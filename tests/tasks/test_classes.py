@@ -36,13 +36,13 @@ def test_held_out_rows_of_a_class_that_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("train", "asked", "said"),
     [
-        (rows(None, None), None, r"train\.csv: no row has a label; name the classes with --classes"),
+        (rows(None, None), None, r"train\.csv: no row has a label; name the classes with `classes`"),
         (rows("spam", None), None, r"train\.csv: every label is 'spam'"),
-        (rows("spam"), ["spam"], "--classes: one class"),
+        (rows("spam"), ["spam"], "`classes`: one class"),
         (
             rows("spam", "ham", None),
             ["spam", "hamm"],
-            "no row has the class 'hamm' of --classes; those found are ham, spam",
+            "no row has the class 'hamm' of `classes`; those found are ham, spam",
         ),
         (rows("spam", "ham"), ["spam", "ham", "unsure"], "no row has the class 'unsure'"),
     ],

@@ -61,12 +61,12 @@ def test_every_row_is_in_one_part(known: int, unknown: int, seed: int) -> None:
 @pytest.mark.parametrize(
     ("validation", "test", "said"),
     [
-        (None, 101, "--test-size: 101 rows are asked for and only 100 can be drawn"),
-        (81, 20, "--validation-size: 81 rows are asked for and only 80 can be drawn"),
-        (-1, None, "--validation-size: -1 is neither"),
-        (1.5, None, "--validation-size: 1.5 is neither"),
-        (float("nan"), None, "--validation-size: nan is neither"),
-        (float("inf"), None, "--validation-size: inf is neither"),
+        (None, 101, "`test_size`: 101 rows are asked for and only 100 can be drawn"),
+        (81, 20, "`validation_size`: 81 rows are asked for and only 80 can be drawn"),
+        (-1, None, "`validation_size`: -1 is neither"),
+        (1.5, None, "`validation_size`: 1.5 is neither"),
+        (float("nan"), None, "`validation_size`: nan is neither"),
+        (float("inf"), None, "`validation_size`: inf is neither"),
     ],
 )
 def test_sizes_that_cannot_be(validation: float | None, test: float | None, said: str) -> None:

@@ -93,10 +93,10 @@ def test_classes_narrow_down_and_extend(write: Write) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, r"train\.csv: no classes are known; name the label column with --label"),
+        ({}, r"train\.csv: no classes are known; name the label column with `label`"),
         ({"label": "kind"}, r"train\.csv: there is no column 'kind'; its columns are text, label, id"),
         ({"label": "label", "test_size": 200, "validation_size": 100}, r"train\.csv: no row is left to learn from"),
-        ({"label": "label", "test_size": 301}, "--test-size: 301"),
+        ({"label": "label", "test_size": 301}, "`test_size`: 301"),
     ],
 )
 def test_bad_options(train: Path, options: dict[str, str], said: str) -> None:
@@ -106,7 +106,7 @@ def test_bad_options(train: Path, options: dict[str, str], said: str) -> None:
 
 def test_a_size_for_a_split_that_has_a_file(train: Path, write: Write) -> None:
     test = write("test.csv", table("ham"))
-    with pytest.raises(UserError, match=r"--test-size: test is given as the file .*test\.csv"):
+    with pytest.raises(UserError, match=r"`test_size`: test is given as the file .*test\.csv"):
         load_files(train, text="text", label="label", test=test, test_size=10)
 
 

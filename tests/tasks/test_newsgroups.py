@@ -51,7 +51,7 @@ def test_sizes(folder: Path) -> None:
     assert len(load_newsgroups(folder=folder, test_size=1_000).test) == 90
     assert len(load_newsgroups(folder=folder, test_size=0.5).test) == 45
     assert len(load_newsgroups(folder=folder, test_size=0).test) == 0
-    with pytest.raises(UserError, match="--validation-size: no text of task 'newsgroups' is left"):
+    with pytest.raises(UserError, match="`validation_size`: no text of task 'newsgroups' is left"):
         load_newsgroups(folder=folder, validation_size=600)
 
 

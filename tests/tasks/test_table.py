@@ -23,7 +23,7 @@ def test_a_missing_column_lists_those_there_are() -> None:
     with pytest.raises(NoColumnError) as told:
         column_position(Path("mail.csv"), "txt", ["text", "label"])
     assert told.value.found == "mail.csv: there is no column 'txt'; its columns are text, label"
-    assert str(told.value) == f"{told.value.found}: name yours by --text, --label and --id."
+    assert str(told.value) == f"{told.value.found}: name yours with `text`, `label` and `id`."
 
 
 def test_a_column_that_is_there_twice() -> None:

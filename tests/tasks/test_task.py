@@ -44,7 +44,7 @@ def test_only_renumbers_and_keeps_the_unknown() -> None:
     ],
 )
 def test_only_of_classes_that_make_no_task(classes: list[str], said: str) -> None:
-    with pytest.raises(UserError, match=f"--classes: .*{said}"):
+    with pytest.raises(UserError, match=f"`classes`: .*{said}"):
         TASK.only(classes)
 
 
@@ -58,7 +58,7 @@ def test_short_keeps_texts_of_few_words() -> None:
     task = TASK.short(1)
     assert task.train.texts == ["bad", "good", "what"]
     assert len(task.validation) == 0
-    with pytest.raises(UserError, match="--max-words: no text"):
+    with pytest.raises(UserError, match="`max_words`: no text"):
         TASK.short(0)
 
 

@@ -31,7 +31,8 @@ class Oracle:
         if unknown and self._otherwise is None:
             raise UserError(
                 f"The text with id '{next(iter(unknown))}' of task '{self._task.name}' has no label to simulate with; "
-                "give --labels FILE to label texts as they are chosen."
+                "give `labels` a file to label texts as they are chosen.",
+                field="labels",
             )
         known = {id: self._task.classes[self._labels[id]] for id in texts if id not in unknown}
         return {**known, **(self._otherwise.label(unknown) if unknown and self._otherwise else {})}

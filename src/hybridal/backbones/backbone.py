@@ -81,7 +81,10 @@ class Backbone:
     def check_layers(self, wanted: int | None) -> None:
         """Refuses to train more layers than there are."""
         if wanted is not None and self.layers is not None and wanted > self.layers:
-            raise UserError(f"`train_layers` is {wanted}, but backbone '{self.name}' has {self.layers} layers.")
+            raise UserError(
+                f"`train_layers` is {wanted}, but backbone '{self.name}' has {self.layers} layers.",
+                field="protocol.train_layers",
+            )
 
     def _config(self) -> dict[str, Any]:
         config: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
@@ -91,7 +94,8 @@ class Backbone:
         """The tokenizer, cutting texts to `max_length` tokens."""
         if self.max_positions is not None and max_length > self.max_positions:
             raise UserError(
-                f"`max_length` is {max_length}, but backbone '{self.name}' reads {self.max_positions} tokens at most."
+                f"`max_length` is {max_length}, but backbone '{self.name}' reads {self.max_positions} tokens at most.",
+                field="protocol.max_length",
             )
         return TextEncoder(self.folder, max_length)
 

@@ -10,10 +10,11 @@ import typer
 
 from hybridal import __version__
 from hybridal.cli import compare, export, label, listing, predict, replay, report, resume, run, study
-from hybridal.cli.help import Verb, Verbs
+from hybridal.cli.help import VERB, Verb, Verbs
+from hybridal.cli.wording import flags_of, in_options
 from hybridal.errors import RunError, UserError
 
-EXIT_CODES = "Exit codes: 0 done · 1 a fault of ours · 2 bad input · 3 a run that could not go on · 130 stopped by you."
+EXIT_CODES = "Exit codes: 0 done · 1 a bug of ours · 2 bad input · 3 a run that could not go on · 130 stopped by you."
 
 
 class Hybridal(Verbs):
@@ -23,7 +24,7 @@ class Hybridal(Verbs):
         try:
             return super().invoke(ctx)
         except UserError as error:
-            _end(str(error), error.exit_code)
+            _end(self._worded(error, ctx), error.exit_code)
         except KeyboardInterrupt:
             _end("stopped; go on with `hybridal resume`.", 130)
         except OSError as error:
@@ -41,6 +42,10 @@ class Hybridal(Verbs):
                 "or `--set max_length`; what is recorded is safe.",
                 RunError.exit_code,
             )
+
+    def _worded(self, error: UserError, ctx: Any) -> str:
+        verb = ctx.meta.get(VERB)
+        return in_options(error, flags_of(verb) if verb else {}, flags_of(self.commands["run"]))
 
 
 def _is_out_of_memory(error: Exception) -> bool:

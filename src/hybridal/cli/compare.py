@@ -76,8 +76,8 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
     from rich.table import Table
 
     from hybridal.cli.screen import wide_console
-    from hybridal.evidence.run_report import write_comparison
     from hybridal.evidence.history import plain_word
+    from hybridal.evidence.run_report import write_comparison
     from hybridal.system.files import strict_json
 
     found = compared.histories()

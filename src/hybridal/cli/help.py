@@ -6,9 +6,15 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+VERB = "hybridal.verb"
+
 
 class Verb(TyperCommand):
-    """Lists its options under the headings that they were given."""
+    """Lists its options under the headings that they were given, and says that it was called."""
+
+    def invoke(self, ctx: Any) -> Any:
+        ctx.meta[VERB] = self  # which the contexts of its groups share
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}

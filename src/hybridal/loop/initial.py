@@ -66,7 +66,8 @@ def enough(task: Task, protocol: Rules) -> None:
     if len(task.train) <= protocol.initial:
         raise UserError(
             f"Task '{task.name}' has {len(task.train)} texts to choose from, too few for an initial pool of "
-            f"{protocol.initial}; add texts or lower `initial`."
+            f"{protocol.initial}; add texts or lower `initial`.",
+            field="protocol.initial",
         )
 
 
@@ -82,7 +83,8 @@ def _per_class(task: Task, protocol: Rules) -> Ints:
         if wanted > there:
             raise UserError(
                 f"Class '{name}' of task '{task.name}' has {there} labelled texts, too few for the {wanted} that the "
-                f"initial pool of {protocol.initial} takes of it; lower `initial`, draw it by --set "
-                "initial_draw=proportional, or leave the class out by --classes."
+                f"initial pool of {protocol.initial} takes of it; lower `initial`, draw it with "
+                "`initial_draw=proportional`, or leave the class out of `classes`.",
+                field="protocol.initial",
             )
     return counts

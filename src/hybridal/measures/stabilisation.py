@@ -27,11 +27,11 @@ class Stabilisation:
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < math.inf:
-            raise UserError(f"--epsilon must be a positive number, not {self.epsilon}.")
+            raise UserError(f"`epsilon` must be a positive number, not {self.epsilon}.", field="epsilon")
         if not isinstance(self.patience, int):
-            raise UserError(f"--patience must be a whole number, not {self.patience}.")
+            raise UserError(f"`patience` must be a whole number, not {self.patience}.", field="patience")
         if self.patience < 1:
-            raise UserError(f"--patience must be at least 1, not {self.patience}.")
+            raise UserError(f"`patience` must be at least 1, not {self.patience}.", field="patience")
 
     def streaks(self, changes: Iterable[float | None]) -> list[int]:
         """After each round, how many stable rounds in a row there were."""

@@ -250,6 +250,8 @@ def _load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling:
             module, loaded = AutoModelForSequenceClassification.from_pretrained(
                 Path(backbone.folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
             )
+    except UserError:
+        raise
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error

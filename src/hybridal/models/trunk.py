@@ -29,10 +29,16 @@ class Trunk:
     def __init__(self, module: Any, top: int) -> None:
         self._base = module.base_model
         if not familiar(module) or hasattr(self._base, "embeddings_project"):
-            raise UserError("`train_layers` does not know the layers of this kind of backbone; leave it out.")
+            raise UserError(
+                "`train_layers` does not know the layers of this kind of backbone; leave it out.",
+                field="protocol.train_layers",
+            )
         self._layers: Any = layer_stack(module).layer
         if top > len(self._layers):
-            raise UserError(f"`train_layers` {top} is more than the {len(self._layers)} layers of this backbone.")
+            raise UserError(
+                f"`train_layers` {top} is more than the {len(self._layers)} layers of this backbone.",
+                field="protocol.train_layers",
+            )
         self._embeddings = self._base.embeddings
         self._lower = [self._layers[number] for number in range(len(self._layers) - top)]
         self._take_out()

@@ -39,24 +39,24 @@ class RunFolder:
         folder = cls(path)
         if (path / "run.json").exists():
             raise UserError(
-                f"{path} holds a run already; go on with `hybridal resume {path}`, or choose another --out."
+                f"{path} holds a run already; go on with `hybridal resume {path}`, or choose another `folder`.",
+                field="folder",
             )
         for left in ("task", "rounds.jsonl", "checkpoint"):
             if (path / left).exists():
-                raise UserError(f"{path} has a '{left}' that belongs to no run; delete it, or choose another --out.")
+                raise UserError(
+                    f"{path} has a '{left}' that belongs to no run; delete it, or choose another `folder`.",
+                    field="folder",
+                )
         try:
             path.mkdir(parents=True, exist_ok=True)
             save_task(task, path / "task")
-            asked = {
-                "settings": settings.to_json(),
-                "protocol": settings.rules.to_json(),
-                "task": {"name": task.name, "classes": task.classes, "fingerprint": task.fingerprint},
-                **about,
-            }
+            asked = described(settings, task, about)
             write_whole(path / "run.json", strict_json(asked, indent=2) + "\n")
         except OSError as error:
             raise UserError(
-                f"The run folder {path} could not be written ({error.strerror}); choose another --out."
+                f"The run folder {path} could not be written ({error.strerror}); choose another `folder`.",
+                field="folder",
             ) from error
         return folder
 
@@ -112,3 +112,13 @@ def recorded_rounds(journal: Journal) -> list[Round]:
                 "restore the file from a backup, or delete that line and all after it."
             ) from error
     return history
+
+
+def described(settings: Settings, task: Task, about: Mapping[str, Any]) -> dict[str, Any]:
+    """What `run.json` says: what was asked, of which task, and what else is known about the run."""
+    return {
+        "settings": settings.to_json(),
+        "protocol": settings.rules.to_json(),
+        "task": {"name": task.name, "classes": task.classes, "fingerprint": task.fingerprint},
+        **about,
+    }

@@ -29,6 +29,7 @@ from hybridal.tasks.task import Task
 if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
 
+
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
     """Checks what was asked and makes the run folder; nothing is trained yet."""
     observer = observer or Observer()
@@ -49,12 +50,15 @@ def check(settings: Settings, task: Task) -> None:
     ACQUISITIONS.make(settings.acquisition)
     choose_device(settings.device)
     if settings.labels is not None and Path(settings.labels).is_dir():
-        raise UserError(f"--labels {settings.labels} is a folder; name a CSV file in it, which need not exist yet.")
+        raise UserError(
+            f"`labels` {settings.labels} is a folder; name a CSV file in it, which need not exist yet.", field="labels"
+        )
     unknown = int((task.train.labels == UNKNOWN).sum())
     if unknown and settings.labels is None:
         raise UserError(
-            f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; give --labels FILE to "
-            "label them as they are chosen, or leave them out of the file to simulate with the others."
+            f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; give `labels` a file to "
+            "label them as they are chosen, or leave them out of the file to simulate with the others.",
+            field="labels",
         )
     known = int((task.validation.labels != UNKNOWN).sum())
     measured = settings.rules.validation == "share" or (len(task.validation) if settings.labels else known)

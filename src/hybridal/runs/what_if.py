@@ -35,20 +35,23 @@ def decisions(
     """
     schedule = HybridAL(signal, epsilon, patience)
     if count is not None and schedule.signal.name != "accuracy":
-        raise UserError(f"--count is of texts that accuracies were measured on; leave it out for '{signal}'.")
+        raise UserError(
+            f"`count` is of texts that accuracies were measured on; leave it out for '{signal}'.", field="count"
+        )
     if count is not None and count < 1:
-        raise UserError(f"--count must be at least 1, not {count}.")
+        raise UserError(f"`count` must be at least 1, not {count}.", field="count")
     if not source.exists():
         raise UserError(f"There is no file {source}.")
     if source.is_dir():
         if column is not None or count is not None:
             raise UserError(
-                f"--column and --count are for files; {source} is a folder, which knows both: leave them out."
+                f"`column` and `count` are for files; {source} is a folder, which knows both: leave them out.",
+                field="count" if column is None else "column",
             )
         changes = _recorded(source, schedule.signal.name)
     else:
         if column is None:
-            raise UserError(f"--column is missing: name the column of {source} that holds the values.")
+            raise UserError(f"`column` is missing: name the column of {source} that holds the values.", field="column")
         values = read_column(source, column, skip_first=schedule.signal.name in LEVELS)
         changes = changes_of(values, schedule.signal.name, count)
     t_star = schedule.detector.t_star(changes)
@@ -128,4 +131,6 @@ def _recorded(source: Path, signal: str) -> list[float | None]:
     if signal == "accuracy" and len(measured) == len(history):
         return _exact_changes([Fraction(metrics.right, metrics.n) for metrics in measured])
     known = ", ".join(history[0].changes) or "none"
-    raise UserError(f"{source} did not record the signal '{signal}' (it has {known}); run with --signals {signal}.")
+    raise UserError(
+        f"{source} did not record the signal '{signal}' (it has {known}); run with `signals={signal}`.", field="signal"
+    )

@@ -34,9 +34,11 @@ class Comparison:
         """Checks what was asked and makes the folder; nothing is trained yet."""
         schedules = list(dict.fromkeys(make_schedule(spec).spec for spec in specs))
         if not schedules:
-            raise UserError("--schedules names no schedule; give at least one, e.g. retrain,finetune.")
+            raise UserError(
+                "`schedules` names no schedule; give at least one, e.g. retrain,finetune.", field="schedules"
+            )
         if settings.labels is not None:
-            raise UserError("A comparison simulates its labels; leave `labels` out of its settings.")
+            raise UserError("A comparison simulates its labels; leave `labels` out of its settings.", field="labels")
         observer = observer or Observer()
         task = find_task(settings, observer.message)
         unknown = int((task.train.labels == UNKNOWN).sum())

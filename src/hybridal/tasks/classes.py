@@ -37,10 +37,11 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
     where = train.table.path
     if asked is None:
         if not found:
-            raise UserError(f"{where}: no row has a label; name the classes with --classes.")
+            raise UserError(f"{where}: no row has a label; name the classes with `classes`.", field="classes")
         if len(found) == 1:
             raise UserError(
-                f"{where}: every label is '{found[0]}'; two classes or more are needed, name all with --classes."
+                f"{where}: every label is '{found[0]}'; two classes or more are needed, name all with `classes`.",
+                field="classes",
             )
         names = found
     else:
@@ -50,13 +51,15 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
         left_out = [name for name in found if name not in names]
         if absent and (left_out or None not in train.labels):
             raise UserError(
-                f"{where}: no row has the class '{absent[0]}' of --classes; those found are {', '.join(found)}."
+                f"{where}: no row has the class '{absent[0]}' of `classes`; those found are {', '.join(found)}.",
+                field="classes",
             )
     for rows in others:
         for row, label in enumerate(rows.labels):
             if label is not None and label not in names and label not in found:
                 raise UserError(
                     f"{rows.table.at(row)}: the label '{label}' does not occur in {where}, which has "
-                    f"{', '.join(found) or 'none'}; correct it, or name all classes with --classes."
+                    f"{', '.join(found) or 'none'}; correct it, or name all classes with `classes`.",
+                    field="classes",
                 )
     return names

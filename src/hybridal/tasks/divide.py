@@ -60,11 +60,14 @@ def size_asked(name: str, asked: int | float | None, default: int, available: in
     >>> size_asked("test", 0.25, 10, available=80), size_asked("test", None, 10, available=80)
     (20, 10)
     """
+    field = f"{name}_size"
     if asked is None:
         return min(default, available)
     if not (0 <= asked < 1 or (asked >= 1 and float(asked).is_integer())):
-        raise UserError(f"--{name}-size: {asked} is neither a number of rows nor a share below 1.")
+        raise UserError(f"`{field}`: {asked} is neither a number of rows nor a share below 1.", field=field)
     size = round(asked * available) if 0 < asked < 1 else int(asked)
     if size > available:
-        raise UserError(f"--{name}-size: {size} rows are asked for and only {available} can be drawn; ask for fewer.")
+        raise UserError(
+            f"`{field}`: {size} rows are asked for and only {available} can be drawn; ask for fewer.", field=field
+        )
     return size

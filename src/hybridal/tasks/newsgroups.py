@@ -71,7 +71,10 @@ def load_newsgroups(
 
     drawn = divide(task.train.labels, validation=validation_size, test=0, seed=split_seed)
     if not len(drawn.train):
-        raise UserError(f"--validation-size: no text of task '{name}' is left to learn from; hold fewer out.")
+        raise UserError(
+            f"`validation_size`: no text of task '{name}' is left to learn from; hold fewer out.",
+            field="validation_size",
+        )
     available = len(task.test)
     kept = available if test_size is None else size_asked("test", min(test_size, available), available, available)
     test_rows = draw(task.test.labels, [kept], split_seed, "test split")[0]

@@ -16,10 +16,10 @@ CHUNK = 4096
 
 
 class NoColumnError(UserError):
-    """A column is not there. It says what to do on the command line; `found` alone is for who asks elsewhere."""
+    """A column is not there; `found` says so without the advice on which arguments name it."""
 
     def __init__(self, found: str) -> None:
-        super().__init__(f"{found}: name yours by --text, --label and --id.")
+        super().__init__(f"{found}: name yours with `text`, `label` and `id`.", field="text")
         self.found = found
 
 

@@ -170,7 +170,8 @@ class Task:
         missing = [name for name in classes if name not in self.classes]
         if missing:
             raise UserError(
-                f"--classes: task '{self.name}' has no class '{missing[0]}'; it has {', '.join(self.classes)}."
+                f"`classes`: task '{self.name}' has no class '{missing[0]}'; it has {', '.join(self.classes)}.",
+                field="classes",
             )
         dropped = -2
         renumber = np.full(len(self.classes) + 1, dropped, dtype=np.int64)
@@ -183,7 +184,7 @@ class Task:
             rows = np.flatnonzero(labels != dropped)
             return replace(split.take(rows), labels=labels[rows])
 
-        return self._with("--classes", tuple(classes), keep)
+        return self._with("classes", tuple(classes), keep)
 
     def short(self, max_words: int) -> Task:
         """The task without texts of more than this many words.
@@ -197,14 +198,16 @@ class Task:
             rows = [row for row, text in enumerate(split.texts) if len(text.split()) <= max_words]
             return split.take(np.array(rows, dtype=np.int64))
 
-        return self._with("--max-words", self.classes, keep)
+        return self._with("max_words", self.classes, keep)
 
-    def _with(self, option: str, classes: tuple[str, ...], keep: Callable[[Split], Split]) -> Task:
+    def _with(self, field: str, classes: tuple[str, ...], keep: Callable[[Split], Split]) -> Task:
         task = replace(
             self, classes=classes, train=keep(self.train), validation=keep(self.validation), test=keep(self.test)
         )
         if not len(task.train):
-            raise UserError(f"{option}: no text of task '{self.name}' is left to learn from; ask for more.")
+            raise UserError(
+                f"`{field}`: no text of task '{self.name}' is left to learn from; ask for more.", field=field
+            )
         return task
 
 
@@ -235,11 +238,13 @@ def check_classes(classes: Sequence[str]) -> None:
     """
     if len(set(classes)) < len(classes):
         twice = next(name for name in classes if list(classes).count(name) > 1)
-        raise UserError(f"--classes: '{twice}' is named twice; name each class once.")
+        raise UserError(f"`classes`: '{twice}' is named twice; name each class once.", field="classes")
     if not all(name.strip() for name in classes):
-        raise UserError("--classes: a class name is empty; name each class.")
+        raise UserError("`classes`: a class name is empty; name each class.", field="classes")
     if len(classes) < 2:
-        raise UserError(f"--classes: one class, '{''.join(classes)}', leaves nothing to learn; name two or more.")
+        raise UserError(
+            f"`classes`: one class, '{''.join(classes)}', leaves nothing to learn; name two or more.", field="classes"
+        )
 
 
 def _add(digest: hashlib._Hash, strings: Sequence[str]) -> None:

@@ -163,7 +163,7 @@ def unconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_address_where_nobody_answers(address: str, words: str) -> None:
-    with pytest.raises(UserError, match=f"--ray {address}: {words}"), connected(address):
+    with pytest.raises(UserError, match=f"`address` {address}: {words}"), connected(address):
         pass
 
 
@@ -211,7 +211,7 @@ def test_the_cluster_is_asked_for_its_device(
     [
         (0, "cuda", None, "no GPU is given to the workers"),
         (2, "cuda", 0, "no GPU is given to the workers"),
-        (2, "auto", 1.5, "between 0 and 1 GPU, not 1.5"),
+        (2, "auto", 1.5, "between 0 and 1, not 1.5"),
         (0, "cuda", 1, "should take 1 GPU, but no machine of the cluster has one"),
         (0, "auto", 0.5, "should take 0.5 GPU, but no machine of the cluster has one"),
         (2, "abacus", None, "'abacus' is not a device to train on"),

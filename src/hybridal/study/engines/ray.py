@@ -157,16 +157,18 @@ def connected(address: str) -> Iterator[Any]:
     if address.startswith("ray://"):
         # Facts are written by an actor beside the driver; a Ray client has no node for it to live on.
         raise UserError(
-            f"--ray {address}: start the study on a machine of the cluster (`ray start --address=HEAD:6379` makes "
-            "this one) and name HEAD:6379 or 'auto' instead of a ray:// address."
+            f"`address` {address}: start the study on a machine of the cluster (`ray start --address=HEAD:6379` makes "
+            "this one) and name HEAD:6379 or 'auto' instead of a ray:// address.",
+            field="address",
         )
     try:
         _join(ray, address)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(
-            f"--ray {address}: no cluster answers there ({reason}); start one with `ray start --head`, "
-            "or use --ray local."
+            f"`address` {address}: no Ray cluster answers there ({reason}); start one with `ray start --head`, "
+            "or use `address=local`.",
+            field="address",
         ) from error
     try:
         yield ray
@@ -197,9 +199,11 @@ def beside_driver(ray: Any) -> Any:
 def gpu_share(ray: Any, device: str, asked: float | None) -> float:
     """How much of a GPU each worker gets: none where the processor is asked for or all that there is."""
     if asked is not None and not 0 <= asked <= 1:
-        raise UserError(f"A worker takes between 0 and 1 GPU, not {asked}.")
+        raise UserError(
+            f"`gpus_per_cell` must be a share of a GPU between 0 and 1, not {asked}.", field="gpus_per_cell"
+        )
     if device.partition(":")[0] not in ("auto", "cpu", "cuda"):
-        raise UserError(f"--device '{device}' is not a device to train on; use cpu or cuda.")
+        raise UserError(f"`device` '{device}' is not a device to train on; use cpu or cuda.", field="device")
     if device == "cpu":
         return 0.0
     present = ray.cluster_resources().get("GPU", 0)
@@ -207,5 +211,7 @@ def gpu_share(ray: Any, device: str, asked: float | None) -> float:
         raise UserError(f"A worker should take {asked:g} GPU, but no machine of the cluster has one; add one first.")
     share = asked if asked is not None else GPU_SHARE if present else 0.0
     if not share and device != "auto":
-        raise UserError(f"--device {device} was asked for, but no GPU is given to the workers; use --device cpu.")
+        raise UserError(
+            f"`device` {device} was asked for, but no GPU is given to the workers; use `device=cpu`.", field="device"
+        )
     return share

@@ -1,0 +1,65 @@
+"""What the library says of its arguments, in the words of the command line: `max_words` is --max-words here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from hybridal.core.rules import Rules
+from hybridal.errors import UserError
+from hybridal.runs.settings import Settings
+
+_NAMED = re.compile(r"`([a-z_]+)(?:=([^`\s]+))?`")
+_PROTOCOL = frozenset(field.name for field in fields(Rules))
+_SETTINGS = frozenset(field.name for field in fields(Settings))
+
+# Arguments whose option has another name.
+_OTHERWISE = {"folder": "out", "address": "ray"}
+
+
+def flags_of(command: Any) -> dict[str, str]:
+    """The options of a command by the names of their values."""
+    options = [item for item in command.params if item.param_type_name == "option"]
+    return {item.name: max(item.opts, key=len) for item in options}
+
+
+def in_options(error: UserError, own: Mapping[str, str], others: Mapping[str, str]) -> str:
+    """The error's sentence with options in place of fields.
+
+    What it is about is named as the command's `own` option, where it has one; else it may stand in a file, and is left
+    as it is. What else it names, such as what to do instead, may also be among the `others`.
+
+    >>> flags = {"max_words": "--max-words", "set": "--set"}
+    >>> in_options(UserError("`max_words`: 0 leaves no text.", field="max_words"), flags, {})
+    '--max-words: 0 leaves no text.'
+    >>> in_options(UserError("Use `path=plain`.", field="protocol.path"), flags, {})
+    'Use `--set path=plain`.'
+    """
+    if error.field is None:
+        return str(error)
+    of_protocol = error.field.startswith("protocol.")
+    subject = error.field.removeprefix("protocol.")
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        known = own if name == subject else {**others, **own}
+        return _option(name, value, known, of_protocol and name == subject) or found.group()
+
+    sentence = _NAMED.sub(option, str(error))
+    named = {found.group(1) for found in _NAMED.finditer(str(error))}
+    if subject in named or f"'{subject}'" in str(error):
+        return sentence
+    flag = _option(subject, None, own, of_protocol)
+    return sentence if flag is None else f"{flag}: {sentence}"
+
+
+def _option(name: str, value: str | None, flags: Mapping[str, str], of_protocol: bool) -> str | None:
+    """How the option is written; None where there is none. Some names are both a setting and the protocol's."""
+    flag = flags.get(_OTHERWISE.get(name, name))
+    if flag is not None and not (of_protocol and name in _SETTINGS):
+        return flag if value is None else f"{flag} {value}"
+    if name in _PROTOCOL and "set" in flags:
+        return f"`{flags['set']} {name}`" if value is None else f"`{flags['set']} {name}={value}`"
+    return None

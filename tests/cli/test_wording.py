@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+import hybridal
+from hybridal.cli.app import app
+from hybridal.cli.wording import flags_of, in_options
+from hybridal.errors import UserError
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+RUN = flags_of(COMMANDS["run"])
+REPLAY = flags_of(COMMANDS["replay"])
+STUDY = flags_of(COMMANDS["study"].commands["run"])
+
+
+@pytest.mark.parametrize(
+    ("field", "message", "said"),
+    [
+        (None, "Leave `labels` out.", "Leave `labels` out."),
+        ("classes", "`classes`: 'a' is named twice.", "--classes: 'a' is named twice."),
+        ("validation_size", "`validation_size`: 9 rows.", "--validation-size: 9 rows."),
+        ("epsilon", "`epsilon` and `patience` go together.", "--epsilon and --patience go together."),
+        ("device", "`device` cuda: none here; use `device=cpu`.", "--device cuda: none here; use --device cpu."),
+        ("folder", "x holds a run; choose another `folder`.", "x holds a run; choose another --out."),
+        ("max_words", "Nothing is left.", "--max-words: Nothing is left."),
+        ("seed", "The setting 'seed' must be a whole number.", "The setting 'seed' must be a whole number."),
+        ("protocol.rounds", "`rounds` must be at least 1.", "--rounds must be at least 1."),
+        ("protocol.warmup", "`warmup` must not be negative.", "`--set warmup` must not be negative."),
+        ("protocol.path", "Try `path=plain`.", "Try `--set path=plain`."),
+        (
+            "protocol.validation",
+            "`validation` must be one of fixed, none.",
+            "`--set validation` must be one of fixed, none.",
+        ),
+        ("protocol.validation_size", "`validation_size` is 0.", "`--set validation_size` is 0."),
+        ("protocol.bogus", "`bogus` is not a field.", "`bogus` is not a field."),
+    ],
+)
+def test_fields_become_options(field: str | None, message: str, said: str) -> None:
+    assert in_options(UserError(message, field=field), RUN, RUN) == said
+
+
+def test_what_a_verb_has_no_option_for_is_left_as_its_file_says_it() -> None:
+    error = UserError("`classes`: 'a' is named twice.", field="classes")
+    assert in_options(error, STUDY, RUN) == str(error)
+    assert in_options(UserError("Nothing is left.", field="classes"), STUDY, RUN) == "Nothing is left."
+
+
+def test_advice_may_name_the_options_of_a_run() -> None:
+    error = UserError("x has no such signal; run with `signals=loss`.", field="signal")
+    assert in_options(error, REPLAY, RUN) == "--signal: x has no such signal; run with --signals loss."
+
+
+def test_only_the_command_line_speaks_of_options() -> None:
+    rooms = [
+        path
+        for path in Path(hybridal.__file__).parent.rglob("*.py")
+        if path.relative_to(Path(hybridal.__file__).parent).parts[0] not in ("cli", "app", "evidence", "paper")
+    ]
+    options = "|".join(sorted({*RUN.values(), *REPLAY.values(), *STUDY.values()}))
+    for path in rooms:
+        assert not re.search(rf"\"[^\"\n]*(?<![\w-])({options})\b(?!=)[^\"\n]*\"", path.read_text()), path
