@@ -98,6 +98,13 @@ def test_a_notebook_shows_where_it_stands(taught: ActiveLearner) -> None:
     assert taught.advice().sentence in shown
 
 
+def test_a_report_is_a_page(taught: ActiveLearner, tmp_path: Path) -> None:
+    page = taught.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<html" in page
+    assert "Macro-F1" in page
+    assert taught.advice().sentence.split(";")[0] in page
+
+
 def test_a_model_stays_as_it_is_while_its_learner_learns_on(frame: pd.DataFrame, tmp_path: Path) -> None:
     task = Task.from_pandas(frame, text="body", label="category", validation_size=0, test_size=0)
     learner = ActiveLearner(task, backbone="tiny", seed=1, device="cpu", **RULES)

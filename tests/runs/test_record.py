@@ -60,7 +60,7 @@ def test_a_line_that_lacks_a_fact_is_named(folder: RunFolder, lost: str) -> None
     first, second = fake_history((), seed=1, rounds=2)
     folder.append(first)
     folder.rounds.append({name: value for name, value in second.to_json().items() if name != lost})
-    with pytest.raises(RunError, match=rf"Line 2 of .*rounds\.jsonl is no round \(.*{lost}.*restore the file"):
+    with pytest.raises(RunError, match=rf"Line 2 of .*rounds\.jsonl is not a round \(.*{lost}.*restore the file"):
         folder.history()
 
 

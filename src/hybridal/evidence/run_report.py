@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 def write_report(folder: RunFolder) -> Path:
     """Writes `report.html` into a run's folder, whole; the run may still be going on."""
     about = folder.about()
-    schedule = make_schedule(about["settings"]["schedule"])
-    write_whole(folder.report, render(run_page(folder.history(), schedule, about)))
-    return folder.report
+    return write_run(folder.history(), make_schedule(about["settings"]["schedule"]), about, folder.report)
+
+
+def write_run(history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any], target: Path) -> Path:
+    """Writes the report of these rounds; `about` is what `run.json` says."""
+    write_whole(target, render(run_page(history, schedule, about)))
+    return target
 
 
 def write_comparison(

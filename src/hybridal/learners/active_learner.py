@@ -23,7 +23,7 @@ from hybridal.learners.text_classifier import TextClassifier
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, surroundings
 from hybridal.runs.export import export_model
-from hybridal.runs.record import RunFolder
+from hybridal.runs.record import RunFolder, described
 from hybridal.runs.settings import Settings
 from hybridal.schedules import SCHEDULES, Schedule, make_schedule
 from hybridal.schedules.constant import Constant
@@ -148,6 +148,13 @@ class ActiveLearner(Learner):
     def predict(self, texts: Sequence[str]) -> list[Any]:
         """The likeliest class of each text."""
         return self._asked(self._model.classifier).predict(texts)
+
+    def report(self, path: str | Path) -> Path:
+        """Writes a page that says what happened and shows it."""
+        from hybridal.evidence.run_report import write_run
+
+        about = described(self.settings, self.cell.task, surroundings(self.settings.device))
+        return write_run(self.history, self.schedule, about, Path(path))
 
     def save(self, path: str | Path) -> Path:
         """Writes a run folder: `ActiveLearner.load` goes on from it, and `hybridal report` shows it.

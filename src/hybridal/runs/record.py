@@ -72,7 +72,7 @@ class RunFolder:
             data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             for part in ("settings", "task"):
                 if not isinstance(data[part], dict):
-                    raise ValueError(f"its {part} is no object")
+                    raise ValueError(f"its {part} is not an object")
         except (ValueError, TypeError, KeyError) as error:
             raise RunError(
                 f"{file} is damaged ({error}); restore it from a backup, what lies beside it is safe."
@@ -108,7 +108,7 @@ def recorded_rounds(journal: Journal) -> list[Round]:
             history.append(Round.from_json(fact))
         except (KeyError, TypeError) as error:
             raise RunError(
-                f"Line {number} of {journal.path} is no round ({error}): something else has written there; "
+                f"Line {number} of {journal.path} is not a round ({error}): something else has written there; "
                 "restore the file from a backup, or delete that line and all after it."
             ) from error
     return history

@@ -19,8 +19,8 @@ from hybridal.updates.retrain import Retrain
 # Between two retrainings the labels grow by this share at least. So all retrainings together train on at most
 # (1 + 1 / GROWTH) times the examples of one at the end, however often something speaks for one.
 GROWTH = 0.25
-# The encoder is trained on when the labels have grown by this share since it was last, briefly; and in the last round.
-GROWN, BRIEFLY, AT_LAST = 0.5, 2, 3
+# The encoder is trained on when the labels have grown by this share since it was last, for so many epochs.
+GROWN, EPOCHS = 0.5, 2
 # Page's test on the drift: what is noise in one round, and how much beyond it must add up.
 ALLOWED, ALARM = 1.0, 4.0
 
@@ -52,10 +52,10 @@ class Auto:
         if why := self._reason(history, news):
             return Retrain(reason=why)
         if news.last:
-            return FineTune(AT_LAST, reason="the last round")
+            return FineTune(EPOCHS, reason="the last round")
         labels = news.known + news.added + news.corrected
         if labels >= (1 + GROWN) * trained[-1]:
-            return FineTune(BRIEFLY, reason=f"{labels} labels, {trained[-1]} when the encoder was last trained")
+            return FineTune(EPOCHS, reason=f"{labels} labels, {trained[-1]} when the encoder was last trained")
         return Refit()
 
     def _reason(self, history: Sequence[Round], news: News) -> str:
