@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from hybridal.app.db.schema import Annotation, Consensus, Lease, Person, Text, Vote
+from hybridal.app.db.schema import Annotation, Consensus, Lease, Person, Vote
 from hybridal.app.errors import ConflictError, MissingError
-from hybridal.app.labelling.annotations import annotate, undo, withdraw
+from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
-from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
@@ -154,37 +153,3 @@ def test_a_key_pressed_twice_takes_two_answers_back(tmp_path: Path, db: str | No
     assert {*taken} == {"t4", "t5", "t6", "t7"}
     assert sorted(consensus(project)) == ["t0", "t1", "t2", "t3"]
     project.close()
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project.create(
-        Source("demo", [("a", "one", None), ("b", "two", None)], ("x", "y")), tmp_path / "demo.hybridal"
-    )
-
-
-def test_it_is_as_if_the_answer_had_never_been_given(project: Project) -> None:
-    with project.sessions.begin() as session:
-        me, text = session.scalars(select(Person)).one(), session.scalars(select(Text).where(Text.id == "a")).one()
-        before = counts(session)
-        annotate(session, me, "a", "label", class_name="x", key="1")
-        annotate(session, me, "a", "label", class_name="y", key="2")
-        assert session.scalar(select(Text.open).where(Text.id == "a")) is False
-        withdraw(session, me, text.row, "3")
-        withdraw(session, me, text.row, "3")
-        assert counts(session) == before
-        check_books(session)
-        assert session.scalars(select(Vote)).all() == []
-        assert session.scalars(select(Consensus)).all() == []
-        assert [given.action for given in session.scalars(select(Annotation))] == ["label", "label", "withdraw"]
-        assert session.scalar(select(Text.open).where(Text.id == "a")) is True
-        annotate(session, me, "a", "label", class_name="x", key="4")
-        withdraw(session, me, text.row, "3")
-        assert session.get(Consensus, text.row) is not None
-
-
-def test_where_nothing_was_said_nothing_happens(project: Project) -> None:
-    with project.sessions.begin() as session:
-        me = session.scalars(select(Person)).one()
-        withdraw(session, me, 1, "1")
-        assert session.scalars(select(Annotation)).all() == []

@@ -68,21 +68,21 @@ def test_what_it_chose_from_is_scored_once_and_thought_of_calibrated(
         return predict(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(evaluation, "predict", counting)
-    ids, opinions = chapter.choose(10)
-    assert scored == [24]
-    assert [opinion.id for opinion in sorted(opinions, key=lambda opinion: -opinion.entropy)][:10] == ids
+    ids, predictions = chapter.choose(10)
+    assert scored == [24, 10]  # the candidates; then the chosen ones, for the learner's own batch
+    assert [one.id for one in sorted(predictions, key=lambda one: -one.entropy)][:10] == ids
     texts = dict(zip(TASK.train.ids, TASK.train.texts, strict=True))
-    expected = chapter.learner.predict_proba([texts[opinion.id] for opinion in opinions])
-    np.testing.assert_allclose([opinion.probability for opinion in opinions], expected.max(axis=1), atol=1e-5)
-    np.testing.assert_allclose([opinion.entropy for opinion in opinions], entropies(expected), atol=1e-5)
+    expected = chapter.learner.predict_proba([texts[one.id] for one in predictions])
+    np.testing.assert_allclose([one.probability for one in predictions], expected.max(axis=1), atol=1e-5)
+    np.testing.assert_allclose([one.entropy for one in predictions], entropies(expected), atol=1e-5)
     numbers = [chapter.frame.classes[best] for best in expected.argmax(axis=1)]
-    assert [opinion.class_number for opinion in opinions] == numbers
+    assert [one.class_number for one in predictions] == numbers
 
 
-def test_opinions_are_of_texts_of_both_splits(project: Project) -> None:
+def test_predictions_are_of_texts_of_both_splits(project: Project) -> None:
     now = taken(project)
-    opinions = begun(project).predict([*now.pool, *now.validation, "nobody"])
-    assert {opinion.id for opinion in opinions} == {*now.pool, *now.validation}
+    predictions = begun(project).predict([*now.pool, *now.validation, "nobody"])
+    assert {one.id for one in predictions} == {*now.pool, *now.validation}
 
 
 def test_a_chapter_appears_whole_and_can_be_taken_up(project: Project) -> None:

@@ -95,7 +95,7 @@ def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
     history = RunFolder(folder).history()
     assert [fact.labels for fact in history] == [6, 12, 18]
     assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8]
-    assert [fact.update for fact in history] == ["retrain", "retrain", "refit"]
+    assert [fact.update for fact in history] == ["retrain", "retrain", "finetune:2"]
     # A probe; two epochs of two batches; three, as the protocol says, over the six newest and as many older ones.
     assert [fact.cost.steps for fact in history] == [0, 4, 6]
     assert len(history[-1].acquired) == 24
@@ -345,7 +345,7 @@ def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.
     cycle.turn()
     assert [values["phase"] for values in said if "phase" in values] == ["loading", "training", "scoring"]
     told = [(values["done"], values["total"]) for values in said if "phase" not in values]
-    assert told == [(1, 2), (2, 2), (24, 24)], "epochs, then texts that were scored"
+    assert told == [(1, 2), (2, 2), (24, 24), (24, 24)], "epochs, then texts that were scored"
     assert said[-1]["seconds_left"] == 0
 
 

@@ -91,7 +91,7 @@ def test_it_gives_up_after_several_deaths_in_a_row_until_it_is_asked(
     supervisor.start()
     until(lambda: "only be restarted when you ask" in row(project).error)
     assert pauses == list(range(1, PATIENCE))
-    assert row(project).error.startswith("The training process ended by itself with code 5")
+    assert row(project).error.startswith("The trainer exited with code 5")
     runs(monkeypatch, SLEEPS)
     ask(project, "retry")
     until(lambda: supervisor.alive)

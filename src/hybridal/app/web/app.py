@@ -20,7 +20,7 @@ from hybridal.app.web.pages import pages
 
 
 def create_app(project: Project, login_link: LoginLink | None = None, requests_a_minute: int = 600) -> FastAPI:
-    """The app of a project. With an `login_link` it is for its owner on this machine; without, everybody signs in."""
+    """The app of a project. With a `login_link` it is for its owner on this machine; without, everybody signs in."""
     app = FastAPI(
         title="hybridal",
         version=__version__,
