@@ -76,6 +76,23 @@ def changes(history: Sequence[Round], signal: str) -> list[float | None]:
     return [fact.changes.get(signal) for fact in history]
 
 
+@dataclass(frozen=True)
+class Rule:
+    """By which signal a schedule decides, and with which ε and k."""
+
+    spec: str
+    signal: str
+    detector: Stabilisation
+
+    @property
+    def epsilon(self) -> float:
+        return self.detector.epsilon
+
+    @property
+    def patience(self) -> int:
+        return self.detector.patience
+
+
 def detector_of(schedule: Schedule | None) -> tuple[str, Stabilisation] | None:
     """The signal that decides for a schedule, and its detector; None for schedules that watch nothing.
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from hybridal.core.facts import Metrics, Round
 from hybridal.errors import UserError
-from hybridal.evidence.history import t_star
+from hybridal.evidence.history import detector_of, t_star
 from hybridal.schedules import Schedule, make_schedule
-from hybridal.schedules.hybrid import HybridAL
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 from hybridal.study.trie import histories
@@ -56,7 +55,7 @@ class Results:
             for name in ("training_time", "seconds"):
                 row[name] = row[name] or None
             row["epochs_a_round"] = row["epochs"] / row["rounds"]
-            watches = isinstance(schedule_of(row["schedule"]), HybridAL)
+            watches = detector_of(schedule_of(row["schedule"])) is not None
             row["fired"] = float(row["t_star"] is not None) if watches else None
         return rows
 

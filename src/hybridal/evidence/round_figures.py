@@ -9,27 +9,14 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from hybridal.core.facts import Round
-from hybridal.evidence.figure_kit import (
-    DASHED,
-    Measure,
-    curve,
-    curves,
-    key,
-    labels_above,
-    longest,
-    names_of,
-    nothing,
-    rounds_legend,
-    rounds_room,
-    widths,
-)
+from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.formats import plain
 from hybridal.evidence.history import Histories, phase_names, total_seconds
 from hybridal.evidence.names import distinct_markers, letter, look, schedule_name
 from hybridal.evidence.style import INKS, MUTED, new_figure, styled, whole_rounds
 
 
-def _measure(split: str, name: str) -> Measure:
+def _measure(split: str, name: str) -> kit.Measure:
     def measure(fact: Round) -> float | None:
         metrics = getattr(fact, split)
         return None if metrics is None else float(getattr(metrics, name))
@@ -44,21 +31,24 @@ def learning_curve(histories: Histories) -> Figure:
     2
     """
     with styled():
-        figure = new_figure(4.4 + rounds_room(histories))
+        figure = new_figure(4.4 + kit.rounds_room(histories))
         panels = figure.subplots(2, 1, sharex=True)
         tested = False
         for axes, (title, name) in zip(panels, {"Accuracy": "accuracy", "Macro-F1": "f1"}.items(), strict=True):
-            whole_rounds(axes, longest(histories))
-            shown = curves(axes, histories, _measure("validation", name))
-            on_test = curves(axes, histories, _measure("test", name), linestyle=":", linewidth=1.2, markersize=6.5)
+            whole_rounds(axes, kit.longest(histories))
+            shown = kit.curves(axes, histories, _measure("validation", name))
+            on_test = kit.curves(axes, histories, _measure("test", name), linestyle=":", linewidth=1.2, markersize=6.5)
             tested = tested or on_test
             axes.set_title(title)
             if not (shown or on_test):
-                nothing(axes, "no labelled validation or test texts")
+                kit.nothing(axes, "no labelled validation or test texts")
         panels[0].set_xlabel("")
-        labels_above(panels[0], histories)
-        extra = [key("validation", linestyle="-"), key("test (larger)", linestyle=":", marker="o", markersize=6.5)]
-        rounds_legend(figure, histories, extra if tested else [])
+        kit.labels_above(panels[0], histories)
+        extra = [
+            kit.key("validation", linestyle="-"),
+            kit.key("test (larger)", linestyle=":", marker="o", markersize=6.5),
+        ]
+        kit.rounds_legend(figure, histories, extra if tested else [])
         return figure
 
 
@@ -70,21 +60,23 @@ def calibration_curves(histories: Histories) -> Figure:
     """
     shown = {"Negative log-likelihood (NLL)": "nll", "Expected calibration error (ECE)": "ece"}
     with styled():
-        figure = new_figure(4.4 + rounds_room(histories))
+        figure = new_figure(4.4 + kit.rounds_room(histories))
         panels = figure.subplots(2, 1, sharex=True)
         for axes, (title, name) in zip(panels, shown.items(), strict=True):
-            whole_rounds(axes, longest(histories))
-            known = curves(axes, histories, _measure("validation", name))
+            whole_rounds(axes, kit.longest(histories))
+            known = kit.curves(axes, histories, _measure("validation", name))
             scaled = _measure("validation", f"{name}_scaled")
-            curves(axes, histories, scaled, linestyle=DASHED, linewidth=1.1, markersize=0)
+            kit.curves(axes, histories, scaled, linestyle=kit.DASHED, linewidth=1.1, markersize=0)
             axes.set_title(title)
             if known:
                 axes.set_ylim(bottom=0)
             else:
-                nothing(axes, "no labelled validation texts")
+                kit.nothing(axes, "no labelled validation texts")
         panels[0].set_xlabel("")
-        labels_above(panels[0], histories)
-        rounds_legend(figure, histories, [key("raw", linestyle="-"), key("after temperature", linestyle=DASHED)])
+        kit.labels_above(panels[0], histories)
+        kit.rounds_legend(
+            figure, histories, [kit.key("raw", linestyle="-"), kit.key("after temperature", linestyle=kit.DASHED)]
+        )
         return figure
 
 
@@ -95,20 +87,20 @@ def step_curve(histories: Histories) -> Figure:
     'Optimiser steps, all rounds so far'
     """
     with styled():
-        figure = new_figure(3.0 + rounds_room(histories))
+        figure = new_figure(3.0 + kit.rounds_room(histories))
         axes = figure.subplots()
-        whole_rounds(axes, longest(histories))
+        whole_rounds(axes, kit.longest(histories))
         axes.set_title("Optimiser steps, all rounds so far")
-        markers, broad = distinct_markers(histories), widths(list(histories))
+        markers, broad = distinct_markers(histories), kit.widths(list(histories))
         for spec, history in histories.items():
             so_far = accumulate(fact.cost.steps for fact in history)
-            curve(axes, list(zip(history, so_far, strict=True)), spec, markers[spec], linewidth=broad[spec])
+            kit.curve(axes, list(zip(history, so_far, strict=True)), spec, markers[spec], linewidth=broad[spec])
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        if not longest(histories):
-            nothing(axes, "no round is complete yet")
-        rounds_legend(figure, histories)
+        if not kit.longest(histories):
+            kit.nothing(axes, "no round is complete yet")
+        kit.rounds_legend(figure, histories)
         return figure
 
 
@@ -124,9 +116,9 @@ def phase_seconds(histories: Histories) -> Figure:
         axes = figure.subplots()
         phases = phase_names(histories)
         if not phases:
-            nothing(axes, "no time was recorded")
+            kit.nothing(axes, "no time was recorded")
         elif many:
-            names = list(names_of(histories).values())
+            names = list(kit.names_of(histories).values())
             totals = [total_seconds(history) for history in histories.values()]
             at = [0.0] * len(names)
             for phase in phases:
@@ -141,7 +133,7 @@ def phase_seconds(histories: Histories) -> Figure:
             axes.set_xlabel("seconds, all rounds")
         else:
             (history,) = histories.values()
-            whole_rounds(axes, longest(histories))
+            whole_rounds(axes, kit.longest(histories))
             at = [0.0] * len(history)
             for phase in phases:
                 lengths = [fact.seconds.get(phase, 0.0) for fact in history]
@@ -172,7 +164,7 @@ def strategy_strip(histories: Histories) -> Figure:
         rows = max(len(histories), 1)
         figure = new_figure(0.95 + 0.32 * rows)
         axes = figure.subplots()
-        last = longest(histories)
+        last = kit.longest(histories)
         whole_rounds(axes, last)
         axes.set_ylim(rows - 0.5, -0.5)
         axes.grid(visible=False)
@@ -188,7 +180,7 @@ def strategy_strip(histories: Histories) -> Figure:
                 if last <= 30:
                     size = 9 if last <= 12 else 6.5
                     axes.text(fact.round, row, letter(fact.update), ha="center", va="center", fontsize=size)
-        names = list(names_of(histories).values())
+        names = list(kit.names_of(histories).values())
         axes.set_yticks(range(len(names)), names if len(names) > 1 else [""] * len(names))
         keys = [
             Patch(color=c, alpha=_TINT, label=f"{letter(u)}  {plain(schedule_name(u), 32)}") for u, c in updates.items()

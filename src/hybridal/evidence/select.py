@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from hybridal.evidence.history import Rule, detector_of
 from hybridal.evidence.results import Results, Run, schedule_of
-from hybridal.schedules.hybrid import HybridAL
 from hybridal.study.folder import task_key
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ def paired(new: Iterable[Run], reference: Iterable[Run], column: str) -> tuple[l
     return [one for one, _ in pairs], [other for _, other in pairs]
 
 
-def hybrids(specs: Iterable[str]) -> dict[str, HybridAL]:
-    """Those of the schedules that decide by a signal, made."""
-    made = {spec: schedule_of(spec) for spec in dict.fromkeys(specs)}
-    return {spec: schedule for spec, schedule in made.items() if isinstance(schedule, HybridAL)}
+def hybrids(specs: Iterable[str]) -> dict[str, Rule]:
+    """The rules of those schedules that decide by a signal."""
+    found = {spec: detector_of(schedule_of(spec)) for spec in specs}
+    return {spec: Rule(spec, *rule) for spec, rule in found.items() if rule is not None}
 
 
 def comparable(results: Results) -> Results | None:

@@ -103,49 +103,20 @@ def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-_TEXT = {
-    "\0": "{}",
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\char34{}",
-    "`": r"\char96{}",
-    "–": "--",
-    "—": "---",
-    "…": r"\ldots{}",
-    "✓": r"\ding{51}",
-    "✗": r"\ding{55}",
-}
+# What stands for a sign in text, and in a formula, where a command needs a blank behind it.
+_TEXT_SIGNS, _MATH_SIGNS = '\0\\{}$&#%_^~<>|"`–—…✓✗', "αδεθλρτΔ∇‖±×−≤≥·∞"
+_IN_TEXT = (
+    r"{} \textbackslash{} \{ \} \$ \& \# \% \_ \textasciicircum{} \textasciitilde{} \textless{} "
+    r"\textgreater{} \textbar{} \char34{} \char96{} -- --- \ldots{} \ding{51} \ding{55}"
+)
+_IN_MATH = (
+    r"\alpha \delta \varepsilon \theta \lambda \rho \tau \Delta \nabla \| \pm \times - \leq \geq \cdot "
+    r"\infty"
+)
+_TEXT = dict(zip(_TEXT_SIGNS, _IN_TEXT.split(), strict=True))
 _MATH = {
-    "α": r"\alpha ",
-    "δ": r"\delta ",
-    "ε": r"\varepsilon ",
-    "θ": r"\theta ",
-    "λ": r"\lambda ",
-    "ρ": r"\rho ",
-    "τ": r"\tau ",
-    "Δ": r"\Delta ",
-    "∇": r"\nabla ",
-    "‖": r"\|",
-    "±": r"\pm ",
-    "×": r"\times ",
-    "−": "-",
-    "≤": r"\leq ",
-    "≥": r"\geq ",
-    "·": r"\cdot ",
-    "∞": r"\infty ",
+    sign: f"{said} " if said[1:].isalpha() else said for sign, said in zip(_MATH_SIGNS, _IN_MATH.split(), strict=True)
 }
-
 
 # Two of these in a row would become one other sign.
 _JOINING = "-',"

@@ -15,10 +15,9 @@ from hybridal.evidence.formats import Shown, fixed, percent, seconds, signed, wi
 from hybridal.evidence.grid import COST, SECONDS_NOTE, by_method, setting_keys, settings
 from hybridal.evidence.names import task_names
 from hybridal.evidence.results import Results, Run, schedule_of
-from hybridal.evidence.select import RETRAIN, distinct, paired, those, values
+from hybridal.evidence.select import RETRAIN, distinct, hybrids, paired, those, values
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, table_of
 from hybridal.schedules.fixed import FixedSwitch
-from hybridal.schedules.hybrid import HybridAL
 from hybridal.tasks.mirror import same_name
 
 _TASKS = {"yahoo_answers": "yahoo", "yahoo_answers_topics": "yahoo", "tweet_eval": "tweeteval"}
@@ -76,8 +75,8 @@ def published_method(spec: str) -> str | None:
     ('HybridAL_alpha', 'FixedSwitch_5', None)
     """
     schedule = schedule_of(spec)
-    if isinstance(schedule, HybridAL):
-        return _SIGNALS.get(schedule.signal.name)
+    if rule := hybrids([spec]).get(spec):
+        return _SIGNALS.get(rule.signal)
     if isinstance(schedule, FixedSwitch):
         return f"FixedSwitch_{schedule.first}"
     return _METHODS.get(spec)
@@ -210,8 +209,8 @@ def _remarks(row: Run) -> str:
     remarks = []
     if (row["rounds"], row["labels"]) != (ROUNDS, LABELS):
         remarks.append(f"{row['rounds']} rounds and {row['labels']} labels, published {ROUNDS} and {LABELS}")
-    schedule = schedule_of(row["schedule"])
-    if isinstance(schedule, HybridAL) and (schedule.epsilon, schedule.patience) != TUNED.get(schedule.signal.name):
+    rule = hybrids([row["schedule"]]).get(row["schedule"])
+    if rule and (rule.epsilon, rule.patience) != TUNED.get(rule.signal):
         remarks.append("other ε or k")
     return "; ".join(remarks) or "–"
 

@@ -129,7 +129,7 @@ def tune(results: Results, lam: float = 0.5, cost: CostName = "steps") -> dict[s
         for spec, schedule in hybrids(specs_of(results.runs)).items():
             f1, nll, taken = (float(means.loc[spec, name]) for name in columns)  # type: ignore[arg-type]
             point = Setting((schedule.epsilon, schedule.patience), f1, nll, taken)
-            grids.setdefault(schedule.signal.name, []).append(point)
+            grids.setdefault(schedule.signal, []).append(point)
     several = {signal: grid for signal, grid in grids.items() if len(grid) > 1}
     if not several:
         raise UserError("There is nothing to tune: the study has no signal with several complete (ε, k) pairs.")

@@ -40,7 +40,7 @@ def figures(found: Results) -> Iterator[tuple[str, MakeFigure]]:
     yield "regret", regret_by_signal
     ready = comparable(found)
     watching = hybrids(methods(ready.runs, fixed=False)) if ready else {}
-    for spec, name in zip(watching, _slugs([one.signal.name for one in watching.values()]), strict=True):
+    for spec, name in zip(watching, _slugs([one.signal for one in watching.values()]), strict=True):
         yield f"control-{name}", partial(control_charts, spec=spec)
     yield "stretches", stretches
     yield "signal-correlation", correlation_matrix

@@ -12,21 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from hybridal.core.rules import protocol
-from hybridal.evidence.figure_kit import (
-    DOTTED,
-    STAR_KEY,
-    columns_of,
-    is_full,
-    key,
-    label_outside,
-    legend,
-    legend_room,
-    method_keys,
-    paneled,
-    shades,
-    star,
-    thousands,
-)
+from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.formats import change, joined, plain, score, threshold
 from hybridal.evidence.names import distinct_markers, look, method_names, short_labels, signal_name
 from hybridal.evidence.results import Results, variant_name
@@ -64,7 +50,7 @@ def tuned_signals(results: Results) -> list[str]:
     found = comparable(results)
     grids: dict[str, set[tuple[float, int]]] = {}
     for one in hybrids([] if found is None else specs_of(found.runs)).values():
-        grids.setdefault(one.signal.name, set()).add((one.epsilon, one.patience))
+        grids.setdefault(one.signal, set()).add((one.epsilon, one.patience))
     return [name for name, grid in grids.items() if len(grid) > 2 and len({epsilon for epsilon, _ in grid}) > 1]
 
 
@@ -75,26 +61,28 @@ def cross_sections(results: Results, signal: str = "", cost: Cost = "steps", wid
         return None
     name, chosen, unit = plain(signal_name(table.attrs["signal"])), table[table["chosen"]].iloc[0], _UNITS[cost]
     patiences = sorted(table["k"].unique())
-    colours = {k: shades()(0.25 + 0.75 * at / max(len(patiences) - 1, 1)) for at, k in enumerate(patiences)}
+    colours = {k: kit.shades()(0.25 + 0.75 * at / max(len(patiences) - 1, 1)) for at, k in enumerate(patiences)}
     shapes = dict(zip(patiences, _SHAPES * len(patiences), strict=False))
     with styled():
-        keys = [key(f"k = {k}", color=colours[k], marker=shapes[k], linestyle="-", linewidth=1.7) for k in patiences]
-        keys.append(key("chosen", **STAR_KEY))
-        side = is_full(width)
-        figure = new_figure((2.5 if side else 4.6) + legend_room(keys, width), width)
+        keys = [
+            kit.key(f"k = {k}", color=colours[k], marker=shapes[k], linestyle="-", linewidth=1.7) for k in patiences
+        ]
+        keys.append(kit.key("chosen", **kit.STAR_KEY))
+        side = kit.is_full(width)
+        figure = new_figure((2.5 if side else 4.6) + kit.legend_room(keys, width), width)
         panels = list(figure.subplots(1 if side else 3, 3 if side else 1, sharex=True, squeeze=False).flat)
         titles = {"f1": "Validation macro-F1", "nll": "Validation NLL", "cost": unit.capitalize()}
         for axes, (column, title) in zip(panels, titles.items(), strict=True):
             for k in patiences:
                 own = table[table["k"] == k]
                 axes.plot(own["epsilon"], own[column], color=colours[k], marker=shapes[k], markersize=4.5, label=f"{k}")
-            star(axes, chosen["epsilon"], chosen[column], INK, size=14)
+            kit.star(axes, chosen["epsilon"], chosen[column], INK, size=14)
             axes.set_title(f"{name}: {title}")
         _epsilon_scale(figure, sorted(table["epsilon"].unique()))
-        thousands(panels[-1], "y")
+        kit.thousands(panels[-1], "y")
         for axes in panels if side else panels[-1:]:
             axes.set_xlabel("ε")
-        legend(figure, keys, width)
+        kit.legend(figure, keys, width)
     spans = [
         f"{words} {table[column].min():{form}} to {table[column].max():{form}}"
         for column, words, form in (("f1", "F1", ".3f"), ("nll", "NLL", ".3f"), ("cost", unit, ",.0f"))
@@ -121,7 +109,7 @@ def grid(results: Results, signal: str = "", cost: Cost = "steps") -> pd.DataFra
     rows = [
         (one.epsilon, one.patience, *(float(own[name].mean()) for name in ("validation_f1", "validation_nll", column)))
         for spec, one in hybrids(specs_of(runs)).items()
-        if one.signal.name == names[0] and len(own := runs[runs["schedule"] == spec])
+        if one.signal == names[0] and len(own := runs[runs["schedule"] == spec])
     ]
     table = pd.DataFrame(rows, columns=["epsilon", "k", "f1", "nll", "cost"]).sort_values(["k", "epsilon"])
     best = select([Setting((row[0], row[1]), *row[2:]) for row in rows]).chosen
@@ -217,21 +205,21 @@ def sensitivity(results: Results, width: float = COLUMN) -> Drawn | None:
     split, tasks, names, said = measured_split(runs), short_labels(runs["task"].unique()), method_names(specs), []
     banded = runs["seed"].nunique() >= SEEDS_FOR_A_BAND
     with styled():
-        keys = method_keys(specs)
+        keys = kit.method_keys(specs)
         if varied.usual is not None:
-            keys.append(key("as in the protocol", linestyle=DOTTED, color=INK))
-        figure, panels = paneled(len(tasks), width, 1.85, legend_room(keys, width) + 0.2)
+            keys.append(kit.key("as in the protocol", linestyle=kit.DOTTED, color=INK))
+        figure, panels = kit.paneled(len(tasks), width, 1.85, kit.legend_room(keys, width) + 0.2)
         for axes, (task, title) in zip(panels, tasks.items(), strict=True):
             table = spread(runs[runs["task"] == task], varied, f"{split}_f1")
             _draw_spread(axes, table, specs, varied.ordered)
-            _ticks(axes, list(varied.values.values()), width / columns_of(len(tasks), width))
+            _ticks(axes, list(varied.values.values()), width / kit.columns_of(len(tasks), width))
             if varied.usual is not None:
-                axes.axvline(varied.usual, color=INK, linewidth=1, linestyle=DOTTED, zorder=1)
+                axes.axvline(varied.usual, color=INK, linewidth=1, linestyle=kit.DOTTED, zorder=1)
             axes.set_title(title)
             for spec, method in names.items():
                 said.append(f"{title}, {method}: {joined([score(value) for value in table['mean'].xs(spec).tolist()])}")
-        label_outside(panels, width, varied.title, f"{split} macro-F1")
-        legend(figure, keys, width)
+        kit.label_outside(panels, width, varied.title, f"{split} macro-F1")
+        kit.legend(figure, keys, width)
     band = ", ±1 standard deviation" if banded else ""
     reading = f"Macro-F1 on {split} after the last round{band}; a flat line says that the choice does not matter."
     values = joined([value.replace("\n", " ") for value in varied.values.values()])

@@ -12,27 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from hybridal.evidence.figure_kit import (
-    DASHED,
-    STAR_KEY,
-    decades,
-    is_full,
-    key,
-    label_outside,
-    legend,
-    legend_room,
-    marks,
-    paneled,
-    star,
-)
+from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.formats import change, counted, plain, threshold
+from hybridal.evidence.history import Rule
 from hybridal.evidence.names import look, method_names, short_labels, signal_name
 from hybridal.evidence.results import Results
 from hybridal.evidence.select import comparable, hybrids, methods, run_changes, specs_of
 from hybridal.evidence.style import COLUMN, INK, MUTED, SURFACE, new_figure, styled, whole_rounds
 from hybridal.evidence.svg import Drawn
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.schedules.hybrid import HybridAL
 
 # Four cases, and what is said where no run shows one.
 _CASES = {
@@ -61,19 +49,19 @@ def control_charts(results: Results, spec: str = "", width: float = COLUMN) -> D
     schedule = next(iter(watching.values()), None)
     if found is None or schedule is None:
         return None
-    charts = representatives(run_changes(found.rounds, schedule.spec, schedule.signal.name), schedule.detector)
+    charts = representatives(run_changes(found.rounds, schedule.spec, schedule.signal), schedule.detector)
     names = short_labels([*found.runs["task"], *found.runs["backbone"]], 14)
     places = [chart and f"{names[chart.run[0]]}, {names[chart.run[1]]}, seed {chart.run[2]}" for chart in charts]
-    signal, colour = plain(signal_name(schedule.signal.name)), look(schedule.spec).light
+    signal, colour = plain(signal_name(schedule.signal)), look(schedule.spec).light
     with styled():
         keys = [
-            key(f"{signal} below ε", marker="o", color=colour),
-            key("not below", marker="o", color=colour, markerfacecolor=SURFACE),
-            key(f"ε = {threshold(schedule.epsilon)}, k = {schedule.patience}", linestyle=DASHED, color=INK),
-            key("t*", **STAR_KEY),
+            kit.key(f"{signal} below ε", marker="o", color=colour),
+            kit.key("not below", marker="o", color=colour, markerfacecolor=SURFACE),
+            kit.key(f"ε = {threshold(schedule.epsilon)}, k = {schedule.patience}", linestyle=kit.DASHED, color=INK),
+            kit.key("t*", **kit.STAR_KEY),
         ]
-        rows = 1 if is_full(width) else 2
-        figure = new_figure(1.75 * rows + 0.1 + legend_room(keys, width), width)
+        rows = 1 if kit.is_full(width) else 2
+        figure = new_figure(1.75 * rows + 0.1 + kit.legend_room(keys, width), width)
         panels = figure.subplots(rows, 4 // rows, sharex=True, sharey=True).flat
         for axes, (case, missing), chart, place in zip(panels, _CASES.items(), charts, places, strict=True):
             axes.set_title(case, pad=17)
@@ -87,7 +75,7 @@ def control_charts(results: Results, spec: str = "", width: float = COLUMN) -> D
             whole_rounds(axes, int(results.runs["rounds"].max()))
             if at < 2 and rows == 2:
                 axes.set_xlabel("")
-        legend(figure, keys, width)
+        kit.legend(figure, keys, width)
     said = [
         f"{case}: {place}, {'never' if chart.t_star is None else f't* = {chart.t_star}'}"
         for case, chart, place in zip(_CASES, charts, places, strict=True)
@@ -124,17 +112,17 @@ def _dips(chart: Chart, detector: Stabilisation) -> int:
     return sum(now > 0 and after == 0 for now, after in pairwise(streaks))
 
 
-def _draw_chart(axes: Axes, chart: Chart, schedule: HybridAL) -> None:
+def _draw_chart(axes: Axes, chart: Chart, schedule: Rule) -> None:
     colour, streaks = look(schedule.spec).light, schedule.detector.streaks(chart.changes)
     drawn = [(t, value, streak > 0) for t, (value, streak) in enumerate(zip(chart.changes, streaks, strict=True), 1)
              if value is not None]  # fmt: skip
     axes.plot([t for t, _, _ in drawn], [value for _, value, _ in drawn], color=colour, linewidth=0.9, alpha=0.8)
     for face, stable in ((colour, True), (SURFACE, False)):
-        marks(axes, [(t, value) for t, value, below in drawn if below == stable], "o", colour, face, size=3.6)
-    axes.axhline(schedule.epsilon, color=INK, linestyle=DASHED, linewidth=1)
+        kit.marks(axes, [(t, value) for t, value, below in drawn if below == stable], "o", colour, face, size=3.6)
+    axes.axhline(schedule.epsilon, color=INK, linestyle=kit.DASHED, linewidth=1)
     if chart.t_star is not None:
         axes.axvline(chart.t_star, color=MUTED, linewidth=0.8, linestyle=":")
-        star(axes, chart.t_star, chart.changes[chart.t_star - 1] or 0.0, INK, size=10)
+        kit.star(axes, chart.t_star, chart.changes[chart.t_star - 1] or 0.0, INK, size=10)
 
 
 def _log_scale(figure: Figure, charts: Sequence[Chart], epsilon: float) -> None:
@@ -143,7 +131,7 @@ def _log_scale(figure: Figure, charts: Sequence[Chart], epsilon: float) -> None:
     least = min(value for value in (*values, epsilon) if value > 0)
     most = max([*values, epsilon])
     still = 0 in values
-    ticks = [0.0] * still + decades(least / 1.5, most * 1.8)
+    ticks = [0.0] * still + kit.decades(least / 1.5, most * 1.8)
     for axes in figure.axes:
         axes.set_yscale("symlog", linthresh=least, linscale=0.5)
         axes.set_ylim(-least / 3 if still else least / 1.5, most * 1.8)
@@ -190,7 +178,7 @@ def stretches(results: Results, width: float = COLUMN) -> Drawn | None:
     if comparison is None:
         return None
     found = {
-        spec: (one, stretch_lengths([*run_changes(comparison.rounds, spec, one.signal.name).values()], one.detector))
+        spec: (one, stretch_lengths([*run_changes(comparison.rounds, spec, one.signal).values()], one.detector))
         for spec, one in hybrids(methods(comparison.runs, fixed=False)).items()
     }
     shown = {spec: one for spec, one in found.items() if one[1].total}
@@ -198,11 +186,11 @@ def stretches(results: Results, width: float = COLUMN) -> Drawn | None:
         return None
     titles, names, said = method_names(found, short=True), method_names(found), []
     with styled():
-        figure, panels = paneled(len(shown), width, 1.6, 0.55)
+        figure, panels = kit.paneled(len(shown), width, 1.6, 0.55)
         for axes, (spec, (schedule, lengths)) in zip(panels, shown.items(), strict=True):
             _draw_lengths(axes, lengths, schedule)
             axes.set_title(f"{titles[spec]}: {lengths.filtered_share(schedule.patience):.0%} filtered")
-        label_outside(panels, width, "rounds in a row below ε", "stretches")
+        kit.label_outside(panels, width, "rounds in a row below ε", "stretches")
         keys = [
             Patch(color=MUTED, label="filtered"),
             Patch(color=INK, label="fired (in colour)"),
@@ -221,13 +209,13 @@ def stretches(results: Results, width: float = COLUMN) -> Drawn | None:
     return Drawn(figure, "What patience filters out", reading, "; ".join(said) + ".")
 
 
-def _draw_lengths(axes: Axes, lengths: Lengths, schedule: HybridAL) -> None:
+def _draw_lengths(axes: Axes, lengths: Lengths, schedule: Rule) -> None:
     longest = max(lengths.total, default=1)
     for length in range(1, longest + 1):
         colour = look(schedule.spec).light if length >= schedule.patience else MUTED
         axes.bar(length, lengths.before[length], width=0.8, color=colour)
         axes.bar(length, lengths.after[length], bottom=lengths.before[length], width=0.8, color=colour, alpha=0.35)
-    axes.axvline(schedule.patience - 0.5, color=INK, linestyle=DASHED, linewidth=1)
+    axes.axvline(schedule.patience - 0.5, color=INK, linestyle=kit.DASHED, linewidth=1)
     above = axes.get_xaxis_transform()
     axes.annotate(f"k = {schedule.patience}", (schedule.patience - 0.5, 1), (4, -8), above, "offset points", fontsize=8)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))

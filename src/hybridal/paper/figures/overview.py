@@ -13,19 +13,7 @@ from matplotlib.projections.polar import PolarAxes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from hybridal.evidence.figure_kit import (
-    DASHED,
-    DOTTED,
-    is_full,
-    key,
-    legend,
-    legend_room,
-    mark,
-    method_keys,
-    paneled,
-    sorted_sizes,
-    thousands,
-)
+from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.formats import joined, score
 from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
 from hybridal.evidence.results import Results
@@ -49,13 +37,15 @@ def radar(results: Results, cost: Cost = "steps", width: float = COLUMN) -> Draw
     specs = list(next(iter(found.values())).columns)
     names, said = method_names(specs), []
     with styled():
-        keys = method_keys(specs)
-        figure, panels = paneled(2, width, 3.4 if is_full(width) else 2.45, legend_room(keys, width), polar=True)
+        keys = kit.method_keys(specs)
+        figure, panels = kit.paneled(
+            2, width, 3.4 if kit.is_full(width) else 2.45, kit.legend_room(keys, width), polar=True
+        )
         for axes, (title, profile) in zip(panels, found.items(), strict=True):
             assert isinstance(axes, PolarAxes)
             _draw_radar(axes, profile)
             axes.set_title(title, loc="center", pad=8)
-        legend(figure, keys, width)
+        kit.legend(figure, keys, width)
     for title, profile in found.items():
         means = {spec: float(profile[spec].mean()) for spec in names}
         best = max(means, key=lambda spec: means[spec])
@@ -187,25 +177,25 @@ def pareto_plane(results: Results, cost: Cost = "steps", width: float = COLUMN) 
     )
     many, places, (unit, heading) = len(backbones) > 1, short_labels(backbones), _UNITS[cost]
     by_backbone = dict(zip(backbones, _SHAPES * len(backbones), strict=False))
-    sizes = dict(zip(specs, sorted_sizes(len(specs)), strict=True))
+    sizes = dict(zip(specs, kit.sorted_sizes(len(specs)), strict=True))
     with styled():
         keys = _plane_keys(specs, by_backbone if many else {}, places)
-        figure, (axes,) = paneled(1, width, 3.1, legend_room(keys, width))
+        figure, (axes,) = kit.paneled(1, width, 3.1, kit.legend_room(keys, width))
         for point in points:
             shape = by_backbone[point.backbone] if many else look(point.spec).marker
-            mark(axes, point.cost, point.nll, shape, sizes[point.spec], look(point.spec).light, point.spec)
+            kit.mark(axes, point.cost, point.nll, shape, sizes[point.spec], look(point.spec).light, point.spec)
             if point.spec.startswith("fixed:") and not many:
                 at, text = (point.cost, point.nll), "@" + point.spec.partition(":")[2]
                 axes.annotate(text, at, xytext=(5, 3), textcoords="offset points", fontsize=7, color=MUTED, zorder=6)
-        _draw_frontier(axes, points, DASHED, INK)
+        _draw_frontier(axes, points, kit.DASHED, INK)
         if "newonly" in specs:
-            _draw_frontier(axes, [point for point in points if point.spec != "newonly"], DOTTED, MUTED)
+            _draw_frontier(axes, [point for point in points if point.spec != "newonly"], kit.DOTTED, MUTED)
         split = str(measured_split(results.runs))
         axes.set(xlabel=unit, ylabel=f"{split} NLL")
         axes.set_title(f"{split.capitalize()} NLL against training cost")
-        thousands(axes)
+        kit.thousands(axes)
         axes.margins(0.07)
-        legend(figure, keys, width)
+        kit.legend(figure, keys, width)
     names = method_names(specs)
     on = [f"{names[p.spec]} on {places[p.backbone]} ({p.cost:,.0f}, {p.nll:.3f})" for p in frontier(points)]
     reading = (
@@ -243,15 +233,15 @@ def _draw_frontier(axes: Axes, points: Sequence[Point], style: tuple[int, tuple[
 def _plane_keys(specs: list[str], shapes: dict[str, str], names: dict[str, str]) -> list[Line2D]:
     """Colours are schedules, and shapes backbones where there are several; fixed switches share one entry."""
     fixed = [spec for spec in specs if spec.startswith("fixed:")]
-    keys = method_keys([spec for spec in specs if spec not in fixed])
+    keys = kit.method_keys([spec for spec in specs if spec not in fixed])
     if fixed:
-        keys.append(key("FixedSwitch@k", marker="D", color=look(fixed[0]).light))
+        keys.append(kit.key("FixedSwitch@k", marker="D", color=look(fixed[0]).light))
     for entry in keys:
         entry.set(linestyle="none", markersize=6)
         if shapes:
             entry.set_marker("o")
-    keys += [key(names[backbone], marker=shape, color=INK, markersize=6) for backbone, shape in shapes.items()]
-    keys.append(key("frontier", linestyle=DASHED, color=INK))
+    keys += [kit.key(names[backbone], marker=shape, color=INK, markersize=6) for backbone, shape in shapes.items()]
+    keys.append(kit.key("frontier", linestyle=kit.DASHED, color=INK))
     if "newonly" in specs:
-        keys.append(key("w/o NewOnly", linestyle=DOTTED, color=MUTED))
+        keys.append(kit.key("w/o NewOnly", linestyle=kit.DOTTED, color=MUTED))
     return keys

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hybridal.evidence.figure_kit import (
-    STAR_KEY,
-    draw_curves,
-    key,
-    label_outside,
-    legend,
-    legend_room,
-    mean_curves,
-    method_keys,
-    paneled,
-    zoom,
-)
+from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.formats import counted, joined, score
 from hybridal.evidence.names import method_names
 from hybridal.evidence.results import Results
@@ -46,22 +35,22 @@ def trajectories(results: Results, measure: Measure = "f1", width: float = COLUM
         return None
     called, better, heading, corner = _MEASURES[measure]
     names, said, band = method_names(specs), [], ""
-    parts = {family: (part, mean_curves(part, column, specs)) for family, part in by_family(found)}
+    parts = {family: (part, kit.mean_curves(part, column, specs)) for family, part in by_family(found)}
     with styled():
-        keys = method_keys(specs)
+        keys = kit.method_keys(specs)
         if found.runs["t_star"].notna().any():
-            keys.append(key("mean t*", **STAR_KEY))
-        figure, panels = paneled(len(parts), width, 2.35, legend_room(keys, width))
+            keys.append(kit.key("mean t*", **kit.STAR_KEY))
+        figure, panels = kit.paneled(len(parts), width, 2.35, kit.legend_room(keys, width))
         for axes, (family, (part, curves)) in zip(panels, parts.items(), strict=True):
-            draw_curves(axes, curves)
+            kit.draw_curves(axes, curves)
             whole_rounds(axes, int(part.runs["rounds"].max()))
             axes.set_title(f"{family}: {called}")
-            zoom(axes, curves, corner)
+            kit.zoom(axes, curves, corner)
             ends = [f"{names[spec]} {score(float(curve.mean[-1]))}" for spec, curve in curves.items()]
             said.append(f"{family}, {called} in the last round: {joined(ends)}.")
             band = " with ±1 standard error" if any(curve.sem is not None for curve in curves.values()) else ""
-        label_outside(panels, width, "round")
-        legend(figure, keys, width)
+        kit.label_outside(panels, width, "round")
+        kit.legend(figure, keys, width)
     runs = counted(len(found.runs) // found.runs["schedule"].nunique(), "run")
     reading = f"Mean {called} of {runs} a schedule{band}, {better} is better; stars stand at the mean t*."
     return Drawn(figure, heading, reading, " ".join(said))
@@ -71,20 +60,20 @@ def signal_f1(results: Results, width: float = COLUMN) -> Drawn | None:
     """One line a signal beside Retrain and FineTune, every task with the same weight; None below three signals."""
     found = comparable(results)
     specs = [] if found is None else methods(found.runs, fixed=False)
-    signals = {schedule.signal.name for schedule in hybrids(specs).values()}
+    signals = {schedule.signal for schedule in hybrids(specs).values()}
     if found is None or found.rounds["validation_f1"].isna().any() or len(signals) < _SIGNALS:
         return None
-    names, curves = method_names(specs, short=True), mean_curves(found, "validation_f1", specs, by_task=True)
+    names, curves = method_names(specs, short=True), kit.mean_curves(found, "validation_f1", specs, by_task=True)
     with styled():
-        keys = method_keys(specs, short=True)
+        keys = kit.method_keys(specs, short=True)
         if found.runs["t_star"].notna().any():
-            keys.append(key("mean t*", **STAR_KEY))
-        figure, (axes,) = paneled(1, width, 2.9, legend_room(keys, width))
-        draw_curves(axes, curves)
+            keys.append(kit.key("mean t*", **kit.STAR_KEY))
+        figure, (axes,) = kit.paneled(1, width, 2.9, kit.legend_room(keys, width))
+        kit.draw_curves(axes, curves)
         whole_rounds(axes, int(found.runs["rounds"].max()))
         axes.set_title(f"Validation macro-F1, mean of {counted(found.runs['task'].nunique(), 'task')}")
-        zoom(axes, curves, "lower")
-        legend(figure, keys, width)
+        kit.zoom(axes, curves, "lower")
+        kit.legend(figure, keys, width)
     ends = [
         f"{names[spec]} {score(float(curve.mean[-1]))}"
         + ("" if curve.t_star is None else f" (mean t* {curve.t_star:.1f})")

@@ -11,18 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
-from hybridal.evidence.figure_kit import (
-    DASHDOT,
-    DASHED,
-    ink_on,
-    is_full,
-    key,
-    legend,
-    legend_room,
-    mark,
-    method_keys,
-    shades,
-)
+from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.formats import joined, score
 from hybridal.evidence.names import look, method_names
 from hybridal.evidence.results import Results
@@ -31,7 +20,7 @@ from hybridal.evidence.statistics.regret import Outcome, optimum, regret
 from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, new_figure, styled, whole_rounds
 from hybridal.evidence.svg import Drawn
 
-_LINES = {"retrain": DASHED, "finetune": DASHDOT}
+_LINES = {"retrain": kit.DASHED, "finetune": kit.DASHDOT}
 _CELL = ["task", "backbone", "seed"]
 
 
@@ -43,16 +32,16 @@ def switch_tradeoff(results: Results, width: float = COLUMN) -> Drawn | None:
     bars = table.drop(index=[spec for spec in _LINES if spec in table.index])
     split, names = measured_split(results.runs), method_names(table.index)
     # matplotlib draws a scale of 50 colours and more as a picture.
-    scale, steps = Normalize(1, int(results.runs["rounds"].max())), shades().resampled(40)
+    scale, steps = Normalize(1, int(results.runs["rounds"].max())), kit.shades().resampled(40)
     with styled():
         figure = new_figure(1.25 + 0.3 * len(bars), width)
         axes = figure.subplots()
-        colours = [GRID if pd.isna(at) else shades()(scale(at)) for at in bars["switch"]]
+        colours = [GRID if pd.isna(at) else kit.shades()(scale(at)) for at in bars["switch"]]
         axes.barh(range(len(bars)), bars["nll"], height=0.7, color=colours)
         for row, (nll, at, share) in enumerate(bars[["nll", "switch", "switched"]].itertuples(index=False)):
             often = "" if share == 1 else f" ({share:.0%})"
             text = "never switched" if pd.isna(at) else f"{at:.1f}".removesuffix(".0") + often
-            ink = INK if pd.isna(at) else ink_on(*colours[row][:3])
+            ink = INK if pd.isna(at) else kit.ink_on(*colours[row][:3])
             axes.text(0.015 * axes.get_xlim()[1], row, text, va="center", color=ink, fontsize=8)
             end = axes.annotate(score(nll), (nll, row), (4, 0), textcoords="offset points", va="center", fontsize=8)
             end.set_bbox({"facecolor": SURFACE, "edgecolor": "none", "pad": 0.8})
@@ -109,17 +98,20 @@ def regret_by_signal(results: Results, cost: Cost = "steps", width: float = COLU
     specs = [spec for spec in specs_of(table) if spec]
     names, means = method_names(specs), averages(table)
     with styled():
-        keys = [*method_keys(specs), key("misses the F1 bound", marker="o", color=MUTED, markerfacecolor=SURFACE)]
+        keys = [
+            *kit.method_keys(specs),
+            kit.key("misses the F1 bound", marker="o", color=MUTED, markerfacecolor=SURFACE),
+        ]
         rows = 0.3 * len(specs)
-        if is_full(width):
-            figure = new_figure(max(2.9, rows + 0.9) + legend_room(keys, width), width)
+        if kit.is_full(width):
+            figure = new_figure(max(2.9, rows + 0.9) + kit.legend_room(keys, width), width)
             panels = figure.subplot_mosaic([["curve", "cells"], ["kept", "cells"]], height_ratios=[3, 1])
         else:
-            figure = new_figure(3.5 + rows + legend_room(keys, width), width)
+            figure = new_figure(3.5 + rows + kit.legend_room(keys, width), width)
             panels = figure.subplot_mosaic([["curve"], ["kept"], ["cells"]], height_ratios=[2.1, 0.6, 0.25 + rows])
         _curve(panels["curve"], panels["kept"], table)
         _cells(panels["cells"], table, names)
-        legend(figure, keys, width)
+        kit.legend(figure, keys, width)
     said = [
         f"{names[spec]} {score(None if np.isnan(mean) else mean)} (switch round {switch:.1f} on average, "
         f"best {best:.1f}, F1 kept in {kept:.0%} of cells)"
@@ -140,7 +132,7 @@ def _curve(axes: Axes, below: Axes, table: pd.DataFrame) -> None:
     axes.plot(mean.index, mean, color=MUTED, linewidth=1.6, label="every switch round")
     for spec, row in averages(table).iterrows():
         found = look(str(spec))
-        mark(axes, row["switch"], row["regret"], found.marker, 7, found.light, str(spec))
+        kit.mark(axes, row["switch"], row["regret"], found.marker, 7, found.light, str(spec))
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_title("Mean regret by switch round")
     below.bar(kept.index, kept, width=0.8, color=MUTED, alpha=0.4)

@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from hybridal.evidence import grid as grid
 from hybridal.evidence.formats import fixed, percent
-from hybridal.evidence.grid import (
-    COST,
-    ECE,
-    EPOCHS,
-    F1,
-    NLL,
-    SECONDS_NOTE,
-    Grid,
-    Measure,
-    by_method,
-    seeds_said,
-    setting_keys,
-    settings,
-)
 from hybridal.evidence.names import distinct_names
 from hybridal.evidence.results import Results, Run, plain_rows
 from hybridal.evidence.select import RETRAIN, distinct, paired, those, values
@@ -42,33 +29,34 @@ _ALL, _LAST = 10, 5
 
 def endpoint_f1(results: Results) -> Table | None:
     """F1 after the last round."""
-    return _endpoint(results, F1, "endpoint-f1")
+    return _endpoint(results, grid.F1, "endpoint-f1")
 
 
 def endpoint_nll(results: Results) -> Table | None:
     """NLL after the last round."""
-    return _endpoint(results, NLL, "endpoint-nll")
+    return _endpoint(results, grid.NLL, "endpoint-nll")
 
 
 def endpoint_ece(results: Results) -> Table | None:
     """Calibration error after the last round."""
-    return _endpoint(results, ECE, "endpoint-ece")
+    return _endpoint(results, grid.ECE, "endpoint-ece")
 
 
 def endpoint_cost(results: Results) -> Table | None:
     """What whole runs cost: counted, in seconds, and in epochs that a round took until it stopped."""
     if not results.rows:
         return None
-    caption = f"Cost of a whole run per method and task: mean ± std over {seeds_said(results.rows)}. {SECONDS_NOTE}"
-    return Grid("endpoint-cost", caption, (*COST, EPOCHS)).table(results.rows)
+    seeds = grid.seeds_said(results.rows)
+    caption = f"Cost of a whole run per method and task: mean ± std over {seeds}. {grid.SECONDS_NOTE}"
+    return grid.Grid("endpoint-cost", caption, (*grid.COST, grid.EPOCHS)).table(results.rows)
 
 
-def _endpoint(results: Results, measure: Measure, name: str) -> Table | None:
+def _endpoint(results: Results, measure: grid.Measure, name: str) -> Table | None:
     if not results.rows:
         return None
-    shown, seeds = measure.on(results.split), seeds_said(results.rows)
+    shown, seeds = measure.on(results.split), grid.seeds_said(results.rows)
     caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
-    return Grid(name, caption, (shown,)).table(results.rows)
+    return grid.Grid(name, caption, (shown,)).table(results.rows)
 
 
 def savings(results: Results) -> Table | None:
@@ -76,35 +64,35 @@ def savings(results: Results) -> Table | None:
     rows = results.rows
     if not those(rows, schedule=RETRAIN):
         return None
-    found = [*settings(rows)]
+    found = [*grid.settings(rows)]
     if len(distinct(rows, "backbone")) > 1:
-        found += [(("All backbones", *keys), members) for keys, members in settings(rows, ("backbone",))]
-    columns = [Column("Method"), *(Column(measure.on(results.split).title, MEAN) for measure in (F1, NLL))]
-    for measure in COST:
+        found += [(("All backbones", *keys), members) for keys, members in grid.settings(rows, ("backbone",))]
+    columns = [Column("Method"), *(Column(measure.on(results.split).title, MEAN) for measure in (grid.F1, grid.NLL))]
+    for measure in grid.COST:
         columns += [Column("Mean", MEAN, measure.title), Column("Saved in all", ONE, measure.title)]
         columns.append(Column("Saved a run [95%]", ("mean", "low", "high"), measure.title))
     caption = (
         "All tasks and seeds together: mean ± std, and the share of Retrain's cost that is saved in the cells that "
         "both have: of the sums, and the mean over runs with its bootstrap interval, for which whole (backbone, task) "
-        f"cells are drawn again (from {_CELLS} of them on). {SECONDS_NOTE}"
+        f"cells are drawn again (from {_CELLS} of them on). {grid.SECONDS_NOTE}"
     )
     sections = [(keys, _savings(members)) for keys, members in found]
-    return table_of("savings", caption, columns, sections, setting_keys(rows))
+    return table_of("savings", caption, columns, sections, grid.setting_keys(rows))
 
 
 def _savings(rows: Sequence[Run]) -> list[Row]:
     reference = those(rows, schedule=RETRAIN)
     lines: list[Row] = []
-    for spec, name, mine in by_method(rows):
-        entries = [mean_of(values(mine, measure.column), measure.shown) for measure in (F1, NLL)]
-        for measure in COST:
+    for spec, name, mine in grid.by_method(rows):
+        entries = [mean_of(values(mine, measure.column), measure.shown) for measure in (grid.F1, grid.NLL)]
+        for measure in grid.COST:
             entries.append(mean_of(values(mine, measure.column), measure.shown))
             entries += _saved(mine, reference, measure) if spec != RETRAIN else [MISSING, MISSING]
         lines.append((Entry(name), *entries))
     return ranked(ranked(lines, [1], higher=True), [2, 3, 6], higher=False)
 
 
-def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: Measure) -> list[Entry]:
+def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: grid.Measure) -> list[Entry]:
     new, old = paired(mine, reference, measure.column)
     if not new or not all(old):
         return [MISSING, MISSING]
@@ -127,10 +115,10 @@ def temperature(results: Results) -> Table | None:
     """The temperature that fits validation, and NLL and ECE before and after scaling by it."""
     rows = [row for row in results.rows if row["temperature"] is not None]
     sections = []
-    for keys, members in settings(rows):
+    for keys, members in grid.settings(rows):
         lines: list[Row] = [
             (Entry(name), *(mean_of(values(mine, column), shown) for _, column, shown in _TEMPERATURE))
-            for _, name, mine in by_method(members)
+            for _, name, mine in grid.by_method(members)
         ]
         sections.append((keys, ranked(lines, range(2, len(_TEMPERATURE) + 1), higher=False)))
     columns = [Column("Method"), *(Column(title, MEAN) for title, _, _ in _TEMPERATURE)]
@@ -138,7 +126,7 @@ def temperature(results: Results) -> Table | None:
         f"Temperature scaling after the last round: τ fitted on validation (above 1: over-confident), NLL and ECE on "
         f"{results.split} before and after scaling; mean ± std over all tasks and seeds."
     )
-    return table_of("temperature", caption, columns, sections, setting_keys(rows))
+    return table_of("temperature", caption, columns, sections, grid.setting_keys(rows))
 
 
 def ece_by_round(results: Results) -> Table | None:
@@ -147,8 +135,8 @@ def ece_by_round(results: Results) -> Table | None:
     names = distinct_names(distinct(rounds, "schedule"))
     columns = [Column("Round"), *(Column(name, MEAN) for name in names.values())]
     caption = "Validation ECE in percent (15 bins) by round: mean ± std over all tasks and seeds."
-    sections = [(keys, _ece_rows(members, list(names))) for keys, members in settings(rounds)]
-    return table_of("ece-by-round", caption, columns, sections, setting_keys(rounds))
+    sections = [(keys, _ece_rows(members, list(names))) for keys, members in grid.settings(rounds)]
+    return table_of("ece-by-round", caption, columns, sections, grid.setting_keys(rounds))
 
 
 def _ece_rows(rounds: Sequence[Run], specs: Sequence[str]) -> list[Row]:

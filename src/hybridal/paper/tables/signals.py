@@ -59,7 +59,7 @@ def signal_summary(results: Results) -> Table | None:
     for keys, members in settings(rows):
         lines: list[Row] = []
         for spec, schedule in hybrids(distinct(rows, "schedule")).items():
-            mine, signal = those(members, schedule=spec), schedule.signal.name
+            mine, signal = those(members, schedule=spec), schedule.signal
             words = [Entry(said) for said in (signal_name(signal), *_LOOKS_AT.get(signal, ("–", "–")))]
             rule = [one(schedule.epsilon, threshold), one(schedule.patience, fixed(0))]
             fired = rate(values(mine, "fired")), mean_of(values(mine, "t_star"), fixed(1)) if mine else MISSING
@@ -74,7 +74,7 @@ def signal_summary(results: Results) -> Table | None:
 def _compared(results: Results) -> list[Run]:
     """The runs of Retrain, FineTune and the hybrids, where there are several signals with one setting each."""
     watching = hybrids(distinct(results.rows, "schedule"))
-    signals = {schedule.signal.name for schedule in watching.values()}
+    signals = {schedule.signal for schedule in watching.values()}
     if len(signals) < 2 or len(signals) < len(watching):
         return []
     return [row for row in results.rows if row["schedule"] in (RETRAIN, FINETUNE, *watching)]

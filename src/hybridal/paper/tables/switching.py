@@ -8,6 +8,7 @@ from dataclasses import replace
 from hybridal.core.facts import Round
 from hybridal.evidence.formats import change, fixed, percent
 from hybridal.evidence.grid import COST, SECONDS_NOTE, setting_keys, settings
+from hybridal.evidence.history import Rule
 from hybridal.evidence.names import backbone_name, distinct_names, task_names
 from hybridal.evidence.results import FACTORS, Results, Run, complete_runs, factors
 from hybridal.evidence.select import distinct, hybrids, those, values
@@ -15,7 +16,6 @@ from hybridal.evidence.statistics.regret import Outcome, optimum
 from hybridal.evidence.statistics.regret import regret as regretted
 from hybridal.evidence.statistics.switching import switching
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
-from hybridal.schedules.hybrid import HybridAL
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 
@@ -88,7 +88,7 @@ def post_switch(results: Results) -> Table | None:
 
 
 def _after(
-    rows: Sequence[Run], histories: Mapping[tuple[object, ...], Sequence[Round]], watching: Mapping[str, HybridAL]
+    rows: Sequence[Run], histories: Mapping[tuple[object, ...], Sequence[Round]], watching: Mapping[str, Rule]
 ) -> list[Entry]:
     entries = []
     for spec, schedule in watching.items():
@@ -96,7 +96,7 @@ def _after(
         if not mine:
             entries += [MISSING] * 4
             continue
-        found = switching(mine, schedule.signal.name, schedule.detector)
+        found = switching(mine, schedule.signal, schedule.detector)
         fired = [float(t_star) for t_star in found.t_stars if t_star is not None]
         entries += [one(found.fire_rate, percent()), mean_of(fired, fixed(1))]
         entries += [one(found.largest_after, change), one(found.recrossed_share, percent())]

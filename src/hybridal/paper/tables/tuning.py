@@ -51,7 +51,7 @@ def grids(rows: Sequence[Run]) -> list[TuningGrid]:
     by_signal: dict[str, dict[Pair, list[Run]]] = {}
     for spec, schedule in hybrids(distinct(rows, "schedule")).items():
         pair = (schedule.epsilon, schedule.patience)
-        by_signal.setdefault(schedule.signal.name, {})[pair] = those(rows, schedule=spec)
+        by_signal.setdefault(schedule.signal, {})[pair] = those(rows, schedule=spec)
     found = []
     for signal, runs in by_signal.items():
         shared = set.intersection(*({cell_of(row) for row in mine} for mine in runs.values()))
