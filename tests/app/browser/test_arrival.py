@@ -18,7 +18,7 @@ def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("Part of this page did not load")
     page.unroute_all()
-    page.get_by_role("link", name="Load it again").click()
+    page.get_by_role("link", name="Reload").click()
     expect(page.locator("#text")).not_to_be_empty()
     expect(page.locator("#not-all")).to_be_hidden()
 

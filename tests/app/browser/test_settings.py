@@ -44,7 +44,7 @@ def test_classes_are_renamed_moved_merged_and_added(page: Page, app: Served) -> 
 def test_a_name_that_is_taken_is_refused_with_a_sentence(page: Page, app: Served) -> None:
     page.get_by_label("New class").fill("b")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.locator("#toasts")).to_contain_text("There is a class 'b' already.")
+    expect(page.locator("#toasts")).to_contain_text("A class 'b' already exists.")
     assert names(app) == ["a", "b", "c"]
 
 
@@ -66,7 +66,7 @@ def test_a_column_that_is_not_there_is_asked_for_on_the_page(page: Page, app: Se
     file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"body\nnew one\n"}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-said")).to_contain_text("name yours in the fields Column of texts")
+    expect(page.locator("#upload-said")).to_contain_text("enter the column names in the fields")
 
 
 def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Served) -> None:

@@ -36,7 +36,7 @@ def test_a_person_labels_while_the_model_learns_beside(
         page = window.open(link)
         progress = page.context.new_page()
         progress.goto(f"{address}progress")
-        expect(progress.locator("#story")).to_contain_text("The model has not learnt yet")
+        expect(progress.locator("#story")).to_contain_text("There is no model yet")
         marks = progress.get_by_role("figure").filter(has_text="Learning curve").locator("svg[role=img] .mark")
 
         page.bring_to_front()
