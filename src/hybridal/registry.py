@@ -59,7 +59,7 @@ class Registry(Generic[Role]):
             except (ImportError, AttributeError) as error:
                 raise UserError(
                     f"The {self.role} component '{name}' is to be {points[0].value}, which cannot be imported "
-                    f"({error}); mend that package or its entry point."
+                    f"({error}); fix that package or its entry point."
                 ) from error
             return component
         raise UserError(f"There is no {self.role} component named '{name}'{self._hint(name)}.")

@@ -76,6 +76,6 @@ def test_one_sentence_when_it_cannot_be_had(serve: Serve, error: Exception, reas
     with pytest.raises(UserError) as caught:
         hub.folder("org/name", lambda _: None)
     assert str(caught.value) == (
-        f"Backbone 'org/name' is neither a folder here nor to be had from the hub ({reason}); "
+        f"Backbone 'org/name' is neither a folder here nor available from the hub ({reason}); "
         "check the name and the connection, or use `backbone=minilm`."
     )

@@ -73,7 +73,7 @@ def test_the_texts_are_not_written_over(unbroken: Path, reviews: Path) -> None:
         (
             "reviews.csv",
             ("--text", "body"),
-            "there is no column 'body'; its columns are id, text: name yours by --text",
+            "there is no column 'body'; its columns are id, text: name yours with --text",
         ),
         ("missing.csv", (), "missing.csv: there is no such file; check the path."),
         ("reviews.csv", ("--device", "abacus"), "--device 'abacus' is not a device"),

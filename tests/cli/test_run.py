@@ -236,11 +236,11 @@ class TestDryRun:
             (("--protocol", "bogus"), "There is no protocol named 'bogus'; there are paper, reference, best, quick."),
             (("--set", "bogus=1"), "Protocol: `bogus` is not a field of a protocol; there are average, batch,"),
             (("--set", "rounds"), "--set takes FIELD=VALUE, not 'rounds'."),
-            (("--set", "max_epochs=four"), "Protocol: `max_epochs` must be a whole number, not 'four'."),
+            (("--set", "max_epochs=four"), "Protocol: `--set max_epochs` must be a whole number, not 'four'."),
             (("--set", "rounds=[4"), "--set rounds=[4: the value is not valid YAML;"),
-            (("--set", "dropout=maybe"), "Protocol: `dropout` must be one of on, off, finetune."),
-            (("--rounds", "0"), "Protocol: `rounds` must be at least 1."),
-            (("--batch", "41"), "Protocol: `candidates` must be at least `batch`."),
+            (("--set", "dropout=maybe"), "Protocol: `--set dropout` must be one of on, off, finetune, not 'maybe'."),
+            (("--rounds", "0"), "Protocol: --rounds must be at least 1."),
+            (("--batch", "41"), "Protocol: `--set candidates` must be at least --batch."),
             (("--schedule", "retrain", "--epsilon", "0.1"), "belong to hybrid schedules, not to 'retrain'."),
             (("--schedule", "fixed:3", "--patience", "2"), "belong to hybrid schedules, not to 'fixed:3'."),
             (("--epsilon", "0.1"), "belong to hybrid schedules, not to 'auto'."),
@@ -252,7 +252,7 @@ class TestDryRun:
             (("--schedule", "replay:equal:sorted"), "older labels are drawn random or balanced, not sorted."),
             (
                 ("--label", "topic"),
-                "there is no column 'topic'; its columns are id, text, label: name yours by --text,",
+                "there is no column 'topic'; its columns are id, text, label: name yours with --text,",
             ),
             (("--test", "nowhere.csv"), "nowhere.csv: there is no such file; check the path."),
             (("--max-words", "0"), "--max-words: 0 leaves no text; ask for at least 1."),
@@ -277,7 +277,7 @@ class TestDryRun:
         ended = hybridal("run", *toy, *SMALL, "--device", "cuda", "--dry-run")
         assert ended.code == 2
         assert ended.stderr == (
-            "hybridal: --device cuda was asked for, but torch sees no GPU here; use --device cpu.\n"
+            "hybridal: --device cuda was asked for, but torch sees no such GPU here; use --device cpu.\n"
         )
 
     @pytest.mark.parametrize(
@@ -374,8 +374,8 @@ class TestConfig:
             ("shedule: retrain\n", "'shedule' is not a setting; there are acquisition,"),
             ("rounds: 4\n", "'rounds' is a field of the protocol; write it under `overrides`."),
             ("seed: many\n", "The setting 'seed' must be a whole number, not 'many'."),
-            ("classes: sport\n", "The setting 'classes' must be a list, not 'sport'."),
-            ("overrides: 4\n", "The setting 'overrides' must be fields of the protocol with their values, not 4."),
+            ("classes: sport\n", "The setting 'classes' must be a list like [one, other] or null, not 'sport'."),
+            ("overrides: 4\n", "The setting 'overrides' must be names with their values, not 4."),
             ("test_every_round: 1\n", "The setting 'test_every_round' must be true or false, not 1."),
         ],
     )

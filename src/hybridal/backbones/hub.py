@@ -37,7 +37,7 @@ def folder(hub_id: str, notify: Callable[[str], None]) -> Path:
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(
-            f"Backbone '{hub_id}' is neither a folder here nor to be had from the hub ({reason}); "
+            f"Backbone '{hub_id}' is neither a folder here nor available from the hub ({reason}); "
             "check the name and the connection, or use `backbone=minilm`.",
             field="backbone",
         ) from error

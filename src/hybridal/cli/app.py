@@ -38,8 +38,8 @@ class Hybridal(Verbs):
             if not _is_out_of_memory(error):
                 raise
             _end(
-                "there is not enough memory; end what else uses it, or begin anew with a smaller `--set train_batch` "
-                "or `--set max_length`; what is recorded is safe.",
+                "there is not enough memory; close what else uses it, or start a new run with a smaller "
+                "`--set train_batch` or `--set max_length`; what is recorded is safe.",
                 RunError.exit_code,
             )
 

@@ -9,7 +9,7 @@ import typer
 
 
 def report(folder: Annotated[Path, typer.Argument(help="A run folder or a comparison folder.")]) -> None:
-    """Write report.html anew from the recorded facts."""
+    """Write report.html again from the recorded facts."""
     from hybridal.evidence.run_report import write_comparison, write_report
     from hybridal.runs.record import RunFolder
     from hybridal.study.compare import Comparison

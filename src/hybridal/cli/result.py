@@ -10,8 +10,8 @@ import typer
 
 from hybridal.core.facts import Round
 from hybridal.evidence.formats import joined, rounds_between
-from hybridal.evidence.story import outlook
 from hybridal.evidence.history import plain_word
+from hybridal.evidence.story import outlook
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.schedules.hybrid import HybridAL

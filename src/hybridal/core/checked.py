@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from numbers import Integral, Real
@@ -31,7 +31,8 @@ def wrong_kinds(instance: Any) -> Iterator[tuple[str, str]]:
     >>> list(wrong_kinds(Plan(2.5)))
     [('rounds', 'must be a whole number, not 2.5')]
     """
-    kinds = _kinds(type(instance))
+    cls: Any = type(instance)
+    kinds = _kinds(cls)
     for field in fields(instance):
         value = getattr(instance, field.name)
         if not fits(value, kinds[field.name]):
@@ -72,5 +73,5 @@ def in_words(kind: Any) -> str:
 
 
 @cache
-def _kinds(cls: Hashable) -> Mapping[str, Any]:
+def _kinds(cls: type) -> Mapping[str, Any]:
     return get_type_hints(cls)

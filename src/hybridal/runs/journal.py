@@ -66,7 +66,7 @@ class Journal:
         except OSError as error:
             raise RunError(
                 f"{self.path} could not be written ({error.strerror}); what it held is safe. "
-                "Make room or mend the permissions, then run `hybridal resume`."
+                "Make room or correct the permissions, then run `hybridal resume`."
             ) from error
 
     @staticmethod

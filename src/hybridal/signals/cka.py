@@ -48,7 +48,7 @@ class Cka:
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         if len(before["hidden"]) != len(now["hidden"]):
-            raise UserError("The signal 'cka' needs the same validation texts in both rounds; start the run anew.")
+            raise UserError("The signal 'cka' needs the same validation texts in both rounds; start a new run.")
         # Rounding can put CKA a hair above 1.
         return _at_least_zero(1.0 - linear_cka(before["hidden"], now["hidden"]))
 

@@ -60,7 +60,7 @@ class StudyFolder:
         try:
             data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             if not isinstance(data["study"], dict):
-                raise ValueError("its study is no object")
+                raise ValueError("its study is not an object")
         except (ValueError, TypeError, KeyError) as error:
             raise RunError(
                 f"{file} is damaged ({error}); restore it from a backup, what lies beside it is safe."

@@ -214,5 +214,5 @@ def _check_whole_characters(table: Table, column: str | None, strings: Sequence[
                 code = ord(error.object[error.start])
                 raise UserError(
                     f"{table.at(row)}, column '{column}': U+{code:04X} is half a character (a lone surrogate); "
-                    "mend the text or remove the row."
+                    "correct the text or remove the row."
                 ) from error
