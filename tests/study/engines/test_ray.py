@@ -157,8 +157,8 @@ def unconnected(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("127.0.0.1:1", "no cluster answers there"),
-        ("nonsense", "no cluster answers there"),
+        ("127.0.0.1:1", "no Ray cluster answers there"),
+        ("nonsense", "no Ray cluster answers there"),
         ("ray://head:10001", "start the study on a machine of the cluster"),
     ],
 )
