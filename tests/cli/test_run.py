@@ -70,7 +70,8 @@ class TestRun:
         assert (ended.code, ended.stderr) == (0, "")
         settings, history = RunFolder(folder).settings(), RunFolder(folder).history()
         assert (settings.protocol, settings.schedule, settings.stop) == ("best", "auto", "never")
-        assert [fact.cost.steps > 0 for fact in history] == [False, True, True, True]
+        assert [fact.cost.steps > 0 for fact in history] == [False, *(fact.update != "refit" for fact in history[1:])]
+        assert (history[-1].update, history[-1].reason) == ("finetune:2", "the last round")
         assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
         assert [fact.validation.n for fact in history if fact.validation] == [3, 5, 7, 9]
         lines = ended.stdout.splitlines()
@@ -95,12 +96,13 @@ class TestRun:
         ended = hybridal("run", *pool, *BEST, "--stop", "auto", "--out", folder)
         assert (ended.code, ended.stderr) == (0, "")
         history = RunFolder(folder).history()
-        assert [fact.round for fact in history] == [1, 2]
+        assert [fact.round for fact in history] == [1, 2, 3]
+        assert history[2].labels == history[1].labels  # a last round over all labels, and nobody was asked for more
         assert history[-1].test is not None
         lines = ended.stdout.splitlines()
-        assert [line.split()[0] for line in lines[2:4]] == ["1", "2"]
-        assert lines[5] == "You can stop."
-        assert lines[6].startswith("Test: accuracy ")
+        assert [line.split()[0] for line in lines[2:5]] == ["1", "2", "3"]
+        assert lines[6] == "You can stop."
+        assert lines[7].startswith("Test: accuracy ")
         assert (folder / "model" / "config.json").is_file()
         assert "The run ended by itself after 2 of 4 rounds" in (folder / "report.html").read_text()
 

@@ -72,6 +72,7 @@ def test_everything_lies_in_one_folder(export: Export) -> None:
         "max_length": 17,
         "pooling": "mean",
         "classes": ["sport", "food"],
+        "labels": "str",
         "hybridal": __version__,
     }
     assert [path.name for path in folder.parent.iterdir()] == ["model"]

@@ -102,7 +102,7 @@ def test_the_engine_is_asked_for_the_device_and_not_this_machine(
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     study = small_study(tmp_path, device="cuda")
-    with pytest.raises(UserError, match="torch sees no GPU here"):
+    with pytest.raises(UserError, match="torch sees no such GPU here"):
         begin_study(study, tmp_path / "s")
     assert not (tmp_path / "s").exists()
     folder = begin_study(study, tmp_path / "s", Elsewhere())

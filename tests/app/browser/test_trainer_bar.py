@@ -34,7 +34,7 @@ def test_the_bar_says_what_the_trainer_does_and_offers_a_retry(window: Window, a
     says("Retraining the model, round 1: epoch 2 of 6, about 1 min 15 s left.")
     assert abs(float(bar.get_by_role("progressbar").evaluate("bar => bar.value")) - 1 / 3) < 1e-9
     does(phase="training", beat=now() - 600)
-    says("The trainer was last heard 10 minutes ago. Your labels are safe.")
+    says("The trainer last responded 10 minutes ago. Your labels are safe.")
     does(phase="failed", error="The disk is full.")
     says("The trainer failed. The disk is full. Your labels are safe.")
     bar.get_by_role("button", name="Retry").click()

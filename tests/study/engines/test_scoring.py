@@ -16,6 +16,7 @@ from hybridal.learners.scoring import Scorer, score_pool
 from hybridal.runs.export import export_model
 from hybridal.study.engines import one_thread
 from hybridal.testing.small import toy_task
+
 from .two_nodes import TwoNodes
 
 TASK = toy_task()
