@@ -104,7 +104,7 @@ class TestRun:
         assert lines[6] == "You can stop."
         assert lines[7].startswith("Test: accuracy ")
         assert (folder / "model" / "config.json").is_file()
-        assert "The run ended by itself after 2 of 4 rounds" in (folder / "report.html").read_text()
+        assert "The run ended by itself after 3 of 4 rounds" in (folder / "report.html").read_text()
 
         again = hybridal("resume", folder, "--json")
         assert len(strict(again.stdout)["rounds"]) == 2, "a run that stopped by itself went on"
