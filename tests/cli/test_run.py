@@ -107,7 +107,7 @@ class TestRun:
         assert "The run ended by itself after 3 of 4 rounds" in (folder / "report.html").read_text()
 
         again = hybridal("resume", folder, "--json")
-        assert len(strict(again.stdout)["rounds"]) == 2, "a run that stopped by itself went on"
+        assert len(strict(again.stdout)["rounds"]) == 3, "a run that stopped by itself went on"
         assert hybridal("run", *pool, *BEST, "--stop", "never", "--out", tmp_path / "on", "--quiet").code == 0
         assert len(RunFolder(tmp_path / "on").history()) == 4
 
