@@ -142,14 +142,14 @@ def test_labels_may_be_left_out_and_must_be_as_many_as_texts(frame: pd.DataFrame
 
 
 @dataclass(frozen=True)
-class LongestFirst:
+class SurestFirst:
     """Somebody's own acquisition."""
 
-    name: ClassVar[str] = "longest-first"
-    least: int = 1
+    name: ClassVar[str] = "surest-first"
+    power: int = 1
 
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
-        scores = candidates.probabilities().max(axis=1)
+        scores = candidates.probabilities().max(axis=1) ** self.power
         order = np.argsort(-scores)[:n]
         return Selection(tuple(candidates.ids[i] for i in order), tuple(float(scores[i]) for i in order))
 
@@ -170,10 +170,7 @@ class Alternately:
         return FineTune() if len(history) % self.every else Retrain()
 
 
-def test_components_of_other_people_survive_being_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or pytest.importorskip(__name__))
+def test_components_of_other_people_survive_being_saved(tmp_path: Path) -> None:
     heard: list[int] = []
 
     class Listener(Observer):
@@ -185,7 +182,7 @@ def test_components_of_other_people_survive_being_saved(tmp_path: Path, monkeypa
         task,
         backbone="tiny",
         schedule=Alternately(2),
-        acquisition=LongestFirst(3),
+        acquisition=SurestFirst(3),
         signals=["loss"],
         device="cpu",
         observer=Listener(),
@@ -196,7 +193,7 @@ def test_components_of_other_people_survive_being_saved(tmp_path: Path, monkeypa
     assert learner.history[-1].word == "RFR"
     assert heard
     again = ActiveLearner.load(learner.save(tmp_path / "run"))
-    assert (again.schedule, again.cell.acquisition) == (Alternately(2), LongestFirst(3))
+    assert (again.schedule, again.cell.acquisition) == (Alternately(2), SurestFirst(3))
     assert again.query(6).ids == learner.query(6).ids
 
 
