@@ -401,16 +401,15 @@ def test_a_task_without_a_test_split() -> None:
 
 
 @dataclass(frozen=True)
-class Scripted:
+class Scripted(Signal):
     """A signal whose changes are written down, and that counts what is done to it."""
 
     changes: tuple[float, ...]
     done: list[str]
     name: ClassVar[str] = "scripted"
+    title: ClassVar[str] = "Scripted"
     epsilon: ClassVar[float] = 0.5
     patience: ClassVar[int] = 2
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         self.done.append("snapshot")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
-from hybridal.runs.what_if import LEVELS, changes_of, decisions
+from hybridal.runs.what_if import changes_of, decisions
 from hybridal.schedules.hybrid import HybridAL
 from hybridal.signals import SIGNALS
 from hybridal.system.files import strict_json
@@ -107,13 +107,13 @@ def test_only_accuracies_are_counts(tmp_path: Path, signal: str) -> None:
         decisions(to_csv(tmp_path / "a.csv", ACCURACIES), "val acc", signal, count=100)
 
 
-@pytest.mark.parametrize("signal", LEVELS)
+@pytest.mark.parametrize("signal", [name for name in SIGNALS.names() if SIGNALS.make(name).is_level])
 def test_a_level_is_its_own_change(signal: str) -> None:
-    assert changes_of([9.0, 3.0, 0.5], signal) == [None, 3.0, 0.5]
+    assert changes_of([9.0, 3.0, 0.5], SIGNALS.make(signal)) == [None, 3.0, 0.5]
 
 
 def test_other_signals_are_differences() -> None:
-    assert changes_of([9.0, 3.0, 3.5], "loss") == [None, 6.0, 0.5]
+    assert changes_of([9.0, 3.0, 3.5], SIGNALS.make("loss")) == [None, 6.0, 0.5]
 
 
 @pytest.mark.parametrize("first", ["", "inf", "nan", "-", "7"])

@@ -20,12 +20,11 @@ from hybridal.updates.retrain import Retrain
 
 
 @dataclass(frozen=True)
-class GoodSignal:
+class GoodSignal(Signal):
     name: ClassVar[str] = "good"
+    title: ClassVar[str] = "Good"
     epsilon: ClassVar[float] = 0.1
     patience: ClassVar[int] = 1
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         return {"logits": np.array(model.validation.logits)}
@@ -82,8 +81,12 @@ class NoEpsilon(GoodSignal):
     epsilon = 0.0
 
 
-class Unequal:
-    name, epsilon, patience, needs_validation, needs_features = "unequal", 0.1, 1, False, False
+class NoTitle(GoodSignal):
+    title = ""
+
+
+class Unequal(Signal):
+    name, title, epsilon, patience = "unequal", "Unequal", 0.1, 1
     snapshot, change = GoodSignal.snapshot, GoodSignal.change
 
 
@@ -103,6 +106,7 @@ def test_a_good_signal_passes() -> None:
         (Pairwise, "MiB"),
         (UndeclaredFeatures, "no features"),
         (NoEpsilon, "epsilon must be positive"),
+        (NoTitle, "must have a title"),
         (Unequal, "must be equal"),
     ],
 )

@@ -14,9 +14,7 @@ from typing import Any
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 from hybridal.schedules.hybrid import HybridAL
-
-# The published code measures these as the size of a step, not as the difference of two values.
-LEVELS = ("gradient-norm", "weight-distance", "cka")
+from hybridal.signals import Signal
 
 
 def decisions(
@@ -52,8 +50,8 @@ def decisions(
     else:
         if column is None:
             raise UserError(f"`column` is missing: name the column of {source} that holds the values.", field="column")
-        values = read_column(source, column, skip_first=schedule.signal.name in LEVELS)
-        changes = changes_of(values, schedule.signal.name, count)
+        values = read_column(source, column, skip_first=schedule.signal.is_level)
+        changes = changes_of(values, schedule.signal, count)
     t_star = schedule.detector.t_star(changes)
     return {
         "signal": schedule.signal.name,
@@ -67,13 +65,14 @@ def decisions(
     }
 
 
-def changes_of(values: Sequence[float], signal: str, count: int | None = None) -> list[float | None]:
+def changes_of(values: Sequence[float], signal: Signal, count: int | None = None) -> list[float | None]:
     """The change of each round since the one before; with a count, differences of whole right answers.
 
-    >>> changes_of([0.5, 0.505], "accuracy", count=1200)
+    >>> from hybridal.signals.accuracy import Accuracy
+    >>> changes_of([0.5, 0.505], Accuracy(), count=1200)
     [None, 0.005]
     """
-    if signal in LEVELS:
+    if signal.is_level:
         return [None, *values[1:]]
     if count is None:
         return [None, *(abs(now - before) for before, now in pairwise(values))]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from numpy.typing import NDArray
 
 from hybridal.core.outputs import Floats, Ints, Outputs
+from hybridal.errors import UserError
 from hybridal.registry import Registry
 from hybridal.signals._checked import measured_change
 
@@ -58,15 +59,22 @@ class Sample:
 class Signal(Protocol):
     """Says what to remember of a round's model, and how far two such memories are apart.
 
-    `epsilon` and `patience` are the signal's defaults for `hybrid:SIGNAL`. `needs_validation` says that it looks at
-    validation texts, and `needs_features` makes the passes over them keep their features.
+    `title` is what tables and figures call it. `epsilon` and `patience` are its defaults for `hybrid:SIGNAL`. A level
+    is compared with ε as it is; of the others the difference between two rounds is. `settled` tells in words that it
+    stayed below ε, with places for its `{name}`, the verb (`{has}`, `{have}`, `{was}`) and ε (`{size}`, or `{points}`
+    for a hundred times it). `looks_at` says of what it is made, `needs_validation` that validation texts are among it,
+    and `needs_features` makes the passes over them keep their features. What has a default here is inherited.
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
     epsilon: ClassVar[float]
     patience: ClassVar[int]
-    needs_validation: ClassVar[bool]
-    needs_features: ClassVar[bool]
+    is_level: ClassVar[bool] = False
+    settled: ClassVar[str] = "the signal '{name}' {has}changed by less than {size}"
+    looks_at: ClassVar[str] = ""
+    needs_validation: ClassVar[bool] = False
+    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot: ...
 
@@ -75,4 +83,17 @@ class Signal(Protocol):
 
 SIGNALS: Registry[Signal] = Registry("signals")
 
-__all__ = ["SIGNALS", "ModelView", "Sample", "Signal", "Snapshot", "measured_change"]
+
+def signal_title(name: str) -> str:
+    """What a recorded signal is called; one that is not installed here goes by its name.
+
+    >>> signal_title("accuracy"), signal_title("weight-distance"), signal_title("mine")
+    ('ΔAcc', '‖Δθ‖', 'mine')
+    """
+    try:
+        return SIGNALS.make(name).title
+    except UserError:
+        return name
+
+
+__all__ = ["SIGNALS", "ModelView", "Sample", "Signal", "Snapshot", "measured_change", "signal_title"]

@@ -10,11 +10,11 @@ import numpy as np
 
 from hybridal.measures.calibration import paired
 from hybridal.measures.metrics import right_count
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class Accuracy(Signal):
     """The absolute change of accuracy on validation, exact: counts are remembered, not their quotient.
 
     Its float is the one nearest to the true difference, so a tie with ε is a tie: 6 answers
@@ -27,10 +27,12 @@ class Accuracy:
     """
 
     name: ClassVar[str] = "accuracy"
+    title: ClassVar[str] = "ΔAcc"
+    settled: ClassVar[str] = "validation accuracy {has}changed by less than {points} points"
+    looks_at: ClassVar[str] = "answers on validation"
     epsilon: ClassVar[float] = 5e-3
     patience: ClassVar[int] = 2
     needs_validation: ClassVar[bool] = True
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         logits, labels = model.validation.logits, model.validation_labels

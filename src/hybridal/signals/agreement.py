@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Signal):
     """The share of a fixed sample of unlabelled texts whose likeliest class is another than a round ago.
 
     It needs no labels, and bounds how much accuracy can have changed on such texts.
@@ -22,10 +22,12 @@ class Agreement:
     """
 
     name: ClassVar[str] = "agreement"
+    title: ClassVar[str] = "ΔAgreement"
+    settled: ClassVar[str] = "the share of unlabelled texts whose predicted class changed {was} below {points}%"
+    looks_at: ClassVar[str] = "answers on unlabelled texts"
     epsilon: ClassVar[float] = 0.02
     patience: ClassVar[int] = 2
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
+    is_level: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:
         sample = model.unlabelled()

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from hybridal.core.outputs import Floats
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.signals._spectrum import spectra
 
 
@@ -24,7 +24,7 @@ def rank_exponent(values: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Alpha:
+class Alpha(Signal):
     """The absolute change of the mean rank exponent of the linear layers' singular values.
 
     This is the spectral α of the published code, which the tuned ε = 1e-4 belongs to. The exponent that the
@@ -35,10 +35,11 @@ class Alpha:
     """
 
     name: ClassVar[str] = "alpha"
+    title: ClassVar[str] = "Δα"
+    settled: ClassVar[str] = "the spectral exponent of the weights (α) {has}changed by less than {size}"
+    looks_at: ClassVar[str] = "weights"
     epsilon: ClassVar[float] = 1e-4
     patience: ClassVar[int] = 3
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         return {"exponents": np.array([rank_exponent(values) for values in spectra(model.matrices(), self.name)])}

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from hybridal.core.outputs import Floats, Ints
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.signals._spectrum import spectra
 
 # A first look at a start takes one value of so many, and all of the largest: short tails have no others.
@@ -61,7 +61,7 @@ def _distances(logs: Floats, starts: Ints, exponents: Floats, points: Ints) -> F
 
 
 @dataclass(frozen=True)
-class AlphaTail:
+class AlphaTail(Signal):
     """The absolute change of the mean tail exponent of the linear layers' eigenvalue spectra.
 
     This is the spectral α of the paper's text: the eigenvalues are those of each layer's Gram matrix, the fit is
@@ -77,10 +77,11 @@ class AlphaTail:
     """
 
     name: ClassVar[str] = "alpha-tail"
+    title: ClassVar[str] = "Δα tail"
+    settled: ClassVar[str] = "the tail exponent of the weights' spectra {has}changed by less than {size}"
+    looks_at: ClassVar[str] = "weights"
     epsilon: ClassVar[float] = 0.1
     patience: ClassVar[int] = 3
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         tails = [fit_tail(values**2) for values in spectra(model.matrices(), self.name)]

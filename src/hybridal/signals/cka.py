@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.signals._features import hidden_states
 
 
@@ -29,7 +29,7 @@ def linear_cka(x: Floats, y: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Cka:
+class Cka(Signal):
     """1 - linear CKA between the position-0 features of validation in two rounds.
 
     >>> x = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -38,8 +38,12 @@ class Cka:
     """
 
     name: ClassVar[str] = "cka"
+    title: ClassVar[str] = "ΔCKA"
+    settled: ClassVar[str] = "the features of the validation texts {have}changed by less than {size}"
+    looks_at: ClassVar[str] = "features on validation"
     epsilon: ClassVar[float] = 0.5 * 0.0780247  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
+    is_level: ClassVar[bool] = True
     needs_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hybridal.core.outputs import Floats
 from hybridal.measures.calibration import softmax
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 
 
 def jensen_shannon(one: Floats, other: Floats) -> NDArray[np.float64]:
@@ -31,7 +31,7 @@ def jensen_shannon(one: Floats, other: Floats) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Divergence:
+class Divergence(Signal):
     """The mean Jensen-Shannon divergence between a round's probabilities and the last one's, on a fixed sample.
 
     >>> before = {"rows": np.array([4, 6]), "probabilities": np.array([[1.0, 0.0], [0.5, 0.5]])}
@@ -41,10 +41,12 @@ class Divergence:
     """
 
     name: ClassVar[str] = "divergence"
+    title: ClassVar[str] = "JS divergence"
+    settled: ClassVar[str] = "the probabilities of the unlabelled texts {have}changed by less than {size}"
+    looks_at: ClassVar[str] = "probabilities of unlabelled texts"
     epsilon: ClassVar[float] = 0.01
     patience: ClassVar[int] = 2
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
+    is_level: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:
         sample = model.unlabelled()

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(Signal):
     """How much more the model contradicts the probe than a round ago, in units of its own noise; 0 where it is less.
 
     The probe is a logistic regression on the frozen encoder with the same labels. Both learn, so that they come to
@@ -26,10 +26,12 @@ class Drift:
     """
 
     name: ClassVar[str] = "drift"
+    title: ClassVar[str] = "drift"
+    settled: ClassVar[str] = "the drift away from a frozen encoder's answers {was} below {size} times its noise"
+    looks_at: ClassVar[str] = "answers on unlabelled texts, beside a frozen encoder's"
     epsilon: ClassVar[float] = 1.0
     patience: ClassVar[int] = 2
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
+    is_level: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:
         sample = model.unlabelled()

@@ -9,11 +9,11 @@ import numpy as np
 
 from hybridal.measures.calibration import paired
 from hybridal.measures.metrics import macro_f1
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 
 
 @dataclass(frozen=True)
-class F1:
+class F1(Signal):
     """The absolute change of macro F1 on validation.
 
     >>> F1().change({"f1": np.array(0.75)}, {"f1": np.array(0.5)})
@@ -21,10 +21,12 @@ class F1:
     """
 
     name: ClassVar[str] = "f1"
+    title: ClassVar[str] = "ΔF1"
+    settled: ClassVar[str] = "validation macro-F1 {has}changed by less than {points} points"
+    looks_at: ClassVar[str] = "answers on validation"
     epsilon: ClassVar[float] = 0.5 * 0.0245349  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
     needs_validation: ClassVar[bool] = True
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         logits, labels = model.validation.logits, model.validation_labels

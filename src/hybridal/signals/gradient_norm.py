@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 
 
 @dataclass(frozen=True)
-class GradientNorm:
+class GradientNorm(Signal):
     """The L2 norm of the mean gradient of the loss over validation: a level, not a difference.
 
     The published normaliser, 145.9556, was measured on the sum over the 32 batches of IMDb's
@@ -22,10 +22,13 @@ class GradientNorm:
     """
 
     name: ClassVar[str] = "gradient-norm"
+    title: ClassVar[str] = "‖∇L‖"
+    settled: ClassVar[str] = "the gradient of the validation loss {was} shorter than {size}"
+    looks_at: ClassVar[str] = "gradients on validation"
     epsilon: ClassVar[float] = 0.5 * 145.9556 / 32
     patience: ClassVar[int] = 3
+    is_level: ClassVar[bool] = True
     needs_validation: ClassVar[bool] = True
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         return {"norm": np.array(float(model.gradient_norm()))}

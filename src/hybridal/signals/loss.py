@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from hybridal.measures.calibration import nll
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 
 
 @dataclass(frozen=True)
-class Loss:
+class Loss(Signal):
     """The absolute change of the cross-entropy on validation, as the mean over examples.
 
     >>> Loss().change({"loss": np.array(0.75)}, {"loss": np.array(1.0)})
@@ -20,10 +20,12 @@ class Loss:
     """
 
     name: ClassVar[str] = "loss"
+    title: ClassVar[str] = "ΔLoss"
+    settled: ClassVar[str] = "the validation loss {has}changed by less than {size}"
+    looks_at: ClassVar[str] = "answers on validation"
     epsilon: ClassVar[float] = 0.5 * 0.0159719  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
     needs_validation: ClassVar[bool] = True
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         return {"loss": np.array(nll(model.validation.logits, model.validation_labels))}

@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridal.core.outputs import Floats, Ints
 from hybridal.errors import UserError
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.signals._features import hidden_states
 
 
@@ -31,7 +31,7 @@ def within_class_spread(features: Floats, labels: Ints) -> float:
 
 
 @dataclass(frozen=True)
-class Nc:
+class Nc(Signal):
     """The absolute change of the within-class spread of position-0 features: neural collapse.
 
     It is measured on validation, as the paper's text says; `nc-labelled` is that of the published code.
@@ -41,6 +41,9 @@ class Nc:
     """
 
     name: ClassVar[str] = "nc"
+    title: ClassVar[str] = "ΔNC"
+    settled: ClassVar[str] = "the spread of features within a class {has}changed by less than {size}"
+    looks_at: ClassVar[str] = "features on validation"
     epsilon: ClassVar[float] = 0.5 * 8.93121  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
     needs_validation: ClassVar[bool] = True

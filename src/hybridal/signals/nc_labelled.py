@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.signals._features import hidden_states
 from hybridal.signals.nc import Nc, within_class_spread
 
 
 @dataclass(frozen=True)
-class NcLabelled:
+class NcLabelled(Signal):
     """`nc` as the published code measures it: on the texts that were trained on, which costs a pass over them.
 
     >>> NcLabelled().change({"spread": np.array(9.0)}, {"spread": np.array(6.5)})
@@ -21,10 +21,13 @@ class NcLabelled:
     """
 
     name: ClassVar[str] = "nc-labelled"
+    title: ClassVar[str] = "ΔNC labelled"
+    settled: ClassVar[str] = (
+        "the spread of the labelled texts' features within a class {has}changed by less than {size}"
+    )
+    looks_at: ClassVar[str] = "features of the labelled pool"
     epsilon: ClassVar[float] = Nc.epsilon
     patience: ClassVar[int] = Nc.patience
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot:
         outputs, labels = model.labelled()

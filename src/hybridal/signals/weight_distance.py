@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.errors import UserError
-from hybridal.signals import ModelView, Snapshot
+from hybridal.signals import ModelView, Signal, Snapshot
 
 if TYPE_CHECKING:
     import torch
@@ -19,7 +19,7 @@ BLOCK = 2**20
 
 
 @dataclass(frozen=True)
-class WeightDistance:
+class WeightDistance(Signal):
     """The L2 distance of all trainable parameters between two rounds, θ_t and θ_{t-1}.
 
     Its snapshot is as large as the model.
@@ -30,10 +30,12 @@ class WeightDistance:
     """
 
     name: ClassVar[str] = "weight-distance"
+    title: ClassVar[str] = "‖Δθ‖"
+    settled: ClassVar[str] = "the weights {have}changed by less than {size}"
+    looks_at: ClassVar[str] = "weights"
     epsilon: ClassVar[float] = 0.5 * 1.5503607  # half the published normaliser, as in the signal ablation
     patience: ClassVar[int] = 3
-    needs_validation: ClassVar[bool] = False
-    needs_features: ClassVar[bool] = False
+    is_level: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:
         return {name: _copy(parameter) for name, parameter in model.weights().items()}

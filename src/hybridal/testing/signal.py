@@ -25,6 +25,7 @@ def check_signal(make: Callable[[], Signal]) -> None:
     signal = make()
     check_configuration(make)
     ensure(signal.epsilon > 0 and math.isfinite(signal.epsilon), f"{signal.name}: epsilon must be positive")
+    ensure(bool(signal.title), f"{signal.name}: must have a title, for tables and figures")
     ensure(isinstance(signal.patience, int) and signal.patience >= 1, f"{signal.name}: patience must be 1 or more")
     with globals_untouched(signal.name):
         _check_snapshot(signal, make())
