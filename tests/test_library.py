@@ -19,8 +19,8 @@ from hybridal import (
     News,
     Observer,
     Round,
+    Schedule,
     Selection,
-    Signal,
     Task,
     TextClassifier,
     Update,
@@ -155,12 +155,11 @@ class SurestFirst:
 
 
 @dataclass(frozen=True)
-class Alternately:
+class Alternately(Schedule):
     """Somebody's own schedule."""
 
     every: int = 2
     name: ClassVar[str] = "alternately"
-    watches: ClassVar[tuple[Signal, ...]] = ()
 
     @property
     def spec(self) -> str:

@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
-from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.facts import Cost, Metrics, News, Round
+from hybridal.schedules import Schedule
+from hybridal.updates import UPDATES, Update
+
+
+@dataclass(frozen=True)
+class EnoughLabels(Schedule):
+    """Somebody's own schedule, which switches when it has seen so many labels."""
+
+    labels: int
+    name: ClassVar[str] = "enough-labels"
+
+    @property
+    def spec(self) -> str:
+        return f"{__name__}.EnoughLabels:{self.labels}"
+
+    def t_star(self, history: Sequence[Round]) -> int | None:
+        return next((fact.round for fact in history if fact.labels >= self.labels), None)
+
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+        return UPDATES.make("retrain" if self.t_star(history) is None else "finetune")
 
 
 def metrics(right: int) -> Metrics:

@@ -14,7 +14,7 @@ from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.testing.small import toy_task
 
-from .made_up import history_of
+from .made_up import EnoughLabels, history_of
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,13 @@ from .made_up import history_of
             "each round retrained.",
         ),
         ("fixed:3", history_of("RRFF", [None, 0.0, 0.0, 0.0]), "Schedule fixed:3: every round as planned, RRFF."),
+        (
+            EnoughLabels(16).spec,
+            history_of("RRFF", [None, 0.0, 0.0, 0.0]),
+            f"Schedule {EnoughLabels(16).spec}: switched after round 2, RRFF.",
+        ),
     ],
-    ids=["switch", "switch after one round", "no switch", "switch in the last round", "not a hybrid"],
+    ids=["switch", "switch after one round", "no switch", "switch in the last round", "not a hybrid", "somebody's own"],
 )
 def test_the_decision_in_a_sentence(spec: str, history: Sequence[Round], sentence: str) -> None:
     assert decision(make_schedule(spec), history) == sentence
@@ -108,7 +113,9 @@ def test_advice_is_given_where_agreement_was_watched(
     assert (sentence in folder.report.read_text()) is watched
 
 
-@pytest.mark.parametrize(("spec", "t_star"), [("hybrid:accuracy:0.05:2", 3), ("fixed:4", None)])
+@pytest.mark.parametrize(
+    ("spec", "t_star"), [("hybrid:accuracy:0.05:2", 3), ("fixed:4", None), (EnoughLabels(20).spec, 3)]
+)
 def test_what_programs_get(spec: str, t_star: int | None, tmp_path: Path) -> None:
     history = history_of("RRRF", [None, 0.01, 0.02, 0.5])
     found = result(RunFolder(tmp_path), make_schedule(spec), history)

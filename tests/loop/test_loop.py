@@ -561,10 +561,9 @@ def test_the_facts_say_what_each_phase_took_and_what_was_chosen_why() -> None:
 
 
 def test_any_schedule_is_heard() -> None:
-    class EveryOther:
+    class EveryOther(Schedule):
         name: ClassVar[str] = "every-other"
         spec: ClassVar[str] = "every-other"
-        watches: ClassVar[tuple[Signal, ...]] = ()
 
         def decide(self, history: Sequence[Round], news: News | None = None) -> Any:
             return NewOnly() if len(history) % 2 else FineTune()

@@ -17,7 +17,6 @@ from hybridal.loop.loop import active_learning
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
-from hybridal.signals import Signal
 from hybridal.study import trie
 from hybridal.study.trie import Trie, histories
 from hybridal.testing.small import toy_task
@@ -36,12 +35,11 @@ NAMES = {"R": "retrain", "F": "finetune"}
 
 
 @dataclass(frozen=True)
-class Spelt:
+class Spelt(Schedule):
     """A schedule that is a word."""
 
     word: str
     name: ClassVar[str] = "spelt"
-    watches: ClassVar[tuple[Signal, ...]] = ()
 
     @property
     def spec(self) -> str:

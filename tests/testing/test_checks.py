@@ -12,6 +12,7 @@ import pytest
 
 from hybridal.acquisition import Candidates, Selection
 from hybridal.core.facts import News, Round
+from hybridal.schedules import Schedule
 from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.testing import FakeModel, check_acquisition, check_schedule, check_signal
 from hybridal.updates import Update
@@ -193,7 +194,7 @@ def test_a_bad_acquisition_is_caught(make: Callable[[], GoodAcquisition], compla
 
 
 @dataclass(frozen=True)
-class GoodSchedule:
+class GoodSchedule(Schedule):
     name: ClassVar[str] = "good"
     spec: ClassVar[str] = "good"
     watches: ClassVar[tuple[Signal, ...]] = (GoodSignal(),)
@@ -223,6 +224,11 @@ class Forgets(GoodSchedule):
         return Retrain()
 
 
+class SwitchesInHindsight(GoodSchedule):
+    def t_star(self, history: Sequence[Round]) -> int | None:
+        return 3 if len(history) > 5 else None
+
+
 class WatchesTwice(GoodSchedule):
     watches = (GoodSignal(), GoodSignal())
 
@@ -238,6 +244,7 @@ def test_a_good_schedule_passes() -> None:
         (LooksAtTheClock, "slower machine"),
         (Forgets, "must not change the history"),
         (WatchesTwice, "two signals of one name"),
+        (SwitchesInHindsight, "known from that round on"),
     ],
 )
 def test_a_bad_schedule_is_caught(make: Callable[[], GoodSchedule], complaint: str) -> None:

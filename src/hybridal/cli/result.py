@@ -14,7 +14,6 @@ from hybridal.evidence.history import plain_word
 from hybridal.evidence.story import outlook
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
-from hybridal.schedules.hybrid import HybridAL
 from hybridal.system.files import strict_json
 
 
@@ -43,16 +42,18 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     """What the schedule has come to, in one sentence."""
     if any(fact.reason for fact in history):
         return _why(schedule, history)
-    if not isinstance(schedule, HybridAL):
-        return f"Schedule {schedule.spec}: every round as planned, {plain_word(history)}."
-    t_star = schedule.t_star(history)
-    length = "1 round" if schedule.patience == 1 else f"{schedule.patience} rounds in a row"
-    rule = f"{schedule.signal.name} changed by less than {schedule.epsilon:g} in {length}"
+    rule, t_star = schedule.rule, schedule.t_star(history)
+    if rule is None:
+        how = "every round as planned" if t_star is None else f"switched after round {t_star}"
+        return f"Schedule {schedule.spec}: {how}, {plain_word(history)}."
+    epsilon, patience = rule.detector.epsilon, rule.detector.patience
+    length = "1 round" if patience == 1 else f"{patience} rounds in a row"
+    settled = f"{rule.signal.name} changed by less than {epsilon:g} in {length}"
     if t_star is None:
-        return f"No switch: there was no stretch in which {rule}; each round retrained."
+        return f"No switch: there was no stretch in which {settled}; each round retrained."
     if t_star == len(history):
-        return f"No switch yet: {rule}, complete in round {t_star}, the last; each round retrained."
-    return f"Switch: {rule}, first complete in round {t_star}; fine-tuning from round {t_star + 1} on."
+        return f"No switch yet: {settled}, complete in round {t_star}, the last; each round retrained."
+    return f"Switch: {settled}, first complete in round {t_star}; fine-tuning from round {t_star + 1} on."
 
 
 def _why(schedule: Schedule, history: Sequence[Round]) -> str:
@@ -73,7 +74,7 @@ def result(folder: RunFolder, schedule: Schedule, history: Sequence[Round]) -> d
     return {
         "folder": str(folder.path),
         "schedule": schedule.spec,
-        "t_star": schedule.t_star(history) if isinstance(schedule, HybridAL) else None,
+        "t_star": schedule.t_star(history),
         "word": history[-1].word,
         "rounds": [fact.to_json() for fact in history],
     }

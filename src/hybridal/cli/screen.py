@@ -15,7 +15,6 @@ from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
-from hybridal.schedules.hybrid import HybridAL
 from hybridal.signals.agreement import Agreement
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
@@ -90,12 +89,12 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
     scores = ["–"] * 3 if measured is None else [f"{v:.3f}" for v in (measured.accuracy, measured.f1, measured.nll)]
     moved = fact.changes.get(Agreement.name)
     change, stable = "–" if moved is None else f"{moved:.2g}", "–"
-    if isinstance(schedule, HybridAL):
-        latest = schedule.changes(history)[-1]
+    if rule := schedule.rule:
+        latest = rule.changes(history)[-1]
         change = "–" if latest is None else f"{latest:.2g}"
-        streak = schedule.detector.streaks(schedule.changes(history))[-1]
-        t_star = schedule.t_star(history)
-        stable = f"{streak}/{schedule.patience}" if t_star is None else f"t*={t_star}"
+        stable = f"{rule.detector.streaks(rule.changes(history))[-1]}/{rule.detector.patience}"
+    if (t_star := schedule.t_star(history)) is not None:
+        stable = f"t*={t_star}"
     seconds = sum(fact.seconds.values())
     return [
         str(fact.round),

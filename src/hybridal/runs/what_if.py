@@ -52,7 +52,7 @@ def decisions(
             raise UserError(f"`column` is missing: name the column of {source} that holds the values.", field="column")
         values = read_column(source, column, skip_first=schedule.signal.is_level)
         changes = changes_of(values, schedule.signal, count)
-    t_star = schedule.detector.t_star(changes)
+    t_star = schedule.rule.detector.t_star(changes)
     return {
         "signal": schedule.signal.name,
         "epsilon": schedule.epsilon,
@@ -61,7 +61,7 @@ def decisions(
         "t_star": t_star,
         "first_finetune_round": None if t_star is None else t_star + 1,
         "changes": changes,
-        "stable": schedule.detector.streaks(changes),
+        "stable": schedule.rule.detector.streaks(changes),
     }
 
 

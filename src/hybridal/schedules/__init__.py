@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from hybridal.core.facts import News, Round
+from hybridal.measures.stabilisation import Stabilisation
 from hybridal.registry import Registry
 from hybridal.signals import Signal
 from hybridal.updates import UPDATES, Update
 
 
+@dataclass(frozen=True)
+class Rule:
+    """Fine-tune for good once the changes of a signal have settled."""
+
+    signal: Signal
+    detector: Stabilisation
+
+    def changes(self, history: Sequence[Round]) -> list[float | None]:
+        return [fact.changes.get(self.signal.name) for fact in history]
+
+    def t_star(self, history: Sequence[Round]) -> int | None:
+        """The stabilisation round, or None while there is none."""
+        return self.detector.t_star(self.changes(history))
+
+
 class Schedule(Protocol):
-    """Decides. `watches` are the signals whose changes it must find in the history."""
+    """Decides. `watches` are the signals whose changes it must find in the history.
+
+    What it says of itself beside its decision, all of which can be inherited, is for people and for plans.
+    """
 
     name: ClassVar[str]
 
@@ -21,7 +41,28 @@ class Schedule(Protocol):
         """The text from which `make_schedule` makes this schedule again."""
 
     @property
-    def watches(self) -> tuple[Signal, ...]: ...
+    def watches(self) -> tuple[Signal, ...]:
+        return ()
+
+    @property
+    def title(self) -> str:
+        """What tables and figures call it."""
+        return self.spec
+
+    @property
+    def rule(self) -> Rule | None:
+        """By which signal it switches, and when that has settled; None where it decides otherwise."""
+        return None
+
+    def t_star(self, history: Sequence[Round]) -> int | None:
+        """The round after which it had seen enough to switch; None while it has not, or never looks."""
+        return self.rule.t_star(history) if self.rule else None
+
+    def switch_rounds(self, rounds: int) -> range | None:  # noqa: ARG002
+        """In which of so many rounds it may turn from retraining to fine-tuning for good; the one after them means
+        never. None where it may do something else: nobody can tell beforehand which rounds it shares.
+        """
+        return None
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         """The update of round `len(history) + 1`; the same history and news always give the same answer.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hybridal.core.facts import News, Round
+from hybridal.schedules import Schedule
 from hybridal.signals import Signal
 from hybridal.signals.agreement import Agreement
 from hybridal.signals.drift import Drift
@@ -26,7 +27,7 @@ ALLOWED, ALARM = 1.0, 4.0
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Schedule):
     """Fits the head to each batch at no cost; trains the encoder on when that is due, and anew when that is worth it.
 
     It is due when the labels have grown by half since the encoder was last trained, and in the last round: brief
@@ -40,6 +41,7 @@ class Auto:
     """
 
     name: ClassVar[str] = "auto"
+    title: ClassVar[str] = "Auto"
     spec: ClassVar[str] = "auto"
     # Agreement is for the forecast: it looks at the same sample.
     watches: ClassVar[tuple[Signal, ...]] = (Agreement(), Drift())

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hybridal.core.facts import News, Round
-from hybridal.signals import Signal
+from hybridal.schedules import Schedule
 from hybridal.updates import UPDATES, Update
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Schedule):
     """What every other tool does: never ask, always update the same way.
 
     >>> Constant("retrain").decide([]).letter
@@ -21,7 +21,6 @@ class Constant:
 
     update: Update | str
     name: ClassVar[str] = "constant"
-    watches: ClassVar[tuple[Signal, ...]] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.update, str):
@@ -30,6 +29,14 @@ class Constant:
     @property
     def spec(self) -> str:
         return self.decide(()).spec
+
+    @property
+    def title(self) -> str:
+        return self.decide(()).title
+
+    def switch_rounds(self, rounds: int) -> range | None:
+        first = {"retrain": rounds + 1, "finetune": 1}.get(self.spec)
+        return None if first is None else range(first, first + 1)
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
         assert not isinstance(self.update, str)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hybridal.core.facts import News, Round
-from hybridal.signals import Signal
+from hybridal.schedules import Schedule
 from hybridal.updates import Update
 from hybridal.updates.finetune import FineTune
 from hybridal.updates.retrain import Retrain
 
 
 @dataclass(frozen=True)
-class FixedSwitch:
+class FixedSwitch(Schedule):
     """Fine-tunes from round `first` on, as FixedSwitch@k of the paper does.
 
     >>> [FixedSwitch(3).decide([None] * t).letter for t in range(4)]
@@ -23,7 +23,6 @@ class FixedSwitch:
 
     first: int
     name: ClassVar[str] = "fixed"
-    watches: ClassVar[tuple[Signal, ...]] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.first, int) or self.first < 1:
@@ -32,6 +31,14 @@ class FixedSwitch:
     @property
     def spec(self) -> str:
         return f"fixed:{self.first}"
+
+    @property
+    def title(self) -> str:
+        return f"FixedSwitch@{self.first}"
+
+    def switch_rounds(self, rounds: int) -> range:
+        first = min(self.first, rounds + 1)
+        return range(first, first + 1)
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
         return FineTune() if len(history) + 1 >= self.first else Retrain()

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from hybridal.core.facts import News, Round
 from hybridal.measures.stabilisation import Stabilisation
+from hybridal.schedules import Rule, Schedule
 from hybridal.signals import SIGNALS, Signal
 from hybridal.updates import Update
 from hybridal.updates.finetune import FineTune
@@ -15,7 +16,7 @@ from hybridal.updates.retrain import Retrain
 
 
 @dataclass(frozen=True, init=False)
-class HybridAL:
+class HybridAL(Schedule):
     """Algorithm 1's decision: after k rounds in a row whose signal changed by less than ε, fine-tune for good.
 
     ε and k default to the signal's own. The round that completes the streak is t*; fine-tuning begins in t* + 1.
@@ -39,7 +40,7 @@ class HybridAL:
         object.__setattr__(self, "signal", chosen)
         object.__setattr__(self, "epsilon", chosen.epsilon if epsilon is None else float(epsilon))
         object.__setattr__(self, "patience", chosen.patience if patience is None else patience)
-        Stabilisation(self.epsilon, self.patience)
+        Stabilisation(self.epsilon, self.patience)  # refuses what is none
 
     @property
     def spec(self) -> str:
@@ -50,15 +51,20 @@ class HybridAL:
         return (self.signal,)
 
     @property
+    def title(self) -> str:
+        return f"HybridAL {self.signal.title}"
+
+    @property
     def detector(self) -> Stabilisation:
         return Stabilisation(self.epsilon, self.patience)
 
-    def changes(self, history: Sequence[Round]) -> list[float | None]:
-        return [fact.changes[self.signal.name] for fact in history]
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.signal, self.detector)
 
-    def t_star(self, history: Sequence[Round]) -> int | None:
-        """The stabilisation round, or None while there is none."""
-        return self.detector.t_star(self.changes(history))
+    def switch_rounds(self, rounds: int) -> range:
+        # The first round has no change, and the streak must be complete before.
+        return range(min(self.patience + 2, rounds + 1), rounds + 2)
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
         return Retrain() if self.t_star(history) is None else FineTune()

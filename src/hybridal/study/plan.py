@@ -8,8 +8,6 @@ from statistics import mean
 
 from hybridal.core.facts import Round
 from hybridal.schedules import make_schedule
-from hybridal.schedules.fixed import FixedSwitch
-from hybridal.schedules.hybrid import HybridAL
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 
@@ -78,14 +76,13 @@ def distinct_rounds(specs: Sequence[str], rounds: int) -> tuple[int, int]:
     words: set[str] = set()
     earliest: list[int] = []
     for schedule in map(make_schedule, specs):
-        if isinstance(schedule, HybridAL):
-            earliest.append(min(schedule.patience + 2, rounds + 1))
-        elif isinstance(schedule, FixedSwitch):
-            words |= _switch_at(schedule.first, rounds)
-        elif schedule.spec in _LETTERS:
-            words |= _prefixes(_LETTERS[schedule.spec] * rounds)
-        else:
+        switch = schedule.switch_rounds(rounds)
+        if switch is None:
             words |= {f"{schedule.spec}/{t}" for t in range(1, rounds + 1)}
+        elif len(switch) == 1:
+            words |= _switch_at(switch.start, rounds)
+        else:
+            earliest.append(switch.start)
     if not earliest:
         return len(words), len(words)
     least = min(len(words | _switch_at(first, rounds)) for first in range(max(earliest), rounds + 2))
@@ -107,9 +104,6 @@ def _switch_at(first: int, rounds: int) -> set[str]:
     """The words of a schedule that retrains before round `first` and fine-tunes from it on."""
     retrains = min(first - 1, rounds)
     return _prefixes("R" * retrains + "F" * (rounds - retrains))
-
-
-_LETTERS = {"retrain": "R", "finetune": "F"}
 
 
 def _prefixes(word: str) -> set[str]:

@@ -55,6 +55,7 @@ def check_schedule(make: Callable[[], Schedule]) -> None:
     check_configuration(make)
     watched = [signal.name for signal in schedule.watches]
     ensure(len(set(watched)) == len(watched), f"{schedule.name}: must not watch two signals of one name")
+    ensure(bool(schedule.title), f"{schedule.name}: must have a title, for tables and figures")
     if schedule.name in SCHEDULES.names():
         ensure(make_schedule(schedule.spec) == schedule, f"{schedule.name}: its spec must make it again")
     with globals_untouched(schedule.name):
@@ -62,6 +63,7 @@ def check_schedule(make: Callable[[], Schedule]) -> None:
             history = fake_history(schedule.watches, seed)
             for t in range(len(history) + 1):
                 _check_decision(schedule, make(), history[:t])
+            _check_switch(schedule, history)
 
 
 def _check_decision(schedule: Schedule, other: Schedule, history: list[Round]) -> None:
@@ -79,3 +81,10 @@ def _check_decision(schedule: Schedule, other: Schedule, history: list[Round]) -
     }.items():
         for one in (schedule, other):
             ensure(one.decide(facts).spec == update.spec, f"{name}: must decide the same when {who}")
+
+
+def _check_switch(schedule: Schedule, history: list[Round]) -> None:
+    found = [schedule.t_star(history[:t]) for t in range(len(history) + 1)]
+    switch = found[-1]
+    expected = [switch if switch is not None and t >= switch else None for t in range(len(history) + 1)]
+    ensure(found == expected, f"{schedule.name}: its t* must be known from that round on, and stay")

@@ -70,6 +70,11 @@ class Update(Protocol):
         """The text from which the registry makes this update again."""
 
     @property
+    def title(self) -> str:
+        """What tables and figures call it: its class and its arguments."""
+        return " ".join([type(self).__name__, *self.spec.split(":")[1:]])
+
+    @property
     def reason(self) -> str:
         """Why a schedule chose it, in a few words; "" where there was nothing to choose."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hybridal.updates import Plan, Situation
+from hybridal.updates import Plan, Situation, Update
 
 
 @dataclass(frozen=True)
-class Anchor:
+class Anchor(Update):
     """Starts from θ₀ + λ(θ_{t−1} − θ₀): λ = 0 retrains, λ = 1 fine-tunes.
 
     >>> Anchor(0.6).spec, Anchor(0.6).letter

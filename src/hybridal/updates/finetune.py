@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hybridal.updates import Plan, Situation, check_epochs
+from hybridal.updates import Plan, Situation, Update, check_epochs
 
 
 @dataclass(frozen=True)
-class FineTune:
+class FineTune(Update):
     """Continues from the last round's weights on all labels; the first round starts from the pretrained ones.
 
     `epochs` None means as many as the protocol says; the first training of all always takes those.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hybridal.updates import Plan, Situation
+from hybridal.updates import Plan, Situation, Update
 
 
 @dataclass(frozen=True)
-class NewOnly:
+class NewOnly(Update):
     """Continues from the last weights on the newest labels; the first round's newest are the initial pool.
 
     The published code skips the first round's training and later takes one full-batch step an epoch: the protocol

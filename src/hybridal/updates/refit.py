@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hybridal.updates import Plan, Situation
+from hybridal.updates import Plan, Situation, Update
 from hybridal.updates.replay import Replay
 
 
 @dataclass(frozen=True)
-class Refit:
+class Refit(Update):
     """Keeps the encoder as it is and fits its head to all labels: seconds in place of minutes.
 
     It takes a protocol whose heads are probes. A head that started at random cannot be fitted by itself: then it

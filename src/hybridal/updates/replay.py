@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from hybridal.core.outputs import Ints
-from hybridal.updates import Plan, Situation, check_epochs
+from hybridal.updates import Plan, Situation, Update, check_epochs
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Update):
     """Continues from the last weights on the newest labels and `older` others: a number, or as many ("equal").
 
     The others are drawn at random, or "balanced": from the classes that the round would see least of. `epochs` None

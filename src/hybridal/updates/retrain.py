@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hybridal.updates import Plan, Situation
+from hybridal.updates import Plan, Situation, Update
 
 
 @dataclass(frozen=True)
-class Retrain:
+class Retrain(Update):
     """Starts anew from the pretrained body and the same random head, and trains on all labels.
 
     >>> Retrain().spec, Retrain().letter
