@@ -14,12 +14,12 @@ from hybridal.evidence.statistics.ranks import (
     effect,
     holm,
     rank_biserial,
-    signal_correlation,
     signed_rank,
     signed_rank_family,
     small_sample_factor,
     spearman,
 )
+from hybridal.evidence.statistics.rounds import signal_correlation
 
 from .samples import Pair, pairs, run_of, study
 

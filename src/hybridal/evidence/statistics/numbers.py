@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -44,25 +44,19 @@ def number(value: float, name: str) -> float:
     return float(numbers([value], name)[0])
 
 
-def positive(value: float, name: str) -> float:
-    """One finite number above 0."""
-    if not number(value, name) > 0:
-        raise UserError(f"{name} must be above 0, not {value}.")
-    return float(value)
+def _limited(holds: Callable[[float], bool], words: str) -> Callable[[float, str], float]:
+    def check(value: float, name: str) -> float:
+        if not holds(number(value, name)):
+            raise UserError(f"{name} must {words}, not {value}.")
+        return float(value)
+
+    return check
 
 
-def not_negative(value: float, name: str) -> float:
-    """One finite number from 0 on."""
-    if not number(value, name) >= 0:
-        raise UserError(f"{name} must be 0 or more, not {value}.")
-    return float(value)
-
-
-def inside(value: float, name: str) -> float:
-    """A share strictly between 0 and 1, such as a level of significance."""
-    if not 0 < number(value, name) < 1:
-        raise UserError(f"{name} must lie between 0 and 1, not {value}.")
-    return float(value)
+positive = _limited(lambda value: value > 0, "be above 0")
+not_negative = _limited(lambda value: value >= 0, "be 0 or more")
+# A share, such as a level of significance.
+inside = _limited(lambda value: 0 < value < 1, "lie between 0 and 1")
 
 
 def exact(value: float) -> Fraction:
@@ -75,8 +69,8 @@ def exact(value: float) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """The differences in three numbers; `sd` (ddof = 1) is None below two pairs and 0 where only rounding differs."""
+class Spread:
+    """Mean and standard deviation (ddof = 1) of n numbers; None below one and below two."""
 
     n: int
     mean: float | None
@@ -84,7 +78,7 @@ class Summary:
 
     @property
     def note(self) -> str:
-        """Why no t statistic can be had; empty where there is one."""
+        """Why paired differences with this spread have no t statistic; empty where they have one."""
         if self.n < 2:
             return ONE_PAIR if self.n else NO_PAIRS
         return "" if self.sd else NO_SPREAD
@@ -108,11 +102,11 @@ def differences(new: Numbers, reference: Numbers) -> tuple[Array, Array]:
     return computed, np.round(computed / grain) * grain + 0.0  # no minus zero
 
 
-def summary(new: Numbers, reference: Numbers) -> Summary:
-    """Number, mean and standard deviation of new − reference."""
+def summary(new: Numbers, reference: Numbers) -> Spread:
+    """The spread of new − reference; 0 where only rounding differs."""
     computed, clean = differences(new, reference)
     if computed.size == 0:
-        return Summary(0, None, None)
+        return Spread(0, None, None)
     if np.all(clean == clean[0]):
-        return Summary(computed.size, float(clean[0]), 0.0 if clean.size > 1 else None)
-    return Summary(computed.size, float(computed.mean()), float(computed.std(ddof=1)))
+        return Spread(computed.size, float(clean[0]), 0.0 if clean.size > 1 else None)
+    return Spread(computed.size, float(computed.mean()), float(computed.std(ddof=1)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybridal.evidence.statistics.numbers import Numbers, Summary, inside, not_negative, summary
+from hybridal.evidence.statistics.numbers import Numbers, differences, inside, not_negative, summary
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,11 @@ class PairedTest:
     n: int
     mean: float | None
     sd: float | None
-    t: float | None
-    df: int | None
-    p: float | None
-    low: float | None
-    high: float | None
-    confidence: float
+    t: float | None = None
+    df: int | None = None
+    p: float | None = None
+    low: float | None = None
+    high: float | None = None
     note: str = ""
 
 
@@ -40,62 +39,46 @@ def paired_test(new: Numbers, reference: Numbers, confidence: float = 0.95) -> P
     >>> found = paired_test([0.83, 0.90, 0.88, 0.66], [0.82, 0.88, 0.88, 0.65])
     >>> found.df, round(found.t, 4), round(found.p, 4), round(found.low, 4), round(found.high, 4)
     (3, 2.4495, 0.0917, -0.003, 0.023)
-    >>> same = paired_test([0.83, 0.90], [0.83, 0.90])
-    >>> same.mean, same.p, same.note
-    (0.0, None, 'all differences are equal')
     """
     inside(confidence, "confidence")
     found = summary(new, reference)
-    if found.mean is None or not found.sd:
-        return PairedTest(found.n, found.mean, found.sd, None, None, None, None, None, confidence, found.note)
+    if found.note:
+        return PairedTest(found.n, found.mean, found.sd, note=found.note)
     from scipy import stats
 
-    t = found.mean * math.sqrt(found.n) / found.sd
-    reach = _reach(found, (1 - confidence) / 2)
-    p = min(1.0, 2 * float(stats.t.sf(abs(t), found.n - 1)))
-    low, high = found.mean - reach, found.mean + reach
-    return PairedTest(found.n, found.mean, found.sd, t, found.n - 1, p, low, high, confidence)
+    test = stats.ttest_1samp(differences(new, reference)[0], 0)
+    low, high = (float(end) for end in test.confidence_interval(confidence))
+    return PairedTest(found.n, found.mean, found.sd, float(test.statistic), found.n - 1, float(test.pvalue), low, high)
 
 
 @dataclass(frozen=True)
-class NonInferiority:
-    """One comparison at several margins; `p` and `passes` have an entry for each, None where there is no test.
+class Margins:
+    """One comparison at several margins δ: `p` and `passes` have an entry for each, None where there is no test.
 
-    `bound` is the one-sided confidence bound of mean(new − reference) on its bad side: the lower one where higher is
-    better, else the upper one. `smallest_margin` is the least δ that passes, 0 where even superiority does.
+    `low` and `high` are the one-sided confidence bounds of mean(new − reference), and `smallest_margin` is the least δ
+    that passes.
     """
 
     n: int
     mean: float | None
-    bound: float | None
-    smallest_margin: float | None
     margins: tuple[float, ...]
     p: tuple[float | None, ...]
     passes: tuple[bool | None, ...]
-    alpha: float
-    higher_is_better: bool
+    low: float | None = None
+    high: float | None = None
+    smallest_margin: float | None = None
+    higher_is_better: bool = True
     note: str = ""
 
-
-@dataclass(frozen=True)
-class Equivalence:
-    """Two one-sided tests at several margins; `low` and `high` enclose the mean with confidence 1 − 2α."""
-
-    n: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    smallest_margin: float | None
-    margins: tuple[float, ...]
-    p: tuple[float | None, ...]
-    passes: tuple[bool | None, ...]
-    alpha: float
-    note: str = ""
+    @property
+    def bound(self) -> float | None:
+        """The bound on the bad side."""
+        return self.low if self.higher_is_better else self.high
 
 
 def noninferiority(
     new: Numbers, reference: Numbers, margins: Sequence[float], alpha: float = 0.05, higher_is_better: bool = True
-) -> NonInferiority:
+) -> Margins:
     """Tests H0 "new is worse than the reference by δ or more, in the mean" for each δ.
 
     F1 is better when higher, NLL when lower. A margin passes when the bound does not lie beyond it, which is
@@ -106,56 +89,34 @@ def noninferiority(
     >>> round(found.bound, 4), [round(p, 4) for p in found.p], found.passes
     (-0.0138, [0.3188, 0.0177], (False, True))
     """
-    asked, found = _asked(new, reference, margins, alpha)
-    if found.mean is None or not found.sd:
-        none = (None,) * len(asked)
-        return NonInferiority(found.n, found.mean, None, None, asked, none, none, alpha, higher_is_better, found.note)
-    sign = 1.0 if higher_is_better else -1.0
-    gain = sign * found.mean
-    worst = gain - _reach(found, alpha)
-    p, passes = _p_values(found, gain, asked), tuple(margin >= -worst for margin in asked)
-    smallest = max(0.0, -worst)
-    return NonInferiority(found.n, found.mean, sign * worst, smallest, asked, p, passes, alpha, higher_is_better)
+    return _tested(new, reference, margins, alpha, (1 if higher_is_better else -1,))
 
 
-def equivalence(new: Numbers, reference: Numbers, margins: Sequence[float], alpha: float = 0.05) -> Equivalence:
+def equivalence(new: Numbers, reference: Numbers, margins: Sequence[float], alpha: float = 0.05) -> Margins:
     """Tests H0 "the means differ by δ or more, in either direction" for each δ (TOST); it passes where both sides do.
 
     >>> found = equivalence([0.82, 0.90, 0.87, 0.66], [0.82, 0.89, 0.88, 0.67], margins=[0.01, 0.02])
     >>> round(found.low, 4), round(found.high, 4), found.passes
     (-0.0138, 0.0088, (False, True))
     """
-    asked, found = _asked(new, reference, margins, alpha)
-    if found.mean is None or not found.sd:
-        none = (None,) * len(asked)
-        return Equivalence(found.n, found.mean, None, None, None, asked, none, none, alpha, found.note)
-    reach = _reach(found, alpha)
-    smallest = max(0.0, abs(found.mean) + reach)  # for α > 1/2 the reach is negative
-    p = _p_values(found, -abs(found.mean), asked)  # the harder side decides
-    passes = tuple(margin >= smallest for margin in asked)
-    return Equivalence(found.n, found.mean, found.mean - reach, found.mean + reach, smallest, asked, p, passes, alpha)
+    return _tested(new, reference, margins, alpha, (1, -1))
 
 
-def _asked(
-    new: Numbers, reference: Numbers, margins: Sequence[float], alpha: float
-) -> tuple[tuple[float, ...], Summary]:
+def _tested(
+    new: Numbers, reference: Numbers, margins: Sequence[float], alpha: float, sides: tuple[int, ...]
+) -> Margins:
+    """One-sided tests; of several sides the harder one decides. Side 1 is that on which less is worse."""
     asked = tuple(not_negative(margin, "a margin δ") for margin in margins)
     inside(alpha, "alpha")
-    return asked, summary(new, reference)
-
-
-def _reach(found: Summary, alpha: float) -> float:
-    """How far the one-sided bound lies from the mean."""
+    found, higher = summary(new, reference), 1 in sides
+    if found.mean is None or not found.sd:
+        none = (None,) * len(asked)
+        return Margins(found.n, found.mean, asked, none, none, higher_is_better=higher, note=found.note)
     from scipy import stats
 
-    assert found.sd
-    return float(stats.t.isf(alpha, found.n - 1)) * found.sd / math.sqrt(found.n)
-
-
-def _p_values(found: Summary, gain: float, margins: tuple[float, ...]) -> tuple[float, ...]:
-    """P(T ≥ t) of the t statistics of gain + δ, for all margins at once."""
-    from scipy import stats
-
-    assert found.sd
-    t = (gain + np.array(margins)) / (found.sd / math.sqrt(found.n))
-    return tuple(stats.t.sf(t, found.n - 1).tolist())
+    error, gain = found.sd / math.sqrt(found.n), min(side * found.mean for side in sides)
+    reach = float(stats.t.isf(alpha, found.n - 1)) * error
+    p = tuple(stats.t.sf((gain + np.array(asked)) / error, found.n - 1).tolist())
+    smallest = max(0.0, reach - gain)  # 0 where even superiority passes
+    passes = tuple(margin >= smallest for margin in asked)
+    return Margins(found.n, found.mean, asked, p, passes, found.mean - reach, found.mean + reach, smallest, higher)

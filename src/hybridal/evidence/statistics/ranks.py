@@ -1,4 +1,4 @@
-"""Asked by ranks: do schedules differ, by how much without a unit, and do signals move together?"""
+"""Asked by ranks: do schedules differ, by how much without a unit, and which columns move together?"""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hybridal.core.facts import Round
 from hybridal.errors import UserError
 from hybridal.evidence.statistics.numbers import NO_PAIRS, Array, Numbers, differences, numbers, summary
-from hybridal.evidence.statistics.switching import checked_changes
 
 # Up to here the distribution is counted out, ties and all; beyond it the normal one is within 0.002 of it.
 _COUNTED = 200
@@ -29,9 +27,9 @@ class SignedRank:
     moved: int
     plus: float
     minus: float
-    p: float | None
-    smallest_p: float | None
-    exact: bool
+    p: float | None = None
+    smallest_p: float | None = None
+    exact: bool = True
     p_holm: float | None = None
     note: str = ""
 
@@ -44,16 +42,40 @@ def signed_rank(new: Numbers, reference: Numbers) -> SignedRank:
     (4, 9.0, 1.0, 0.25, 0.125)
     """
     _, clean = differences(new, reference)
-    moved = clean[clean != 0]
-    if not moved.size:
-        return SignedRank(clean.size, 0, 0.0, 0.0, None, None, True, note="no pair differs" if clean.size else NO_PAIRS)
+    ranks = _signed_ranks(clean)
+    if not ranks.size:
+        return SignedRank(clean.size, 0, 0.0, 0.0, note="no pair differs" if clean.size else NO_PAIRS)
+    plus, minus = float(ranks[ranks > 0].sum()), -float(ranks[ranks < 0].sum())
+    exact = ranks.size <= _COUNTED
+    if exact:
+        p = _counted(np.abs(ranks), min(plus, minus))
+    else:
+        from scipy import stats
+
+        p = float(stats.wilcoxon(clean[clean != 0], method="approx").pvalue)
+    return SignedRank(clean.size, ranks.size, plus, minus, p, 2.0 ** (1 - ranks.size), exact)
+
+
+def _signed_ranks(differences: Array) -> Array:
+    """The ranks of the differences by size, with their signs; those of zero are left out."""
     from scipy import stats
 
-    ranks = stats.rankdata(np.abs(moved))
-    plus, minus = float(ranks[moved > 0].sum()), float(ranks[moved < 0].sum())
-    exact = moved.size <= _COUNTED
-    p = _counted(ranks, min(plus, minus)) if exact else float(stats.wilcoxon(moved, method="approx").pvalue)
-    return SignedRank(clean.size, moved.size, plus, minus, p, 2.0 ** (1 - moved.size), exact)
+    moved = differences[differences != 0]
+    return np.asarray(stats.rankdata(np.abs(moved)) * np.sign(moved))
+
+
+def _counted(ranks: Array, smaller: float) -> float:
+    """2 P(W ≤ smaller) over all equally likely signs, also of tied ranks, which scipy only approximates.
+
+    Twice the ranks are whole numbers.
+    """
+    doubled = np.rint(2 * ranks).astype(np.int64)
+    share = np.zeros(int(doubled.sum()) + 1)
+    share[0] = 1.0
+    for rank in doubled:
+        share[rank:] = (share[rank:] + share[:-rank]) / 2
+        share[:rank] /= 2
+    return min(1.0, 2 * float(share[: round(2 * smaller) + 1].sum()))
 
 
 def signed_rank_family(comparisons: Mapping[str, tuple[Numbers, Numbers]]) -> dict[str, SignedRank]:
@@ -74,27 +96,11 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     for p in p_values:
         if p is not None and not 0 <= p <= 1:
             raise UserError(f"A p value must lie in 0 to 1, not be {p}.")
-    corrected: dict[int, float] = {}
+    corrected: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    known = [(p, at) for at, p in enumerate(p_values) if p is not None]
-    for step, (p, at) in enumerate(sorted(known)):
-        highest = max(highest, min(1.0, p * (len(p_values) - step)))
-        corrected[at] = highest
-    return tuple(corrected.get(at) for at in range(len(p_values)))
-
-
-def _counted(ranks: Array, smaller: float) -> float:
-    """2 P(W ≤ smaller) over all equally likely signs, also of tied ranks, which scipy only approximates.
-
-    Twice the ranks are whole numbers.
-    """
-    doubled = np.rint(2 * ranks).astype(np.int64)
-    share = np.zeros(int(doubled.sum()) + 1)
-    share[0] = 1.0
-    for rank in doubled:
-        share[rank:] = (share[rank:] + share[:-rank]) / 2
-        share[:rank] /= 2
-    return min(1.0, 2 * float(share[: round(2 * smaller) + 1].sum()))
+    for step, (p, at) in enumerate(sorted((p, at) for at, p in enumerate(p_values) if p is not None)):
+        corrected[at] = highest = max(highest, min(1.0, p * (len(p_values) - step)))
+    return tuple(corrected)
 
 
 @dataclass(frozen=True)
@@ -146,44 +152,8 @@ def cliffs_delta(new: Numbers, reference: Numbers) -> float | None:
 
 def rank_biserial(differences: Numbers) -> float | None:
     """(R⁺ − R⁻) / (R⁺ + R⁻) of the signed ranks; differences of zero are left out, as the Wilcoxon test does."""
-    values = numbers(differences, "differences")
-    moved = values[values != 0]
-    if not moved.size:
-        return None
-    from scipy import stats
-
-    ranks = stats.rankdata(np.abs(moved))
-    return float((ranks * np.sign(moved)).sum() / ranks.sum())
-
-
-@dataclass(frozen=True)
-class SignalCorrelation:
-    """`rho[i][j]` belongs to signals i and j; None where one of them never changes, or below two observations.
-
-    `n` rounds have a change of every signal; `left_out` have one of some signals only.
-    """
-
-    signals: tuple[str, ...]
-    rho: tuple[tuple[float | None, ...], ...]
-    n: int
-    left_out: int
-
-    def between(self, first: str, second: str) -> float | None:
-        return self.rho[self.signals.index(first)][self.signals.index(second)]
-
-
-def signal_correlation(histories: Sequence[Sequence[Round]], signals: Sequence[str]) -> SignalCorrelation:
-    """Spearman's ρ of each two signals over all rounds of all runs in which all of them have a change.
-
-    Rounds of one run are no independent draws, so there is no p value here.
-    """
-    rows: list[tuple[float | None, ...]] = []
-    for history in histories:
-        rows += zip(*(checked_changes(history, signal) for signal in signals), strict=True)
-    full = [row for row in rows if None not in row]
-    some = sum(any(change is not None for change in row) for row in rows)
-    table = np.array(full, dtype=np.float64).reshape(len(full), len(signals))
-    return SignalCorrelation(tuple(signals), spearman(table), len(full), some - len(full))
+    ranks = _signed_ranks(numbers(differences, "differences"))
+    return float(ranks.sum() / np.abs(ranks).sum()) if ranks.size else None
 
 
 def spearman(table: Array) -> tuple[tuple[float | None, ...], ...]:
@@ -192,16 +162,10 @@ def spearman(table: Array) -> tuple[tuple[float | None, ...], ...]:
     >>> spearman(np.array([[1.0, 4.0, 0.0], [2.0, 9.0, 0.0], [3.0, 25.0, 0.0]]))
     ((1.0, 1.0, None), (1.0, 1.0, None), (None, None, None))
     """
-    from scipy import stats
+    import pandas as pd
 
     if table.ndim != 2:
         raise UserError(f"A table of signals has rows and columns, not the shape {table.shape}.")
-    columns = [stats.rankdata(numbers(column, f"column {at}")) for at, column in enumerate(table.T, start=1)]
-    centred = [ranks - (ranks.size + 1) / 2 for ranks in columns]
-    return tuple(tuple(_cosine(first, second) for second in centred) for first in centred)
-
-
-def _cosine(first: Array, second: Array) -> float | None:
-    """The correlation of centred ranks. Ranks are halves of whole numbers: sums are exact, and so are 1 and −1."""
-    size = float((first**2).sum()) * float((second**2).sum())
-    return float(np.clip(float((first * second).sum()) / np.sqrt(size), -1.0, 1.0)) if size else None
+    columns = {at: numbers(column, f"column {at}") for at, column in enumerate(table.T, start=1)}
+    rho = pd.DataFrame(columns).corr("spearman").to_numpy().tolist()
+    return tuple(tuple(None if math.isnan(value) else value for value in row) for row in rho)

@@ -18,7 +18,7 @@ from hybridal.evidence.grid import (
 from hybridal.evidence.names import signal_name
 from hybridal.evidence.results import Results, Run, complete_runs
 from hybridal.evidence.select import FINETUNE, RETRAIN, distinct, hybrids, those, values
-from hybridal.evidence.statistics.ranks import signal_correlation
+from hybridal.evidence.statistics.rounds import signal_correlation
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
 
 # What our implementation looks at; one pass over validation serves early stopping and every signal that needs it.

@@ -14,7 +14,7 @@ from hybridal.evidence.results import FACTORS, Results, Run, complete_runs, fact
 from hybridal.evidence.select import distinct, hybrids, those, values
 from hybridal.evidence.statistics.regret import Outcome, optimum
 from hybridal.evidence.statistics.regret import regret as regretted
-from hybridal.evidence.statistics.switching import switching
+from hybridal.evidence.statistics.rounds import switching
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan

@@ -15,7 +15,8 @@ from hybridal.evidence.grid import by_method, setting_keys, settings
 from hybridal.evidence.names import task_names
 from hybridal.evidence.results import Results, Run, complete_runs, factors
 from hybridal.evidence.select import RETRAIN, cell_of, distinct, those
-from hybridal.evidence.statistics.composition import Spread, batch_overlaps, before_after, class_shares, mean_scores
+from hybridal.evidence.statistics.numbers import Spread
+from hybridal.evidence.statistics.rounds import batch_overlaps, before_after, class_shares, mean_scores
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, one, table_of
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan

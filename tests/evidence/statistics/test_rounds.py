@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.switching import Switching, checked_changes, switching, whole
+from hybridal.evidence.statistics.rounds import Switching, checked_changes, switching, whole
 from hybridal.measures.stabilisation import Stabilisation
 
 from ..made_up import history_of

@@ -8,8 +8,8 @@ from scipy.spatial.distance import jaccard as scipy_jaccard
 
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.composition import (
-    Spread,
+from hybridal.evidence.statistics.numbers import Spread
+from hybridal.evidence.statistics.rounds import (
     batch_overlaps,
     before_after,
     class_shares,
