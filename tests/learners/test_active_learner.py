@@ -14,6 +14,7 @@ import torch
 from hybridal import ActiveLearner
 from hybridal.annotators.callback import Callback
 from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import RunError, UserError
 from hybridal.learners import active_learner
@@ -64,7 +65,7 @@ def bare(history: Sequence[Round]) -> list[Round]:
 
 
 def weights_of(learner: ActiveLearner) -> dict[str, Any]:
-    return learner._model.classifier.weights()
+    return learner.transformer.classifier.weights()
 
 
 def same_weights(one: ActiveLearner, other: ActiveLearner) -> bool:
@@ -181,7 +182,7 @@ def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message:
         learner.teach({**good, **wrong})
     assert learner.labels == {}
     assert learner.query(3).ids == list(TASK.validation.ids[:3])
-    assert len(learner._model.validation.rows) == 0
+    assert len(learner.transformer.validation.rows) == 0
 
 
 def test_a_validation_label_that_is_taken_back_is_measured_on_no_more(tmp_path: Path) -> None:
@@ -207,7 +208,7 @@ def test_probabilities_are_scaled_by_the_last_temperature() -> None:
     temperature = learner.history[-1].temperature
     assert temperature is not None
     assert temperature != pytest.approx(1.0, abs=0.01)
-    model = learner._model
+    model = learner.transformer
     logits = predict(model.classifier, model.validation.source, np.arange(20)).logits
     np.testing.assert_allclose(found, softmax(logits, temperature), atol=1e-6)
     assert learner.predict(texts) == [TASK.classes[best] for best in logits.argmax(axis=1)]
@@ -279,6 +280,22 @@ def test_labels_of_validation_texts_are_saved_too(tmp_path: Path) -> None:
     assert teach(loaded) == teach(never)
     assert loaded.history[0].validation is not None
     assert loaded.history[0].validation.n == 20
+
+
+def test_who_looks_on_may_change(tmp_path: Path) -> None:
+    class Counts(Observer):
+        epochs = 0
+
+        def epoch_done(self, epoch: int, of: int) -> None:
+            self.epochs += 1
+
+    learner = learner_of(observer=(first := Counts()))
+    teach(learner)
+    loaded = ActiveLearner.load(learner.save(tmp_path / "run"), observer=(second := Counts()))
+    teach(loaded)
+    loaded.observer = Observer()
+    teach(loaded)
+    assert [first.epochs, second.epochs] == [fact.cost.epochs for fact in loaded.history[:2]]
 
 
 def test_saved_again_it_adds_to_the_folder(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hybridal.acquisition import ACQUISITIONS
+from hybridal.acquisition.entropy import entropies
 from hybridal.annotators.oracle import Oracle
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rules import protocol
@@ -88,6 +89,17 @@ def test_asked_twice_it_answers_the_same(rounds: int, acquisition: str) -> None:
     assert learner.query(5).ids == first
     assert learner.query(8).ids[:5] == first
     assert learner.query(5).ids == first
+
+
+def test_a_batch_shows_what_it_was_chosen_from() -> None:
+    assert taught(0).query(4).candidates is None
+    learner = taught(1)
+    batch = learner.query(4)
+    assert batch.candidates is not None
+    scores = dict(zip(batch.candidates.ids, entropies(batch.candidates.probabilities()).tolist(), strict=True))
+    assert len(scores) == len(learner.cell.task.train) - len(learner.labels)
+    assert [scores[query.id] for query in batch] == [query.score for query in batch]
+    assert batch[:2].candidates is batch.candidates
 
 
 def test_what_was_asked_for_stands_in_the_history() -> None:

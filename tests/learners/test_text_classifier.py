@@ -33,7 +33,7 @@ def learner(request: pytest.FixtureRequest) -> ActiveLearner:
 @pytest.fixture(scope="module")
 def folder(learner: ActiveLearner, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("saved") / "model"
-    model = learner._model
+    model = learner.transformer
     export_model(model.classifier, model.encoder, TASK, learner.settings, learner.history[-1], target)
     return target
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hybridal.acquisition import ACQUISITIONS, Acquisition
+from hybridal.acquisition import ACQUISITIONS, Acquisition, Candidates
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats
@@ -38,8 +38,9 @@ class ActiveLearner(Learner):
 
     `task` is a `Task` (`load_task` reads one from a file), or the name of one. Labelled validation texts of a task are
     measured on. Without any, a share of the labels is: texts drawn at random come first in a query. With
-    `validation="fixed"`, validation texts without labels are asked for before all others. Keywords beyond the named
-    ones replace fields of the protocol, as in `ActiveLearner(task, learning_rate=5e-5)`.
+    `validation="fixed"`, validation texts without labels are asked for before all others. `observer` hears how far
+    trainings are, and may be exchanged at any time. Keywords beyond the named ones replace fields of the protocol, as
+    in `ActiveLearner(task, learning_rate=5e-5)`.
 
     >>> from hybridal.testing.small import toy_task
     >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
@@ -81,20 +82,28 @@ class ActiveLearner(Learner):
         )
         task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
-        self._model = build_model(self.settings, task, watching, observer)
-        cell = replace(build_cell(self.settings, task, self._model, watching), acquisition=chosen)
+        self.transformer = build_model(self.settings, task, watching, observer)
+        cell = replace(build_cell(self.settings, task, self.transformer, watching), acquisition=chosen)
         super().__init__(cell, schedule)
         self._key = uuid.uuid4().hex
         self._given: tuple[int, TextClassifier] | None = None
         self._validation_labels = task.validation.labels.copy()
         self._validation_rows = {id: row for row, id in enumerate(task.validation.ids)}
 
-    def _choose(self, n: int) -> list[str]:
+    @property
+    def observer(self) -> Observer:
+        return self.transformer.observer
+
+    @observer.setter
+    def observer(self, observer: Observer) -> None:
+        self.transformer.observer = observer
+
+    def _choose(self, n: int) -> tuple[list[str], Candidates | None]:
         """Validation texts without a label come first."""
         missing = np.flatnonzero(self._validation_labels == UNKNOWN).tolist()
         if self.history or not missing:
             return super()._choose(n)
-        return [self.cell.task.validation.ids[row] for row in missing[:n]]
+        return [self.cell.task.validation.ids[row] for row in missing[:n]], None
 
     def _teach(self, labels: Mapping[str, str], update: bool) -> Round | None:
         measured = {id: name for id, name in labels.items() if id in self._validation_rows}
@@ -106,7 +115,7 @@ class ActiveLearner(Learner):
         for id, name in measured.items():
             self._validation_labels[self._validation_rows[id]] = self.cell.task.class_index(name)
         if measured:
-            self._model.relabel_validation(self._validation_labels)
+            self.transformer.relabel_validation(self._validation_labels)
         return super()._teach(learnt, update) if learnt else None
 
     def withdraw(self, ids: Iterable[Any]) -> None:
@@ -116,7 +125,7 @@ class ActiveLearner(Learner):
         measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
         if measured:
             self._validation_labels[measured] = UNKNOWN
-            self._model.relabel_validation(self._validation_labels)
+            self.transformer.relabel_validation(self._validation_labels)
 
     @property
     def model(self) -> TextClassifier:
@@ -124,7 +133,7 @@ class ActiveLearner(Learner):
         if not self.history or self._state.weights is None:
             raise UserError("The model has not learnt anything yet; teach it first.")
         if self._given is None or self._given[0] != len(self.history):
-            twin = self._model.classifier.twin()
+            twin = self.transformer.classifier.twin()
             twin.load(self._state.weights)
             self._given = len(self.history), self._asked(twin)
         return self._given[1]
@@ -133,7 +142,7 @@ class ActiveLearner(Learner):
         """A classifier that holds the last update's weights, to be asked."""
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
-        task, settings, fact, encoder = self.cell.task, self.settings, self.history[-1], self._model.encoder
+        task, settings, fact, encoder = self.cell.task, self.settings, self.history[-1], self.transformer.encoder
         labels = [task.label(number) for number in range(len(task.classes))]
 
         def write(target: Path) -> None:
@@ -143,11 +152,11 @@ class ActiveLearner(Learner):
 
     def predict_proba(self, texts: Sequence[str]) -> Floats:
         """(N, C) probabilities, calibrated by the temperature of the last update."""
-        return self._asked(self._model.classifier).predict_proba(texts)
+        return self._asked(self.transformer.classifier).predict_proba(texts)
 
     def predict(self, texts: Sequence[str]) -> list[Any]:
         """The likeliest class of each text."""
-        return self._asked(self._model.classifier).predict(texts)
+        return self._asked(self.transformer.classifier).predict(texts)
 
     def report(self, path: str | Path) -> Path:
         """Writes a page that says what happened and shows it."""
@@ -181,7 +190,7 @@ class ActiveLearner(Learner):
         return path
 
     @classmethod
-    def load(cls, path: str | Path) -> ActiveLearner:
+    def load(cls, path: str | Path, observer: Observer | None = None) -> ActiveLearner:
         """The learner that `save` wrote, ready to go on."""
         folder = RunFolder.open(Path(path))
         if "key" not in folder.about():
@@ -196,6 +205,7 @@ class ActiveLearner(Learner):
             signals=settings.signals,
             seed=settings.seed,
             device=settings.device,
+            observer=observer,
             **settings.overrides,
         )
         learner._restore(folder)
@@ -206,7 +216,7 @@ class ActiveLearner(Learner):
         saved = checkpoint.load(folder.checkpoint)
         self.history = History(folder.history())
         if saved is not None:
-            (state, fact), place = saved, self._model.place
+            (state, fact), place = saved, self.transformer.place
             if fact is not None:
                 # It knows what was asked for after its round was recorded.
                 self.history[fact.round - 1 :] = [fact]
@@ -216,7 +226,7 @@ class ActiveLearner(Learner):
                     f"{state.round}; restore the file, or teach a new learner the labels of labels.csv."
                 )
             self._state = replace(state, weights=place(state.weights), moments=place(state.moments))
-            self._model.load(self._state.weights or self._model.pretrained)
+            self.transformer.load(self._state.weights or self.transformer.pretrained)
         written = csv.DictReader(io.StringIO((folder.path / "labels.csv").read_text(encoding="utf-8")))
         given = {row["id"]: row["label"] for row in written if row["id"] in self._validation_rows}
         self.withdraw(id for id in self._validation_rows if id not in given)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from hybridal.acquisition import Candidates
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Query:
 
 @dataclass(frozen=True)
 class Batch(Sequence[Query]):
-    """Texts to label next, best first.
+    """Texts to label next, best first. `candidates` are all that they were chosen from, where there was a model to ask:
+    what it says of them has been computed, and can be had until the next update.
 
     >>> batch = Batch((Query(7, "so so", 0.69, {"bad": 0.5, "good": 0.5}), Query(3, "fine")))
     >>> batch.ids, batch.texts, len(batch), batch[0].score
@@ -34,6 +37,7 @@ class Batch(Sequence[Query]):
     """
 
     queries: tuple[Query, ...]
+    candidates: Candidates | None = field(default=None, repr=False, compare=False)
 
     @property
     def ids(self) -> list[Any]:
@@ -60,7 +64,7 @@ class Batch(Sequence[Query]):
     def __getitem__(self, index: slice) -> Batch: ...
 
     def __getitem__(self, index: int | slice) -> Query | Batch:
-        return Batch(self.queries[index]) if isinstance(index, slice) else self.queries[index]
+        return Batch(self.queries[index], self.candidates) if isinstance(index, slice) else self.queries[index]
 
     def __len__(self) -> int:
         return len(self.queries)

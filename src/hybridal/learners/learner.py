@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridal.acquisition import Candidates
 from hybridal.annotators import Annotator
 from hybridal.core.facts import News, Round
 from hybridal.core.outputs import UNKNOWN
@@ -48,8 +49,8 @@ class Learner:
         Before the first update there is no model to ask, and the texts are drawn as the protocol says: at random, or
         so that they show what there is. Asked twice without teaching in between, it answers the same.
         """
-        task, ids = self.cell.task, self._choose(self._count(n))
-        texts = self._texts
+        task, texts = self.cell.task, self._texts
+        ids, candidates = self._choose(self._count(n))
         scores = dict(zip(self.history[-1].acquired, self.history[-1].scores, strict=True)) if self.history else {}
         believed = self._probabilities(ids)
         names = [task.label(number) for number in range(len(task.classes))]
@@ -57,19 +58,21 @@ class Learner:
             tuple(
                 Query(task.id(id), texts[id], scores.get(id), dict(zip(names, row, strict=True)) if row else None)
                 for id, row in zip(ids, believed, strict=True)
-            )
+            ),
+            candidates,
         )
 
-    def _choose(self, n: int) -> list[str]:
+    def _choose(self, n: int) -> tuple[list[str], Candidates | None]:
+        """The ids to label next, and what a model chose them from."""
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
         if not self.history:
             pool = self.cell.choose_first(waiting.pool, n)
             self._state = replace(waiting, pool=pool)
-            return [self.cell.task.train.ids[row] for row in pool.pending]
+            return [self.cell.task.train.ids[row] for row in pool.pending], None
         fresh = replace(self.history[-1], acquired=(), scores=(), held=())
-        self._state, fact = self.cell.acquire(waiting, fresh, n)
+        self._state, fact, candidates = self.cell.acquire(waiting, fresh, n)
         self.history[-1] = fact
-        return [*fact.held, *fact.acquired]
+        return [*fact.held, *fact.acquired], candidates
 
     def teach(
         self, texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None = None, update: bool = True
@@ -93,7 +96,8 @@ class Learner:
         """
         done: list[Round] = []
         while len(done) < rounds:
-            answers = annotator.label({id: self._texts[id] for id in self._choose(self._count(None))})
+            ids, _ = self._choose(self._count(None))
+            answers = annotator.label({id: self._texts[id] for id in ids})
             if not answers:
                 break
             fact = self.teach(answers)

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from hybridal.acquisition import Acquisition
+from hybridal.acquisition import Acquisition, Candidates
 from hybridal.annotators import Annotator
 from hybridal.core.facts import Metrics, News, Round
 from hybridal.core.outputs import Ints, Outputs
@@ -91,7 +91,8 @@ class Cell:
         before anybody starts to label, and nobody labels texts that no model will see.
         """
         learnt, fact = self.learn(self.labelled(state), update, self.news(state, last).last)
-        return self.acquire(learnt, fact, self.rules.batch)
+        state, fact, _ = self.acquire(learnt, fact, self.rules.batch)
+        return state, fact
 
     @staticmethod
     def unasked(state: State) -> State:
@@ -137,8 +138,8 @@ class Cell:
         )
         return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots, temperature), fact
 
-    def acquire(self, state: State, fact: Round, n: int) -> tuple[State, Round]:
-        """Lines 8-9: choose n texts of a random subset of the candidates; they wait for their labels.
+    def acquire(self, state: State, fact: Round, n: int) -> tuple[State, Round, Candidates | None]:
+        """Lines 8-9: choose n texts of a random subset of the candidates, and show these; they wait for their labels.
 
         Where a share of the labels is measured on, so many of the n are drawn at random instead.
         """
@@ -150,7 +151,7 @@ class Cell:
             rows = np.sort(draw.choice(rows, self.rules.candidates, replace=False))
         fact = replace(fact, held=tuple(self.task.train.ids[row] for row in held))
         if not len(rows) or len(held) == n:
-            return replace(state, pool=state.pool.choose(rows[:0], held)), fact
+            return replace(state, pool=state.pool.choose(rows[:0], held)), fact, None
         scale = fact.temperature if self.rules.calibrate and fact.temperature is not None else 1.0
         candidates = self.model.candidates(rows, state.pool, state.round, scale)
         start = time.perf_counter()
@@ -163,6 +164,7 @@ class Cell:
         return (
             replace(state, pool=state.pool.choose(chosen, held)),
             replace(fact, acquired=batch.ids, scores=batch.scores, seconds=seconds),
+            candidates,
         )
 
     def _appeared(self, rows: Ints, t: int) -> Ints:

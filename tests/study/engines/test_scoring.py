@@ -28,7 +28,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     learner = ActiveLearner(TASK, backbone="tiny", schedule="retrain", device="cpu", **rules)
     learner.teach(TASK.answers(learner.query().ids))
     target = tmp_path_factory.mktemp("scored") / "model"
-    inside = learner._model
+    inside = learner.transformer
     export_model(inside.classifier, inside.encoder, TASK, learner.settings, learner.history[-1], target)
     return target
 

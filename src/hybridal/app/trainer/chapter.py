@@ -6,13 +6,10 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from hybridal.acquisition import Acquisition, Candidates, Selection
 from hybridal.acquisition.entropy import entropies
 from hybridal.app.project import Project
 from hybridal.app.trainer.runs import chapter_folders, count_rounds, read_chapters
@@ -100,21 +97,6 @@ class ScoredText:
     entropy: float
 
 
-class RecordingAcquisition:
-    """An acquisition that remembers what it chose from, so that nothing is scored twice."""
-
-    def __init__(self, inner: Acquisition) -> None:
-        self.inner, self.candidates = inner, cast("Candidates | None", None)
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
-        self.candidates = candidates
-        return self.inner.select(candidates, n, rng)
-
-
 class Chapter:
     """Rounds over one set of classes and texts, told in `folder`, after `before` rounds of earlier chapters.
 
@@ -123,8 +105,6 @@ class Chapter:
 
     def __init__(self, folder: Path, frame: Frame, learner: ActiveLearner, before: int) -> None:
         self.folder, self.frame, self.learner, self.before = folder, frame, learner, before
-        self._overheard = RecordingAcquisition(learner.cell.acquisition)
-        learner.cell = replace(learner.cell, acquisition=cast(Acquisition, self._overheard))
 
     @property
     def round(self) -> int:
@@ -133,7 +113,7 @@ class Chapter:
 
     @property
     def model(self) -> TransformerModel:
-        return cast("TransformerModel", self.learner.cell.model)
+        return self.learner.transformer
 
     @property
     def update(self) -> str:
@@ -158,7 +138,7 @@ class Chapter:
 
     def learn(self, observer: Observer) -> Round:
         """One update on the labels that were taken."""
-        self.model.observer = observer
+        self.learner.observer = observer
         return self.learner.update()
 
     def examples(self) -> int:
@@ -173,10 +153,9 @@ class Chapter:
 
     def choose(self, n: int) -> tuple[list[str], list[ScoredText]]:
         """The ids to label next, best first, and what the model thinks of all that it chose from."""
-        self._overheard.candidates = None
-        ids = self.learner.query(n).ids
-        seen = self._overheard.candidates
-        return ids, scored_texts(seen.ids, seen.probabilities(), self.frame.classes) if seen is not None else []
+        batch = self.learner.query(n)
+        seen = batch.candidates
+        return batch.ids, scored_texts(seen.ids, seen.probabilities(), self.frame.classes) if seen is not None else []
 
     def predict(self, ids: Iterable[str]) -> list[ScoredText]:
         """What the model thinks of these texts."""
