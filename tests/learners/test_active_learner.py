@@ -313,6 +313,7 @@ def test_saved_again_it_adds_to_the_folder(tmp_path: Path) -> None:
     loaded = ActiveLearner.load(tmp_path / "run")
     assert bare(loaded.history)[-1] == bare(never.history)[-1]
     assert loaded.history[-1].acquired
+    assert bare(folder.history()) == bare(never.history)  # the file alone knows what was asked for
     assert same_weights(loaded, never)
     teach(loaded)
     loaded.save(tmp_path / "run")

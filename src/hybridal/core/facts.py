@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 PHASES = ("train", "validate", "score", "select", "signal", "test")
@@ -55,8 +55,37 @@ class News:
 
 
 @dataclass(frozen=True)
+class Acquired:
+    """What was chosen for labelling after a round: ids, best first, with their scores, and those that are `held`."""
+
+    round: int
+    acquired: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    held: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return (*self.held, *self.acquired)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Acquired:
+        known = {name: tuple(data[name]) for name in ("acquired", "scores", "held")}
+        return cls(round=data["round"], seconds=data["seconds"], **known)
+
+    @classmethod
+    def is_json(cls, data: Mapping[str, Any]) -> bool:
+        return data.keys() == {part.name for part in fields(cls)}
+
+
+@dataclass(frozen=True)
 class Round:
     """One turn of the loop. A function of (task, backbone, protocol, seed, word), `seconds` apart.
+
+    It learns, then chooses: `completed` joins the two where the second comes later.
 
     `labels` counts what the model could learn from, `kept_epoch` the epoch whose weights were kept (0: those that it
     started from; 1.5: in the middle of the second), `changes` the change of each watched signal since the round before
@@ -75,8 +104,8 @@ class Round:
     validation: Metrics | None
     test: Metrics | None
     changes: Mapping[str, float | None]
-    acquired: tuple[str, ...]
-    scores: tuple[float, ...]
+    acquired: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     held: tuple[str, ...] = ()
     reason: str = ""
@@ -87,6 +116,11 @@ class Round:
     def training_time(self) -> float:
         """What the paper calls training time: training with its per-epoch validation."""
         return self.seconds.get("train", 0.0) + self.seconds.get("validate", 0.0)
+
+    def completed(self, chosen: Acquired) -> Round:
+        """The round with what was chosen after it."""
+        seconds = {**self.seconds, **chosen.seconds}
+        return replace(self, acquired=chosen.acquired, scores=chosen.scores, held=chosen.held, seconds=seconds)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

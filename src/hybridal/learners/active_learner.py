@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from hybridal.acquisition import ACQUISITIONS, Acquisition, Candidates
-from hybridal.core.facts import Round
+from hybridal.core.facts import Acquired, Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.errors import RunError, UserError
-from hybridal.learners.history import History
 from hybridal.learners.learner import Learner
 from hybridal.learners.text_classifier import TextClassifier
 from hybridal.runs import checkpoint
@@ -169,7 +168,7 @@ class ActiveLearner(Learner):
         """Writes a run folder: `ActiveLearner.load` goes on from it, and `hybridal report` shows it.
 
         Saving again into the same folder adds to it; the labels lie there as `labels.csv` too. What `query` asks for
-        after its round was saved is in the checkpoint and not in `rounds.jsonl`, whose lines are written once.
+        after its round was saved gets a line of its own in `rounds.jsonl`, whose lines are written once.
         """
         path = Path(path)
         folder = RunFolder(path)
@@ -180,12 +179,15 @@ class ActiveLearner(Learner):
         elif folder.about().get("key") != self._key:
             raise UserError(f"{path} holds another run; save this learner to a folder of its own.")
         with folder.locked():
-            recorded = folder.history()
-            if [*map(_bare, recorded)] != [*map(_bare, self.history[: len(recorded)])]:
+            recorded, history = folder.history(), self.history
+            if [*map(_bare, recorded)] != [*map(_bare, history[: len(recorded)])]:
                 raise UserError(f"{path} has gone on without this learner; save it to a folder of its own.")
             write_whole(path / "labels.csv", self._labels_csv())
-            checkpoint.save(folder.checkpoint, self._state, self.history[-1] if self.history else None)
-            for fact in self.history[len(recorded) :]:
+            for before, now in zip(recorded, history, strict=False):
+                if now.round in self._acquired and _chosen(before) != _chosen(now):
+                    folder.append(self._acquired[now.round])
+            checkpoint.save(folder.checkpoint, self._state, history[-1] if history else None)
+            for fact in history[len(recorded) :]:
                 folder.append(fact)
         return path
 
@@ -214,15 +216,15 @@ class ActiveLearner(Learner):
     def _restore(self, folder: RunFolder) -> None:
         self._key = folder.about()["key"]
         saved = checkpoint.load(folder.checkpoint)
-        self.history = History(folder.history())
+        self._learnt, self._acquired = folder.history(), {}
         if saved is not None:
             (state, fact), place = saved, self.transformer.place
             if fact is not None:
-                # It knows what was asked for after its round was recorded.
-                self.history[fact.round - 1 :] = [fact]
-            if len(self.history) != state.round:
+                # Its record may have been cut off, and what was chosen after it belongs to the state.
+                self._learnt[fact.round - 1 :] = [fact]
+            if len(self._learnt) != state.round:
                 raise RunError(
-                    f"{folder.rounds.path} has {len(self.history)} rounds, but the checkpoint is of round "
+                    f"{folder.rounds.path} has {len(self._learnt)} rounds, but the checkpoint is of round "
                     f"{state.round}; restore the file, or teach a new learner the labels of labels.csv."
                 )
             self._state = replace(state, weights=place(state.weights), moments=place(state.moments))
@@ -243,4 +245,8 @@ class ActiveLearner(Learner):
 
 def _bare(fact: Round) -> Round:
     """A round's facts without what a later query and the clock add to them."""
-    return replace(fact, acquired=(), scores=(), held=(), seconds={})
+    return replace(fact.completed(Acquired(fact.round)), seconds={})
+
+
+def _chosen(fact: Round) -> tuple[Any, ...]:
+    return fact.acquired, fact.scores, fact.held

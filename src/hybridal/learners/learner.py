@@ -12,7 +12,7 @@ import numpy as np
 
 from hybridal.acquisition import Candidates
 from hybridal.annotators import Annotator
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import Acquired, News, Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.errors import UserError
@@ -26,16 +26,20 @@ from hybridal.updates import Update
 
 
 class Learner:
-    """Query, teach, update: the rounds of one cell, one at a time.
-
-    `history` holds the facts of each update so far.
-    """
+    """Query, teach, update: the rounds of one cell, one at a time."""
 
     def __init__(self, cell: Cell, schedule: Schedule) -> None:
         self.cell, self.schedule = cell, schedule
-        self.history = History()
+        self._learnt: list[Round] = []
+        self._acquired: dict[int, Acquired] = {}
         self._state = State(0, "", _known_labels(cell.task))
         self._rows = {id: row for row, id in enumerate(cell.task.train.ids)}
+
+    @property
+    def history(self) -> History:
+        """The facts of each round so far: of its update, and of the query after it."""
+        chosen = self._acquired
+        return History(fact.completed(chosen[fact.round]) if fact.round in chosen else fact for fact in self._learnt)
 
     @property
     def labels(self) -> dict[Any, Any]:
@@ -51,7 +55,8 @@ class Learner:
         """
         task, texts = self.cell.task, self._texts
         ids, candidates = self._choose(self._count(n))
-        scores = dict(zip(self.history[-1].acquired, self.history[-1].scores, strict=True)) if self.history else {}
+        chosen = self._acquired.get(self._state.round, Acquired(0))
+        scores = dict(zip(chosen.acquired, chosen.scores, strict=True))
         believed = self._probabilities(ids)
         names = [task.label(number) for number in range(len(task.classes))]
         return Batch(
@@ -65,14 +70,13 @@ class Learner:
     def _choose(self, n: int) -> tuple[list[str], Candidates | None]:
         """The ids to label next, and what a model chose them from."""
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
-        if not self.history:
+        if not self._learnt:
             pool = self.cell.choose_first(waiting.pool, n)
             self._state = replace(waiting, pool=pool)
             return [self.cell.task.train.ids[row] for row in pool.pending], None
-        fresh = replace(self.history[-1], acquired=(), scores=(), held=())
-        self._state, fact, candidates = self.cell.acquire(waiting, fresh, n)
-        self.history[-1] = fact
-        return [*fact.held, *fact.acquired], candidates
+        self._state, chosen, candidates = self.cell.acquire(waiting, n)
+        self._acquired[chosen.round] = chosen
+        return [*chosen.ids], candidates
 
     def teach(
         self, texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None = None, update: bool = True
@@ -137,7 +141,7 @@ class Learner:
             raise UserError("There are no labels to learn from yet; teach some first.")
         update = self.schedule.decide(self.history, self.cell.news(self._state, last))
         self._state, fact = self.cell.learn(self._state, update, last)
-        self.history.append(fact)
+        self._learnt.append(fact)
         return fact
 
     @cached_property

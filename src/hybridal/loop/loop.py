@@ -11,7 +11,7 @@ import numpy as np
 
 from hybridal.acquisition import Acquisition, Candidates
 from hybridal.annotators import Annotator
-from hybridal.core.facts import Metrics, News, Round
+from hybridal.core.facts import Acquired, Metrics, News, Round
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
@@ -91,8 +91,8 @@ class Cell:
         before anybody starts to label, and nobody labels texts that no model will see.
         """
         learnt, fact = self.learn(self.labelled(state), update, self.news(state, last).last)
-        state, fact, _ = self.acquire(learnt, fact, self.rules.batch)
-        return state, fact
+        state, chosen, _ = self.acquire(learnt, self.rules.batch)
+        return state, fact.completed(chosen)
 
     @staticmethod
     def unasked(state: State) -> State:
@@ -129,8 +129,6 @@ class Cell:
             validation=self._validation(fit.validation, temperature),
             test=test,
             changes=changes,
-            acquired=(),
-            scores=(),
             seconds={**fit.seconds, **watch.seconds},
             reason=update.reason,
             news=self.news(state, last),
@@ -138,7 +136,7 @@ class Cell:
         )
         return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots, temperature), fact
 
-    def acquire(self, state: State, fact: Round, n: int) -> tuple[State, Round, Candidates | None]:
+    def acquire(self, state: State, n: int) -> tuple[State, Acquired, Candidates | None]:
         """Lines 8-9: choose n texts of a random subset of the candidates, and show these; they wait for their labels.
 
         Where a share of the labels is measured on, so many of the n are drawn at random instead.
@@ -149,23 +147,20 @@ class Cell:
         if self.rules.candidates is not None and len(rows) > self.rules.candidates:
             draw = stream(self.seed, "candidates", state.round)
             rows = np.sort(draw.choice(rows, self.rules.candidates, replace=False))
-        fact = replace(fact, held=tuple(self.task.train.ids[row] for row in held))
+        chosen = Acquired(state.round, held=tuple(self.task.train.ids[row] for row in held))
         if not len(rows) or len(held) == n:
-            return replace(state, pool=state.pool.choose(rows[:0], held)), fact, None
-        scale = fact.temperature if self.rules.calibrate and fact.temperature is not None else 1.0
+            return replace(state, pool=state.pool.choose(rows[:0], held)), chosen, None
+        scale = state.temperature if self.rules.calibrate and state.temperature is not None else 1.0
         candidates = self.model.candidates(rows, state.pool, state.round, scale)
         start = time.perf_counter()
         batch = self.acquisition.select(candidates, n - len(held), stream(self.seed, "acquisition", state.round))
         wanted = set(batch.ids)
         row_of = {id: row for id, row in zip(candidates.ids, rows, strict=True) if id in wanted}
-        chosen = np.array([row_of[id] for id in batch.ids], dtype=np.int64)
+        pending = np.array([row_of[id] for id in batch.ids], dtype=np.int64)
         scoring = candidates.seconds
-        seconds = {**fact.seconds, "score": scoring, "select": time.perf_counter() - start - scoring}
-        return (
-            replace(state, pool=state.pool.choose(chosen, held)),
-            replace(fact, acquired=batch.ids, scores=batch.scores, seconds=seconds),
-            candidates,
-        )
+        seconds = {"score": scoring, "select": time.perf_counter() - start - scoring}
+        chosen = replace(chosen, acquired=batch.ids, scores=batch.scores, seconds=seconds)
+        return replace(state, pool=state.pool.choose(pending, held)), chosen, candidates
 
     def _appeared(self, rows: Ints, t: int) -> Ints:
         """What can be labelled for round t: all, but for a class that a simulation lets appear later."""

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from hybridal.core.facts import Round
+from hybridal.core.facts import Acquired, Round
 from hybridal.errors import RunError, UserError
 from hybridal.runs.journal import Journal
 from hybridal.runs.settings import Settings
@@ -92,7 +92,7 @@ class RunFolder:
     def history(self) -> list[Round]:
         return recorded_rounds(self.rounds)
 
-    def append(self, fact: Round) -> None:
+    def append(self, fact: Round | Acquired) -> None:
         self.rounds.append(fact.to_json())
 
     def locked(self) -> AbstractContextManager[None]:
@@ -101,12 +101,18 @@ class RunFolder:
 
 
 def recorded_rounds(journal: Journal) -> list[Round]:
-    """The rounds in a file of facts, each of which must be whole."""
-    history = []
+    """The rounds in a file of facts, each of which must be whole.
+
+    A line may also say what was chosen after a round whose line was written before; the last one counts.
+    """
+    history: list[Round] = []
     for number, fact in enumerate(journal.read(), start=1):
         try:
-            history.append(Round.from_json(fact))
-        except (KeyError, TypeError) as error:
+            if Acquired.is_json(fact):
+                history[fact["round"] - 1] = history[fact["round"] - 1].completed(Acquired.from_json(fact))
+            else:
+                history.append(Round.from_json(fact))
+        except (KeyError, TypeError, IndexError) as error:
             raise RunError(
                 f"Line {number} of {journal.path} is not a round ({error}): something else has written there; "
                 "restore the file from a backup, or delete that line and all after it."
