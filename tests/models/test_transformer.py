@@ -326,3 +326,29 @@ def test_the_fast_path_asks_for_the_same_texts_as_the_plain_one(task: Task, tiny
             ids.append(fact.acquired)
         acquired.append(ids)
     assert acquired[0] == acquired[1]
+
+
+def test_a_probe_answers_as_its_weights_do_and_encodes_no_text_twice(
+    task: Task, tiny: Backbone, passes: list[int]
+) -> None:
+    rules = replace(RULES, head="probe", probe_until=10)
+    model = TransformerModel(task, tiny, rules, 1, CPU)
+    weights = model.start(POOL)
+    model.load(weights)
+    plain = evaluation.predict(model.classifier, model.train_source, ROWS, features=True)
+    passes.clear()
+    asked = model.ask(ROWS, POOL, features=True)
+    np.testing.assert_allclose(asked.logits, plain.logits, atol=1e-4)
+    assert asked.embedding is not None
+    assert plain.embedding is not None
+    np.testing.assert_allclose(asked.embedding, plain.embedding, atol=1e-4)
+    assert passes == [len(ROWS)]
+    assert np.array_equal(model.ask(ROWS[::-1], POOL).logits[::-1], asked.logits)
+    assert passes == [len(ROWS)]
+
+
+def test_other_weights_than_the_probes_are_asked_themselves(task: Task, tiny: Backbone) -> None:
+    model = TransformerModel(task, tiny, replace(RULES, head="probe", probe_until=10), 1, CPU)
+    model.load(model.pretrained)
+    asked = model.ask(ROWS, POOL)
+    assert np.array_equal(asked.logits, evaluation.predict(model.classifier, model.train_source, ROWS).logits)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
+import torch
 
 from hybridal.backbones import Backbone
 from hybridal.core.observer import Observer
@@ -25,7 +26,7 @@ from hybridal.models.features import Features
 from hybridal.models.probe import Probe, best_probe, cross_fitted, fit_probe
 from hybridal.models.role import Fit
 from hybridal.models.source import Source
-from hybridal.models.tokens import Tokens, tokenise
+from hybridal.models.tokens import Progress, Tokens, tokenise, unheard
 from hybridal.randomness import key, stream
 from hybridal.signals import Sample
 from hybridal.system.cache import cache_dir
@@ -40,6 +41,8 @@ Result = TypeVar("Result")
 SAMPLE = 512
 # Parts that labels are cut into where nothing else is measured on.
 FOLDS = 5
+# Texts between two words about how far a pass is.
+AT_ONCE = 64
 
 
 class TransformerModel:
@@ -78,7 +81,7 @@ class TransformerModel:
     @cached_property
     def sample_features(self) -> Floats:
         """What the pretrained encoder says of the sample: always of all of it, so that it is the same each time."""
-        return self.describe(self.sample)
+        return self.features.of(self.sample) if self._keeps_frozen else self.describe(self.sample)
 
     def describe(self, rows: Ints) -> Floats:
         with self.classifier.as_pretrained():
@@ -115,6 +118,31 @@ class TransformerModel:
         if self._probe is None or self._probe[0] != known:  # a round asks for it more than once
             self._probe = known, best_probe(self.features.of(rows), labels, len(self.classes), self.seed)
         return self._probe[1]
+
+    def ask(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = unheard) -> Outputs:
+        """What the model says of texts to learn from, after it has learnt the labels of this pool.
+
+        A model that is a probe looks at what its frozen encoder said of a text before, and computes only the rest.
+        """
+        if not self._is_probe(pool):
+            return evaluation.predict(self.classifier, self.train_source, rows, features, progress)
+        for done in range(0, len(rows), AT_ONCE):
+            self.features.of(rows[done : done + AT_ONCE])
+            progress(min(done + AT_ONCE, len(rows)), len(rows))
+        found = self.features.of(rows)
+        return Outputs(self.probe(pool).logits(found).astype(np.float32), embedding=found)
+
+    def _is_probe(self, pool: Pool) -> bool:
+        """Whether the weights are those of the pretrained encoder under the probe of these labels."""
+        if not self._keeps_frozen or not 0 < len(pool) < self.rules.probe_until:
+            return False
+        probe, now = self.classifier.with_head(self.pretrained, self.probe(pool)), self.classifier.trainable()
+        return all(torch.equal(now[name], values) for name, values in probe.items())
+
+    @property
+    def _keeps_frozen(self) -> bool:
+        """Recorded passes over many texts at once take less time than text by text, even if texts come again."""
+        return self.rules.head == "probe" and self.classifier.recorder is None
 
     @property
     def pretrained(self) -> Weights:
@@ -211,7 +239,7 @@ class Look:
         if not len(rows):  # all are labelled: nothing to look at, and nothing that could have changed
             none = np.empty((0, len(model.classes)), dtype=np.float32)
             return Sample(rows, none, lambda: none)
-        logits = evaluation.predict(model.classifier, model.train_source, rows).logits
+        logits = model.ask(rows, pool).logits
 
         def probe() -> Floats:
             return model.probe(pool).logits(model.sample_features[free])
@@ -270,7 +298,7 @@ class ScoredCandidates:
     def _pass(self, rows: Ints, features: bool) -> Outputs:
         model = self._model
         told = partial(model.observer.texts_done, "scoring")
-        return self._timed(lambda: evaluation.predict(model.classifier, model.train_source, rows, features, told))
+        return self._timed(lambda: model.ask(rows, self._pool, features, told))
 
     def _timed(self, work: Callable[[], Result]) -> Result:
         with self._watch("score"):

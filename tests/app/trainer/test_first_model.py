@@ -11,9 +11,11 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Prediction, QueuedText, Text
 from hybridal.app.labelling import classes, texts
 from hybridal.app.project import Project
+from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
 from hybridal.app.trainer.runs import chapter_folders
+from hybridal.models import evaluation
 from hybridal.runs.record import RunFolder
 
 from .projects import ask, label, label_some, made, row, unlabelled
@@ -107,6 +109,35 @@ def test_labels_that_come_while_it_prepares_are_learnt(project: Project) -> None
     assert cycle.turn()
     assert cycle.chapter is not None
     assert len(cycle.chapter.learnt()) == 6
+
+
+def test_labels_that_are_due_at_once_get_a_first_model_before_a_round(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cycle = Cycle(project)
+    cycle.start()
+    label_some(project, 6, 6)
+    begun: list[tuple[int, int]] = []
+    monkeypatch.setattr(Chapter, "learn", lambda *_: begun.append((row(project).round, len(queue(project)))))
+    monkeypatch.setattr(cycle, "_publish", lambda *_: None)
+    assert cycle.turn()
+    [(round, chosen)] = begun
+    assert (round, chosen >= 6) == (1, True)
+
+
+def test_its_round_encodes_only_what_it_has_not_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    cycle = prepared(project)
+    label_some(project, 6, 6)
+    encoded: list[int] = []
+    real = evaluation.predict
+
+    def predict(classifier: Any, source: Any, rows: Any, *others: Any, **named: Any) -> Any:
+        encoded.append(len(rows))
+        return real(classifier, source, rows, *others, **named)
+
+    monkeypatch.setattr(evaluation, "predict", predict)
+    assert cycle.turn()
+    assert sum(encoded) <= 6 + 12, "more than to validate, and to show what it thinks of labelled texts"
 
 
 def test_texts_with_labels_are_computed_before_those_that_wait(project: Project) -> None:

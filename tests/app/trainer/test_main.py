@@ -89,5 +89,5 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("time.sleep", said.append)
     with pytest.raises(EndedError):
         module.main(project.folder)
-    assert said == [10, "start", module.LATER, "start", "turn", "prepare", module.PAUSE, "turn"]
+    assert said == [10, "start", module.LATER, "start", "prepare", "turn", "prepare", module.PAUSE, "turn"]
     project.close()

@@ -55,7 +55,8 @@ log = logging.getLogger(__name__)
 def main(folder: Path) -> None:
     """Works on a project for as long as the process lives."""
     end_with_parent()
-    os.nice(10)  # people who label come first
+    if hasattr(os, "nice"):
+        os.nice(10)  # people who label come first
     project = Project.open(folder)
     with only_trainer(folder):
         _share_the_machine()
@@ -70,6 +71,7 @@ def main(folder: Path) -> None:
 def work(cycle: Cycle) -> None:
     """Turns and turns; only an error ends it."""
     cycle.start()
+    cycle.prepare()  # labels may be due already: their first model needs what is loaded here
     while True:
         if not cycle.turn() and not cycle.prepare():
             rest()

@@ -156,6 +156,8 @@ class Cycle:
             now = snapshot(session)
         if why := refusal(now.labels({})):
             raise UserError(why)
+        if self.chapter is None and self.first is None:
+            self._load()  # labels came faster than it was prepared
         self._show_first(now)
         self.chapter = chapter = self._chapter_for(now)
         if self.first is not None and self.first.chapter is not chapter:

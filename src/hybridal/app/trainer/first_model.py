@@ -22,7 +22,8 @@ from hybridal.models.features import Features
 from hybridal.models.probe import best_probe
 
 AHEAD = 256  # so many texts are ranked by the first model; the round that follows ranks all its candidates
-AT_ONCE = 4  # texts between two looks at the labels: nobody waits for more
+ENOUGH = 32  # so many, at least, where there was no time to prepare more
+AT_ONCE = 8  # texts between two looks at the labels: nobody waits for more
 
 
 class FirstModel:
@@ -41,7 +42,9 @@ class FirstModel:
             ),
         )
         self.known: dict[str, Floats] = {}
-        self._waiting = [*order] if self.probe_until else []
+        # Its round looks at the model's sample of the pool too.
+        sample = [task.train.ids[row] for row in model.sample]
+        self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe_until else []
 
     def is_ready(self, labelled: Iterable[str] = ()) -> bool:
         """Whether nothing is left to compute before these labels are learnt."""
@@ -54,9 +57,15 @@ class FirstModel:
             missing, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
         self._describe(missing[:AT_ONCE])
 
+    def _prepare_enough(self, labelled: Sequence[str]) -> None:
+        """Whatever it takes to learn these labels, and to have something to choose from."""
+        self._describe(self._missing(labelled))
+        while self._waiting and len(self.known) < len(labelled) + ENOUGH:
+            self.prepare()
+
     def learn(self, now: Snapshot) -> tuple[list[str], list[ScoredText]]:
         """The ids to label next, the most uncertain first, and what the probe of these labels says of all it knows."""
-        self._describe(self._missing([*now.pool, *now.validation]))
+        self._prepare_enough([*now.pool, *now.validation])
         classes = list(now.classes)
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
