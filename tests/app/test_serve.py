@@ -153,9 +153,9 @@ def test_a_database_that_drops_its_connections_loses_no_label(tmp_path: Path, em
 def test_a_port_that_is_taken_is_told_and_the_usual_one_gives_way() -> None:
     with bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UserError, match=f"--port {port}: is not available"):
+        with pytest.raises(UserError, match=f"`port` {port}: this address is not available"):
             bind("127.0.0.1", port)
-    with pytest.raises(UserError, match="--host"):
+    with pytest.raises(UserError, match="`host` 203"):
         bind("203.0.113.7", None)
     with bind("127.0.0.1", None) as first, bind("127.0.0.1", None) as second:
         assert first.getsockname() != second.getsockname()

@@ -126,7 +126,9 @@ class Project:
         found = session.scalar(select(Setting.value).where(Setting.name == "key"))
         if found is not None and found != _written(self.folder).get("key", found):
             name = decided.read(session)["name"]
-            raise UserError(f"The database holds another project ('{name:.40}'); check --db and {DB_VARIABLE}.")
+            raise UserError(
+                f"The database holds another project ('{name:.40}'); check `db` and {DB_VARIABLE}.", field="db"
+            )
         return found is not None
 
 
@@ -163,6 +165,6 @@ def _reach(address: str) -> Engine:
     except DBAPIError as error:
         reason = " ".join(str(error.orig).split())
         raise UserError(
-            f"The database cannot be used ({reason:.200}); check --db or {DB_VARIABLE}, and that it runs."
+            f"The database cannot be used ({reason:.200}); check `db` or {DB_VARIABLE}, and that it runs.", field="db"
         ) from error
     return engine

@@ -83,7 +83,10 @@ def bind(host: str, port: int | None) -> socket.socket:
             with suppress(OSError):
                 return _listen(family, host, 0)
         reason = getattr(error, "strerror", None) or error
-        raise UserError(f"--host {host} --port {port or PORT}: is not available ({reason}); choose another.") from error
+        raise UserError(
+            f"`host` {host}, `port` {port or PORT}: this address is not available ({reason}); choose another.",
+            field="port",
+        ) from error
 
 
 def _listen(family: socket.AddressFamily, host: str, port: int) -> socket.socket:

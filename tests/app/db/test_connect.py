@@ -49,7 +49,8 @@ def test_those_who_wait_come_in_the_order_in_which_they_came_also_before_who_ask
 
 
 def hold(file: Path, has: Event, may_end: Event) -> None:
-    WriterLock(file).acquire()
+    lock = WriterLock(file)
+    lock.acquire()
     has.set()
     may_end.wait()
 
@@ -147,8 +148,9 @@ def test_a_failed_transaction_gives_its_turn_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql://x/y", "sqlite://", "sqlite:///:memory:"])
 def test_another_kind_of_database_is_refused(url: str) -> None:
-    with pytest.raises(UserError, match="--db"):
+    with pytest.raises(UserError, match="`db`") as told:
         connect(url)
+    assert told.value.field == "db"
 
 
 @pytest.mark.parametrize(
@@ -160,6 +162,6 @@ def test_another_kind_of_database_is_refused(url: str) -> None:
     ],
 )
 def test_a_mistyped_address_is_told_without_its_password(url: str) -> None:
-    with pytest.raises(UserError, match="--db") as told:
+    with pytest.raises(UserError, match="`db`") as told:
         connect(url)
     assert "secret" not in str(told.value)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
 
 from hybridal.errors import UserError
+
+_POLL = 0.002  # seconds between two looks at the file: a transaction takes a few times as long
 
 
 class WriterLock:
@@ -23,10 +25,10 @@ class WriterLock:
     """
 
     def __init__(self, file: Path) -> None:
-        self.file = file
         self._guard = threading.Lock()
         self._last = self._mine = threading.Lock()
-        self._open = -1
+        # A connection may be given back by another thread than the one that took it.
+        self._file = FileLock(file, thread_local=False, poll_interval=_POLL)
 
     def acquire(self) -> None:
         """Waits until nobody else has it. It ends with its process, however that ends."""
@@ -37,19 +39,16 @@ class WriterLock:
         before.acquire()
         self._mine = mine
         try:
-            self._open = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o666)
-            fcntl.flock(self._open, fcntl.LOCK_EX)
-        except OSError:
-            pass  # a folder that cannot be written, or locks nothing: SQLite tells, or lets its writers poll
+            # A folder that cannot be written, or locks nothing: SQLite tells, or lets its writers poll.
+            with suppress(OSError, NotImplementedError):
+                self._file.acquire()
         except BaseException:
             self.release()
             raise
 
     def release(self) -> None:
         """Lets the next one in."""
-        held, self._open = self._open, -1
-        if held >= 0:
-            os.close(held)
+        self._file.release()
         self._mine.release()
 
 
@@ -75,9 +74,12 @@ def connect(url: str) -> Engine:
     except (ArgumentError, ValueError) as error:
         # Not repeated here: it may hold a password.
         raise UserError(
-            "--db: this is not the address of a database; write postgresql+psycopg://user@host/name."
+            "`db`: this is not the address of a database; write postgresql+psycopg://user@host/name.", field="db"
         ) from error
-    raise UserError(f"--db: '{backend}' is not supported; omit --db for a SQLite file, or name a PostgreSQL database.")
+    raise UserError(
+        f"`db`: '{backend}' is not supported; leave it out for a SQLite file, or name a PostgreSQL database.",
+        field="db",
+    )
 
 
 def writing(engine: Engine) -> Sessions:
@@ -117,7 +119,7 @@ def _postgresql(url: str) -> Engine:
         # pre_ping: a server that was restarted costs a new connection, not an error.
         return create_engine(url, pool_pre_ping=True, **_POOL)
     except ModuleNotFoundError as error:
-        raise UserError("--db: install `hybridal[postgres]` to use PostgreSQL.") from error
+        raise UserError("`db`: install `hybridal[postgres]` to use PostgreSQL.", field="db") from error
 
 
 def _sqlite(url: str, lock: WriterLock) -> Engine:

@@ -20,6 +20,7 @@ from hybridal.app.trainer.status import write_status
 PATIENCE = 6  # deaths in a row, without anything done in between
 LONGEST = 60.0  # seconds between two starts
 LOG_BYTES = 1_000_000
+KILLED = -9  # not every system has a name for it
 log = logging.getLogger(__name__)
 
 
@@ -38,7 +39,7 @@ def exit_reason(code: int) -> str:
     >>> exit_reason(-9)
     'The trainer was killed, probably because the machine ran out of memory.'
     """
-    if code == -signal.SIGKILL:
+    if code == KILLED:
         return "The trainer was killed, probably because the machine ran out of memory."
     if code < 0:
         return f"The trainer was stopped by {signal.Signals(-code).name}."
