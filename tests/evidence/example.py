@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.core.facts import Cost, Metrics, Round
-from hybridal.evidence.results import Results, results, schedule_of
+from hybridal.evidence.names import schedule_of
+from hybridal.evidence.results import Results, results
 from hybridal.schedules import Schedule
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan, Study

@@ -42,7 +42,7 @@ def test_phases_come_in_their_order_and_unknown_ones_last() -> None:
 def test_t_star_is_the_schedules_own() -> None:
     for spec in ("hybrid:accuracy", "hybrid:alpha"):
         schedule, history = make_schedule(spec), history_of(spec)
-        assert told.t_star(schedule, history) == schedule.t_star(history)  # type: ignore[attr-defined]
+        assert told.t_star(schedule, history) == schedule.t_star(history)
         assert told.t_star(schedule, history) == history[-1].word.count("R")
     assert told.t_star(make_schedule("retrain"), history_of("retrain")) is None
     assert told.t_star(make_schedule("hybrid:accuracy"), bare(history_of("retrain"))) is None

@@ -5,7 +5,7 @@ import pytest
 from hybridal.evidence.table import Table
 from hybridal.evidence.write import to_latex
 from hybridal.paper.tables import TABLES
-from hybridal.paper.tables.variations import samplers
+from hybridal.paper.tables.ablations import samplers
 
 from ..evidence.example import example
 from .latex_reader import read

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 from hybridal.evidence.formats import Shown, fixed, percent, seconds
 from hybridal.evidence.names import acquisition_name, backbone_name, distinct_names, task_names
-from hybridal.evidence.results import Run
-from hybridal.evidence.select import RETRAIN, distinct, paired, those, values
+from hybridal.evidence.results import RETRAIN, Run, cell_of, distinct, paired, those, values
 from hybridal.evidence.statistics.paired import paired_test
 from hybridal.evidence.table import MEAN, Column, Entry, Row, Table, mean_of, ranked, rate, table_of
 
@@ -33,19 +32,11 @@ class Measure:
 
     @property
     def arrow(self) -> str:
-        """The title, and which way is better.
-
-        >>> F1.arrow, T_STAR.arrow
-        ('F1 (higher is better)', 'Switch round t*')
-        """
+        """The title, and which way is better, as in `F1 (higher is better)`."""
         return self.title if self.higher is None else f"{self.title} ({'higher' if self.higher else 'lower'} is better)"
 
     def on(self, split: str) -> Measure:
-        """The measure, with the split that it was taken on.
-
-        >>> F1.on("test").title
-        'Test F1'
-        """
+        """The measure, with the split that it was taken on, as in `Test F1`."""
         return replace(self, title=f"{split.capitalize()} {self.title}")
 
 
@@ -63,14 +54,8 @@ COST = (STEPS, SECONDS)
 
 
 def seeds_said(rows: Sequence[Run]) -> str:
-    """How many seeds cells have.
-
-    >>> cell = {"task": 1, "backbone": 1, "acquisition": 1, "variant": 1, "schedule": 1}
-    >>> seeds_said([{**cell, "seed": 1}, {**cell, "seed": 2}]), seeds_said([{**cell, "seed": 1}])
-    ('2 seeds', 'one seed')
-    """
-    names = ("task", "backbone", "acquisition", "variant", "schedule")
-    cells = Counter(tuple(row[name] for name in names) for row in rows)
+    """How many seeds the runs of a schedule have: `one seed`, `5 seeds`, `3 to 5 seeds`."""
+    cells = Counter((*cell_of(row)[:-1], row["schedule"]) for row in rows)
     fewest, most = min(cells.values()), max(cells.values())
     if fewest == most:
         return "one seed" if most == 1 else f"{most} seeds"
@@ -144,12 +129,30 @@ def setting_keys(rows: Sequence[Run], but: Sequence[str] = ()) -> tuple[str, ...
 
 def settings(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[tuple[str, ...], list[Run]]]:
     """The runs of each setting, with its name; `but` are factors that rows of the table tell apart."""
+    says = {"backbone": backbone_name, "acquisition": acquisition_name}
     names = [name for name in _FACTORS if _tells(rows, name, but)]
     for chosen in product(*(distinct(rows, name) for name in names)):
         factors = dict(zip(names, chosen, strict=True))
         members = those(rows, **factors)
         if members:
-            yield tuple(_said(name, value) for name, value in factors.items()), members
+            yield tuple(says.get(name, str)(value) or "as it is" for name, value in factors.items()), members
+
+
+def _tells(rows: Sequence[Run], name: str, but: Sequence[str]) -> bool:
+    return name not in but and (name == "backbone" or len(distinct(rows, name)) > 1)
+
+
+def sectioned(
+    name: str,
+    caption: str,
+    columns: Sequence[Column],
+    rows: Sequence[Run],
+    lines: Callable[[list[Run]], Iterable[Row]],
+    but: Sequence[str] = (),
+) -> Table | None:
+    """A table with a section for each setting, whose `lines` are made from its runs."""
+    sections = [(keys, list(lines(members))) for keys, members in settings(rows, but)]
+    return table_of(name, caption, columns, sections, setting_keys(rows, but))
 
 
 def by_method(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[str, str, list[Run]]]:
@@ -157,12 +160,3 @@ def by_method(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[st
     for spec, name in distinct_names(distinct(rows, "schedule")).items():
         if spec not in but:
             yield spec, name, those(rows, schedule=spec)
-
-
-def _tells(rows: Sequence[Run], name: str, but: Sequence[str]) -> bool:
-    return name not in but and (name == "backbone" or len(distinct(rows, name)) > 1)
-
-
-def _said(name: str, value: str) -> str:
-    says = {"backbone": backbone_name, "acquisition": acquisition_name}
-    return says[name](value) if name in says else value or "as it is"

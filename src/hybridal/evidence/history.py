@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hybridal.core.facts import PHASES, Cost, Metrics, Round
+from hybridal.errors import UserError
 from hybridal.evidence.names import letter
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
+from hybridal.signals import SIGNALS
 
 Histories = Mapping[str, Sequence[Round]]
+COUNTED = ("steps", "examples", "tokens", "epochs")
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,7 @@ def plain_word(history: Sequence[Round]) -> str:
 
 def total_cost(history: Sequence[Round]) -> Cost:
     """All rounds' counted cost together."""
-    costs = [fact.cost for fact in history]
-    return Cost(
-        steps=sum(cost.steps for cost in costs),
-        examples=sum(cost.examples for cost in costs),
-        tokens=sum(cost.tokens for cost in costs),
-        epochs=sum(cost.epochs for cost in costs),
-    )
+    return Cost(**{name: sum(getattr(fact.cost, name) for fact in history) for name in COUNTED})
 
 
 def phase_names(histories: Histories) -> list[str]:
@@ -76,39 +73,15 @@ def changes(history: Sequence[Round], signal: str) -> list[float | None]:
     return [fact.changes.get(signal) for fact in history]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """By which signal a schedule decides, and with which ε and k."""
-
-    spec: str
-    signal: str
-    detector: Stabilisation
-
-    @property
-    def epsilon(self) -> float:
-        return self.detector.epsilon
-
-    @property
-    def patience(self) -> int:
-        return self.detector.patience
-
-
 def detector_of(schedule: Schedule | None) -> tuple[str, Stabilisation] | None:
-    """The signal that decides for a schedule, and its detector; None for schedules that watch nothing.
-
-    >>> from hybridal.schedules import make_schedule
-    >>> detector_of(make_schedule("hybrid:accuracy")), detector_of(make_schedule("retrain"))
-    (('accuracy', Stabilisation(epsilon=0.005, patience=2)), None)
-    """
-    from hybridal.schedules.hybrid import HybridAL
-
-    return (schedule.signal.name, schedule.detector) if isinstance(schedule, HybridAL) else None
+    """The signal by which a schedule switches, and its detector; None for schedules that decide otherwise."""
+    rule = None if schedule is None else schedule.rule
+    return None if rule is None else (rule.signal.name, rule.detector)
 
 
 def t_star(schedule: Schedule | None, history: Sequence[Round]) -> int | None:
     """The round in which the schedule's signal had settled; None where there is none, or none yet."""
-    found = detector_of(schedule)
-    return None if found is None else found[1].t_star(changes(history, found[0]))
+    return None if schedule is None else schedule.t_star(history)
 
 
 def final(history: Sequence[Round], split: str = "") -> tuple[str, Metrics] | None:
@@ -148,14 +121,7 @@ def own_detectors(histories: Histories, schedules: Mapping[str, Schedule]) -> di
 
 
 def usual_detector(signal: str) -> Stabilisation | None:
-    """A signal's own ε and k; None for signals that are not installed here.
-
-    >>> usual_detector("accuracy"), usual_detector("not installed")
-    (Stabilisation(epsilon=0.005, patience=2), None)
-    """
-    from hybridal.errors import UserError
-    from hybridal.signals import SIGNALS
-
+    """A signal's own ε and k; None for signals that are not installed here."""
     try:
         known = SIGNALS.make(signal)
     except UserError:
@@ -165,9 +131,6 @@ def usual_detector(signal: str) -> Stabilisation | None:
 
 def detectors_of(histories: Histories, schedules: Mapping[str, Schedule]) -> dict[str, Stabilisation]:
     """By signal: the first schedule's own detector, else the signal's usual one."""
-    found = {}
-    for signal, deciding in own_detectors(histories, schedules).items():
-        detector = next(iter(deciding.values()), None) or usual_detector(signal)
-        if detector is not None:
-            found[signal] = detector
-    return found
+    own = own_detectors(histories, schedules)
+    found = {name: next(iter(deciding.values()), None) or usual_detector(name) for name, deciding in own.items()}
+    return {signal: detector for signal, detector in found.items() if detector is not None}

@@ -1,13 +1,17 @@
-"""What schedules, signals, tasks, backbones and acquisitions are called and how they look: the same everywhere."""
+"""What schedules, tasks, backbones and acquisitions are called and how they look: the same everywhere."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePath
 
+from hybridal.errors import UserError
 from hybridal.evidence.formats import plain, threshold
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.updates import UPDATES
 
 
 @dataclass(frozen=True)
@@ -15,7 +19,6 @@ class Look:
     """What one kind of schedule looks like; `light` and `dark` are its colour on a light and on a dark page."""
 
     token: str
-    name: str
     light: str
     dark: str
     marker: str
@@ -23,31 +26,31 @@ class Look:
 
 # Contrast is 3:1 or more on white paper and on dark pages. Auto, Retrain, FineTune, FixedSwitch and the paper's two
 # hybrids, which stand side by side most often, stay apart for red- and green-blind readers too; among all, shapes
-# repeat what colours say, for prints without any colour as well.
+# repeat what colours say, for prints without any colour as well. Schedules that switch by a signal look like it.
 _LOOKS = (
-    Look("auto", "Auto", "#1b1035", "#f4eb25", "*"),
-    Look("retrain", "Retrain", "#1577c8", "#7cc4ff", "o"),
-    Look("finetune", "FineTune", "#c84e00", "#ff9254", "s"),
-    Look("newonly", "NewOnly", "#8a5a44", "#cfa48f", "v"),
-    Look("anchor", "Anchor", "#a87900", "#e8b93a", "p"),
-    Look("replay", "Replay", "#c2458a", "#f28fc2", "h"),
-    Look("refit", "Refit", "#b02fd1", "#e79bff", "d"),
-    Look("fixed", "FixedSwitch", "#8b9099", "#c4cad3", "D"),
-    Look("hybrid-accuracy", "HybridAL ΔAcc", "#5218a0", "#9a66ff", "^"),
-    Look("hybrid-alpha", "HybridAL Δα", "#006652", "#1fa187", "P"),
-    Look("hybrid-alpha-tail", "HybridAL Δα tail", "#5b8a00", "#a8d94a", "X"),
-    Look("hybrid-f1", "HybridAL ΔF1", "#a3195b", "#f06fa6", "<"),
-    Look("hybrid-loss", "HybridAL ΔLoss", "#7a7a00", "#c9c94c", ">"),
-    Look("hybrid-cka", "HybridAL ΔCKA", "#117733", "#6cc487", "d"),
-    Look("hybrid-nc", "HybridAL ΔNC", "#0e7c9b", "#5ccbe6", "H"),
-    Look("hybrid-nc-labelled", "HybridAL ΔNC labelled", "#3d6b7a", "#8fb9c7", "h"),
-    Look("hybrid-gradient-norm", "HybridAL ‖∇L‖", "#b5483b", "#f09084", "8"),
-    Look("hybrid-weight-distance", "HybridAL ‖Δθ‖", "#4b5fbf", "#98a8f5", "*"),
-    Look("hybrid-agreement", "HybridAL ΔAgreement", "#1f3fe0", "#6f88ff", "<"),
-    Look("hybrid-divergence", "HybridAL JS divergence", "#8f0f2f", "#ff5c6c", ">"),
-    Look("hybrid-drift", "HybridAL drift", "#6b2a00", "#ffd3a6", "v"),
-    Look("hybrid", "HybridAL", "#4a5a6a", "#c3d0dd", "^"),
-    Look("other", "", "#4a4a4a", "#cfcfcf", "o"),
+    Look("auto", "#1b1035", "#f4eb25", "*"),
+    Look("retrain", "#1577c8", "#7cc4ff", "o"),
+    Look("finetune", "#c84e00", "#ff9254", "s"),
+    Look("newonly", "#8a5a44", "#cfa48f", "v"),
+    Look("anchor", "#a87900", "#e8b93a", "p"),
+    Look("replay", "#c2458a", "#f28fc2", "h"),
+    Look("refit", "#b02fd1", "#e79bff", "d"),
+    Look("fixed", "#8b9099", "#c4cad3", "D"),
+    Look("hybrid-accuracy", "#5218a0", "#9a66ff", "^"),
+    Look("hybrid-alpha", "#006652", "#1fa187", "P"),
+    Look("hybrid-alpha-tail", "#5b8a00", "#a8d94a", "X"),
+    Look("hybrid-f1", "#a3195b", "#f06fa6", "<"),
+    Look("hybrid-loss", "#7a7a00", "#c9c94c", ">"),
+    Look("hybrid-cka", "#117733", "#6cc487", "d"),
+    Look("hybrid-nc", "#0e7c9b", "#5ccbe6", "H"),
+    Look("hybrid-nc-labelled", "#3d6b7a", "#8fb9c7", "h"),
+    Look("hybrid-gradient-norm", "#b5483b", "#f09084", "8"),
+    Look("hybrid-weight-distance", "#4b5fbf", "#98a8f5", "*"),
+    Look("hybrid-agreement", "#1f3fe0", "#6f88ff", "<"),
+    Look("hybrid-divergence", "#8f0f2f", "#ff5c6c", ">"),
+    Look("hybrid-drift", "#6b2a00", "#ffd3a6", "v"),
+    Look("hybrid", "#4a5a6a", "#c3d0dd", "^"),
+    Look("other", "#4a4a4a", "#cfcfcf", "o"),
 )
 LOOKS = {look.token: look for look in _LOOKS}
 
@@ -66,45 +69,63 @@ _TASKS = {
 }
 _BACKBONES = {"distilbert": "DistilBERT", "bert": "BERT", "roberta": "RoBERTa", "minilm": "MiniLM", "tiny": "Tiny"}
 _ACQUISITIONS = {"badge": "BADGE", "bald": "BALD", "cal": "CAL", "coreset": "CoreSet", "typiclust": "TypiClust"}
-_LETTERS = {"retrain": "R", "finetune": "F", "newonly": "N", "anchor": "A", "replay": "P", "refit": "H"}
+
+
+@cache
+def schedule_of(spec: str) -> Schedule:
+    """The schedule that a spec describes, made once: making one asks all installed packages for schedules of theirs."""
+    return make_schedule(spec)
+
+
+def _installed(spec: str) -> Schedule | None:
+    try:
+        return schedule_of(spec)
+    except UserError:
+        return None
 
 
 def look(spec: str) -> Look:
     """The look of a schedule's family; an update is a family too.
 
-    >>> look("hybrid:alpha:0.0001:3").token, look("fixed:5").light, look("hybrid:mine").token, look("theirs:1").token
-    ('hybrid-alpha', '#8b9099', 'hybrid', 'other')
+    >>> look("hybrid:alpha:0.0001:3").token, look("fixed:5").light, look("not-installed:1").token
+    ('hybrid-alpha', '#8b9099', 'other')
     """
-    family, *arguments = spec.strip().lower().replace("_", "-").split(":")
-    if family == "hybrid":
-        return LOOKS.get(f"hybrid-{arguments[0] if arguments else 'accuracy'}", LOOKS["hybrid"])
-    return LOOKS["other"] if family not in LOOKS else LOOKS[family]
+    schedule = _installed(spec)
+    if schedule is not None and schedule.rule is not None:
+        return LOOKS.get(f"hybrid-{schedule.rule.signal.name}", LOOKS["hybrid"])
+    return LOOKS.get(spec.strip().lower().replace("_", "-").split(":")[0], LOOKS["other"])
 
 
 def schedule_name(spec: str) -> str:
-    """What people call a schedule.
+    """What people call a schedule; one that is not installed here goes by its spec.
 
-    >>> [schedule_name(s) for s in ("hybrid:accuracy:0.005:2", "fixed:10", "anchor:0.6", "hybrid:mine:1:2", "theirs:1")]
-    ['HybridAL ΔAcc', 'FixedSwitch@10', 'Anchor 0.6', 'HybridAL mine', 'theirs:1']
+    >>> [schedule_name(s) for s in ("hybrid:accuracy:0.005:2", "fixed:10", "anchor:0.6", "not-installed:1")]
+    ['HybridAL ΔAcc', 'FixedSwitch@10', 'Anchor 0.6', 'not-installed:1']
     """
-    found, arguments = look(spec), spec.split(":")[1:]
-    if found.token == "other":
-        return spec
-    if found.token.startswith("hybrid"):
-        return f"HybridAL {arguments[0]}" if found.token == "hybrid" else found.name
-    mark = "@" if found.token == "fixed" else " "
-    return mark.join([found.name, *arguments])
+    schedule = _installed(spec)
+    return spec if schedule is None else schedule.title
 
 
 def distinct_names(specs: Iterable[str]) -> dict[str, str]:
-    """The name of each schedule, with ε and k only where two would be called the same.
+    """The name of each schedule, with ε and k, or else its spec, only where two would be called the same.
 
     >>> list(distinct_names(["retrain", "hybrid:accuracy:0.005:2", "hybrid:accuracy:0.01:3"]).values())
     ['Retrain', 'HybridAL ΔAcc (ε=0.005, k=2)', 'HybridAL ΔAcc (ε=0.01, k=3)']
     """
-    short = {spec: schedule_name(spec) for spec in specs}
-    seen = Counter(short.values())
-    return {spec: name if seen[name] == 1 else f"{name} ({_parameters(spec)})" for spec, name in short.items()}
+    names = {spec: schedule_name(spec) for spec in specs}
+    for parameters in (_epsilon_and_k, str):
+        seen = Counter(names.values())
+        names = {
+            spec: name if seen[name] == 1 else f"{schedule_name(spec)} ({parameters(spec)})"
+            for spec, name in names.items()
+        }
+    return names
+
+
+def _epsilon_and_k(spec: str) -> str:
+    schedule = _installed(spec)
+    detector = schedule.rule.detector if schedule is not None and schedule.rule is not None else None
+    return f"ε={threshold(detector.epsilon)}, k={detector.patience}" if detector else spec
 
 
 def method_names(specs: Iterable[str], short: bool = False) -> dict[str, str]:
@@ -115,15 +136,6 @@ def method_names(specs: Iterable[str], short: bool = False) -> dict[str, str]:
     """
     prefix = "HybridAL " if short else ""
     return {spec: plain(name.removeprefix(prefix), 34) for spec, name in distinct_names(specs).items()}
-
-
-def signal_name(signal: str) -> str:
-    """What a signal is called.
-
-    >>> signal_name("accuracy"), signal_name("weight-distance"), signal_name("mine")
-    ('ΔAcc', '‖Δθ‖', 'mine')
-    """
-    return schedule_name(f"hybrid:{signal}").removeprefix("HybridAL ")
 
 
 def task_names(tasks: Iterable[str]) -> dict[str, str]:
@@ -191,21 +203,14 @@ def distinct_markers(specs: Iterable[str]) -> dict[str, str]:
     return found
 
 
+@cache
 def letter(update: str) -> str:
     """The letter that stands for an update in a word.
 
-    >>> [letter(u) for u in ("retrain", "finetune", "refit", "replay:equal:balanced", "theirs")]
-    ['R', 'F', 'H', 'P', 'T']
+    >>> [letter(u) for u in ("retrain", "refit", "replay:equal:balanced", "not-installed")]
+    ['R', 'H', 'P', 'N']
     """
-    name = update.split(":")[0]
-    return _LETTERS.get(name, name[:1].upper() or "?")
-
-
-def _parameters(spec: str) -> str:
-    arguments = spec.split(":")[2:]
-    if len(arguments) != 2:
-        return spec
     try:
-        return f"ε={threshold(float(arguments[0]))}, k={arguments[1]}"
-    except ValueError:
-        return spec
+        return UPDATES.make(update).letter[:1]
+    except UserError:
+        return update[:1].upper() or "?"

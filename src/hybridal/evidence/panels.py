@@ -14,11 +14,12 @@ from hybridal.evidence.history import (
     total_seconds,
     usual_detector,
 )
-from hybridal.evidence.names import distinct_names, schedule_name, signal_name
+from hybridal.evidence.names import distinct_names, schedule_name
 from hybridal.evidence.page import Panel
 from hybridal.evidence.story import settles
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
+from hybridal.signals import signal_title
 
 
 def panels(histories: Histories, schedules: Mapping[str, Schedule]) -> list[Panel]:
@@ -80,7 +81,7 @@ def deciding_panels(histories: Histories, schedules: Mapping[str, Schedule]) -> 
             reading = (
                 reading.partition(", once")[0] + ". Each schedule has its own ε, or its own number of rounds to wait."
             )
-        found.append(_panel(f"When the model settled: {signal_name(signal)}", reading, shown, signal, deciding))
+        found.append(_panel(f"When the model settled: {signal_title(signal)}", reading, shown, signal, deciding))
     return found
 
 
@@ -94,12 +95,12 @@ def watched_panels(histories: Histories, schedules: Mapping[str, Schedule]) -> l
         reading = f"How much ‘{signal}’ changed since the round before, on a logarithmic scale."
         if signal in read:
             reading += " No ε decides here: the schedule, or the forecast of more labels, reads it by its own rule."
-            found.append(_panel(f"What the schedule watched: {signal_name(signal)}", reading, histories, signal, {}))
+            found.append(_panel(f"What the schedule watched: {signal_title(signal)}", reading, histories, signal, {}))
             continue
         usual = usual_detector(signal)
         reading += " It was only watched: ε and t* are those with which it would have decided." if usual else ""
         detectors = dict.fromkeys(histories, usual) if usual else {}
-        found.append(_panel(f"Also watched: {signal_name(signal)}", reading, histories, signal, detectors))
+        found.append(_panel(f"Also watched: {signal_title(signal)}", reading, histories, signal, detectors))
     return found
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from hybridal.core.facts import Metrics, Round
 from hybridal.errors import UserError
-from hybridal.evidence.history import detector_of, t_star
-from hybridal.schedules import Schedule, make_schedule
+from hybridal.evidence.history import COUNTED, t_star, total_cost
+from hybridal.evidence.names import schedule_of
+from hybridal.schedules import Rule
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 from hybridal.study.trie import histories
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MEASURES = ("accuracy", "f1", "nll", "ece", "brier", "nll_scaled", "ece_scaled")
-FACTORS = ("task", "backbone", "acquisition", "variant", "seed", "schedule")
+CELL = ["task", "backbone", "acquisition", "variant", "seed"]
+FACTORS = (*CELL, "schedule")
+RETRAIN, FINETUNE = "retrain", "finetune"
+# The columns of what a run costs: counted, and timed.
+COSTS = {"steps": "steps", "seconds": "training_time"}
+Cost = Literal["steps", "seconds"]
 Run = dict[str, Any]
 
 
@@ -55,14 +61,18 @@ class Results:
             for name in ("training_time", "seconds"):
                 row[name] = row[name] or None
             row["epochs_a_round"] = row["epochs"] / row["rounds"]
-            watches = detector_of(schedule_of(row["schedule"])) is not None
-            row["fired"] = float(row["t_star"] is not None) if watches else None
+            row["fired"] = float(row["t_star"] is not None) if rules([row["schedule"]]) else None
         return rows
 
     @property
     def split(self) -> str:
         """Where runs are measured: on test, unless none of them was."""
         return "test" if len(self.runs) and self.runs["test_f1"].notna().any() else "validation"
+
+    @property
+    def specs(self) -> list[str]:
+        """All schedules, in the study's order."""
+        return [str(spec) for spec in self.runs["schedule"].unique()] if len(self.runs) else []
 
 
 def results(folder: StudyFolder) -> Results:
@@ -109,12 +119,6 @@ class ReadOnce(StudyFolder):
         return self._histories[cell.key]
 
 
-@cache
-def schedule_of(spec: str) -> Schedule:
-    """The schedule that a spec describes, made once: making one asks all installed packages for schedules of theirs."""
-    return make_schedule(spec)
-
-
 def factors(cell: CellPlan, spec: str) -> dict[str, Any]:
     """What tells a run from the others of its study."""
     asked = cell.settings
@@ -133,19 +137,18 @@ def variant_name(variant: Mapping[str, Any]) -> str:
 
 def run_row(spec: str, history: Sequence[Round]) -> Run:
     """The end of a run, what it cost and when it switched."""
-    last = history[-1]
-    costs = ("steps", "examples", "tokens", "epochs")
+    last, cost = history[-1], total_cost(history)
     return {
         **_measures("test", last.test),
         **_measures("validation", last.validation),
-        **{name: sum(getattr(fact.cost, name) for fact in history) for name in costs},
+        **{name: getattr(cost, name) for name in COUNTED},
         "temperature": last.temperature,
         "training_time": sum(fact.training_time for fact in history),
         "seconds": sum(sum(fact.seconds.values()) for fact in history),
         "rounds": len(history),
         "labels": last.labels,
         "t_star": t_star(schedule_of(spec), history),
-        "first_finetune": next((fact.round for fact in history if fact.update == "finetune"), None),
+        "first_finetune": next((fact.round for fact in history if fact.update == FINETUNE), None),
         "word": last.word,
     }
 
@@ -169,6 +172,10 @@ def round_row(fact: Round) -> Run:
     }
 
 
+def _measures(split: str, metrics: Metrics | None) -> Run:
+    return {f"{split}_{name}": getattr(metrics, name) if metrics else None for name in MEASURES}
+
+
 def plain_rows(frame: pd.DataFrame) -> list[Run]:
     """The rows of a frame, None where a value is missing."""
     return [
@@ -177,5 +184,43 @@ def plain_rows(frame: pd.DataFrame) -> list[Run]:
     ]
 
 
-def _measures(split: str, metrics: Metrics | None) -> Run:
-    return {f"{split}_{name}": getattr(metrics, name) if metrics else None for name in MEASURES}
+def rules(specs: Iterable[str]) -> dict[str, Rule]:
+    """The rules of those schedules that switch by a signal."""
+    found = {spec: schedule_of(spec).rule for spec in specs}
+    return {spec: rule for spec, rule in found.items() if rule is not None}
+
+
+def distinct(rows: Iterable[Run], name: str) -> list[Any]:
+    """The values of a factor in the order of the study."""
+    return list(dict.fromkeys(row[name] for row in rows))
+
+
+def those(rows: Iterable[Run], **factors: Any) -> list[Run]:
+    """The rows that have these values.
+
+    >>> those([{"seed": 42, "f1": 0.5}, {"seed": 43, "f1": 0.6}], seed=43)
+    [{'seed': 43, 'f1': 0.6}]
+    """
+    return [row for row in rows if all(row[name] == value for name, value in factors.items())]
+
+
+def values(rows: Iterable[Run], column: str) -> list[float]:
+    """The numbers of a column, without the missing ones."""
+    return [row[column] for row in rows if row[column] is not None]
+
+
+def cell_of(row: Run) -> tuple[Any, ...]:
+    """What two runs share that may be compared pair by pair."""
+    return tuple(row[name] for name in CELL)
+
+
+def paired(new: Iterable[Run], reference: Iterable[Run], column: str) -> tuple[list[float], list[float]]:
+    """The numbers of both, side by side, for the cells in which both have one.
+
+    >>> cell = {"task": "a", "backbone": "b", "acquisition": "c", "variant": "", "f1": 0.5}
+    >>> paired([{**cell, "seed": 1}, {**cell, "seed": 2}], [{**cell, "seed": 2, "f1": 0.6}], "f1")
+    ([0.5], [0.6])
+    """
+    known = {cell_of(row): row[column] for row in reference if row[column] is not None}
+    pairs = [(row[column], known[cell_of(row)]) for row in new if row[column] is not None and cell_of(row) in known]
+    return [one for one, _ in pairs], [other for _, other in pairs]

@@ -8,36 +8,15 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from hybridal.core.facts import Round
+from hybridal.errors import UserError
 from hybridal.evidence.formats import big, count, counted, duration, joined, rounds_between, score, threshold, times
 from hybridal.evidence.history import Stretch, changes, detector_of, final, stretches, total_cost, total_seconds
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
+from hybridal.signals import SIGNALS, Signal
 
 if TYPE_CHECKING:
     from hybridal.loop.stopping import Advice
-
-# What a signal's name means, as the subject of "changed by less than".
-_SUBJECTS = {
-    "accuracy": "validation accuracy",
-    "f1": "validation macro-F1",
-    "loss": "the validation loss",
-    "alpha": "the spectral exponent of the weights (α)",
-    "alpha-tail": "the tail exponent of the weights' spectra",
-    "cka": "the features of the validation texts",
-    "nc": "the spread of features within a class",
-    "nc-labelled": "the spread of the labelled texts' features within a class",
-    "weight-distance": "the weights",
-    "divergence": "the probabilities of the unlabelled texts",
-}
-# Those of which there are several.
-_PLURAL = ("cka", "divergence", "weight-distance")
-# Signals whose size says it all, with no round before.
-_SIZES = {
-    "gradient-norm": "the gradient of the validation loss {was} shorter than {size}",
-    "agreement": "the share of unlabelled texts whose predicted class changed {was} below {percent}%",
-    "drift": "the drift away from a frozen encoder's answers {was} below {size} times its noise",
-}
-_POINTS = ("accuracy", "f1")
 
 
 def story(
@@ -94,14 +73,14 @@ def settles(signal: str, detector: Stabilisation, has: str = "") -> str:
     >>> settles("mine", Stabilisation(0.1, 1), "has ")
     "the signal 'mine' has changed by less than 0.1 once"
     """
-    row = times(detector.patience) + (" in a row" if detector.patience > 1 else "")
-    if signal in _SIZES:
-        was, size, percent = ("has been" if has else "was"), threshold(detector.epsilon), 100 * detector.epsilon
-        return f"{_SIZES[signal].format(was=was, size=size, percent=threshold(percent))} {row}"
-    subject = _SUBJECTS.get(signal, f"the signal '{signal}'")
-    size = f"{threshold(100 * detector.epsilon)} points" if signal in _POINTS else threshold(detector.epsilon)
-    has = has.replace("has", "have") if signal in _PLURAL else has
-    return f"{subject} {has}changed by less than {size} {row}"
+    try:
+        words = SIGNALS.make(signal).settled
+    except UserError:
+        words = Signal.settled
+    verbs = {"has": has, "have": has.replace("has", "have"), "was": "has been" if has else "was"}
+    sizes = {"size": threshold(detector.epsilon), "points": threshold(100 * detector.epsilon)}
+    often = times(detector.patience) + (" in a row" if detector.patience > 1 else "")
+    return f"{words.format(name=signal, **verbs, **sizes)} {often}"
 
 
 def _how_far(history: Sequence[Round], planned: int | None, stopped: bool) -> str:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from statistics import fmean, stdev
 
 from hybridal.backbones.load import HUB_IDS
 from hybridal.evidence.formats import Shown, fixed, percent, seconds, signed, with_spread
-from hybridal.evidence.grid import COST, SECONDS_NOTE, by_method, setting_keys, settings
-from hybridal.evidence.names import task_names
-from hybridal.evidence.results import Results, Run, schedule_of
-from hybridal.evidence.select import RETRAIN, distinct, hybrids, paired, those, values
-from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, table_of
-from hybridal.schedules.fixed import FixedSwitch
+from hybridal.evidence.grid import COST, SECONDS_NOTE, by_method, sectioned
+from hybridal.evidence.names import schedule_name, task_names
+from hybridal.evidence.results import RETRAIN, Results, Run, distinct, paired, rules, those, values
+from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one
 from hybridal.tasks.mirror import same_name
 
-_TASKS = {"yahoo_answers": "yahoo", "yahoo_answers_topics": "yahoo", "tweet_eval": "tweeteval"}
-_METHODS = {"retrain": "Retrain", "finetune": "FineTune", "newonly": "NewOnly"}
-_SIGNALS = {"alpha": "HybridAL_alpha", "accuracy": "HybridAL_acc"}
-_COMPARABLE = "consistent"
+_SPELT = {"yahoo_answers": "yahoo", "yahoo_answers_topics": "yahoo", "tweet_eval": "tweeteval"}
+_SPELT |= {task: task for task in ("imdb", "jigsaw", "sst2", "tweeteval", "agnews", "yahoo")}
+_TASKS = {same_name(spelt): task for spelt, task in _SPELT.items()}
+_HYBRIDS = {"HybridAL Δα": "HybridAL_alpha", "HybridAL ΔAcc": "HybridAL_acc"}
+DIFFERS, WITHIN, ONE_SEED = "differs by more than noise", "within noise", "one seed only"
+CONFIDENCE = 0.95
+ROUNDS, LABELS = 25, 968
+TUNED = {"alpha": (1e-4, 3), "accuracy": (5e-3, 2)}
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Endpoint:
     @property
     def time_is_comparable(self) -> bool:
         """Whether its seconds may be compared with other published ones."""
-        return self.time_class == _COMPARABLE
+        return self.time_class == "consistent"
 
 
 @cache
@@ -74,12 +76,9 @@ def published_method(spec: str) -> str | None:
     >>> published_method("hybrid:alpha:0.0002:5"), published_method("fixed:5"), published_method("hybrid:cka")
     ('HybridAL_alpha', 'FixedSwitch_5', None)
     """
-    schedule = schedule_of(spec)
-    if rule := hybrids([spec]).get(spec):
-        return _SIGNALS.get(rule.signal)
-    if isinstance(schedule, FixedSwitch):
-        return f"FixedSwitch_{schedule.first}"
-    return _METHODS.get(spec)
+    name = schedule_name(spec)
+    method = _HYBRIDS.get(name, name.replace("@", "_"))
+    return method if any(one.method == method for one in published()) else None
 
 
 def known_task(name: str) -> str:
@@ -88,7 +87,7 @@ def known_task(name: str) -> str:
     >>> known_task("ag_news"), known_task("AG-News"), known_task("yahoo_answers"), known_task("SST-2")
     ('agnews', 'agnews', 'yahoo', 'sst2')
     """
-    return _SPELT.get(same_name(name), name)
+    return _TASKS.get(same_name(name), name)
 
 
 def known_backbone(name: str) -> str:
@@ -123,41 +122,32 @@ def _endpoint(row: Mapping[str, str]) -> Endpoint:
     )
 
 
-_SPELT = {same_name(spelt): task for spelt, task in _TASKS.items()}
-_SPELT |= {same_name(task): task for task in ("imdb", "jigsaw", "sst2", "tweeteval", "agnews", "yahoo")}
-
-
-DIFFERS, WITHIN, ONE_SEED = "differs by more than noise", "within noise", "one seed only"
-CONFIDENCE = 0.95
-ROUNDS, LABELS = 25, 968
-TUNED = {"alpha": (1e-4, 3), "accuracy": (5e-3, 2)}
-
-
 def against_paper(results: Results) -> Table | None:
     """Published and measured values side by side, for the cells that both have; None where there are none."""
     rows = [row for row in results.rows if row["test_f1"] is not None and row["acquisition"] == "entropy"]
     known = {(one.backbone, one.method, one.task): one for one in published()}
-    sections = []
-    for keys, members in settings(rows):
-        tasks = task_names(distinct(members, "task"))
-        lines: list[Row] = []
+
+    def lines(members: list[Run]) -> Iterator[Row]:
+        backbone, tasks = known_backbone(members[0]["backbone"]), task_names(distinct(members, "task"))
         for spec, method, runs in by_method(members):
             for task, title in tasks.items():
                 mine = those(runs, task=task)
-                cell = (known_backbone(members[0]["backbone"]), published_method(spec) or "", known_task(task))
-                if mine and cell in known:
-                    retrain = known[(cell[0], "Retrain", cell[2])]
-                    lines.append((Entry(method), Entry(title), *_row(mine, members, known[cell], retrain)))
-        sections.append((keys, lines))
-    shown = [entry.text for _, lines in sections for row in lines for entry in row]
-    judged = sum(text in (DIFFERS, WITHIN) for text in shown)
+                reported = known.get((backbone, published_method(spec) or "", known_task(task)))
+                if mine and reported:
+                    retrain = known[backbone, "Retrain", known_task(task)]
+                    yield (Entry(method), Entry(title), *_row(mine, members, reported, retrain))
+
+    table = sectioned("against-paper", "", _columns(), rows, lines)
+    if table is None:
+        return None
+    judged = sum(entry.text in (DIFFERS, WITHIN) for row in table.rows() for entry in row)
     caption = (
         "Published endpoints and measured ones: mean ± std over seeds; the difference in units of its standard error, "
         "which both sides' seeds give; and whether that is more than Welch's test allows at 95% (by chance alone, "
         f"about {judged / 20:.0f} of {judged} would be). Saved: of Retrain's cost in the same cell. The paper's time "
         f"table mixes machines; where it does, its seconds are marked ✗ and must not be compared. {SECONDS_NOTE}"
     )
-    return table_of("against-paper", caption, _columns(), sections, setting_keys(rows))
+    return replace(table, caption=caption)
 
 
 def _columns() -> tuple[Column, ...]:
@@ -209,8 +199,8 @@ def _remarks(row: Run) -> str:
     remarks = []
     if (row["rounds"], row["labels"]) != (ROUNDS, LABELS):
         remarks.append(f"{row['rounds']} rounds and {row['labels']} labels, published {ROUNDS} and {LABELS}")
-    rule = hybrids([row["schedule"]]).get(row["schedule"])
-    if rule and (rule.epsilon, rule.patience) != TUNED.get(rule.signal):
+    rule = rules([row["schedule"]]).get(row["schedule"])
+    if rule and (rule.detector.epsilon, rule.detector.patience) != TUNED.get(rule.signal.name):
         remarks.append("other ε or k")
     return "; ".join(remarks) or "–"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from hybridal.evidence.figure_kit import Curve, draw_curves, zoom
+from hybridal.paper.figures.rounds import Curve, draw_curves, zoom
 
 from .reading import heights, line, points
 

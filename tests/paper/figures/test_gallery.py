@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from hybridal.errors import UserError
+from hybridal.evidence.comparable import comparable
 from hybridal.evidence.figure_kit import FULL
-from hybridal.evidence.select import comparable
 from hybridal.evidence.svg import Drawn, save
 from hybridal.study.folder import StudyFolder
 from hybridal.study.presets import preset

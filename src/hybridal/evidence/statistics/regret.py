@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hybridal.errors import UserError
+from hybridal.evidence.results import CELL, Run
 from hybridal.evidence.statistics.numbers import Numbers, exact, not_negative, number, numbers, positive
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LAMBDA, DELTA = 0.5, 0.01
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,8 @@ class Regret:
 
 def optimum(
     outcomes: Sequence[Outcome],
-    lam: float = 0.5,
-    delta: float = 0.01,
+    lam: float = LAMBDA,
+    delta: float = DELTA,
     relative_nll: bool = False,
     least_f1: float | None = None,
 ) -> Optimum:
@@ -102,13 +110,9 @@ def regret(outcomes: Sequence[Outcome], switch: int, best: Optimum) -> Regret:
     """What switching at this round costs above the optimum of the same outcomes; a run with t* switches at t* + 1.
 
     >>> outcomes = [Outcome(60, 0.7, 0.80), Outcome(70, 0.6, 0.82), Outcome(85, 0.5, 0.83), Outcome(100, 0.4, 0.83)]
-    >>> best = optimum(outcomes, lam=1.0, delta=0.01)
-    >>> found = regret(outcomes, 4, best)
+    >>> found = regret(outcomes, 4, optimum(outcomes, lam=1.0))
     >>> round(found.regret, 4), found.feasible, found.rounds_off
     (0.1, True, 2)
-    >>> early = regret(outcomes, 1, best)
-    >>> early.feasible, round(early.shortfall, 4)
-    (False, 0.02)
     """
     _check(outcomes)
     if not 1 <= switch <= len(outcomes) or len(best.objectives) != len(outcomes):
@@ -132,6 +136,39 @@ def _check(outcomes: Sequence[Outcome]) -> None:
         positive(one.cost, f"the cost of switch round {s}")
         not_negative(one.nll, f"the NLL of switch round {s}")
         number(one.f1, f"the F1 of switch round {s}")
+
+
+def switch_round(word: str) -> float:
+    """The first fine-tuned round of a word that retrains and then fine-tunes; not a number for other words.
+
+    >>> switch_round("RRFF"), switch_round("FF"), switch_round("RR"), switch_round("NN")
+    (3.0, 1.0, 3.0, nan)
+    """
+    return word.count("R") + 1.0 if re.fullmatch("R*F*", word) else np.nan
+
+
+def regrets(runs: pd.DataFrame, cost: str) -> list[Run]:
+    """Of each cell that has tried every switch round: a row for each of them, whose `schedule` is empty, and a row for
+    each schedule that made one of them, both with the `regret` and the `best` switch round of the cell.
+
+    `cost` is a column of the runs. The word decides: whatever schedule came to a switch round, its outcome is the same.
+    """
+    ends = {name: runs[f"test_{name}"].fillna(runs[f"validation_{name}"]).astype(float) for name in ("nll", "f1")}
+    known = runs.assign(switch=[switch_round(word) for word in runs["word"]], **ends)
+    known = known[known[cost] > 0].dropna(subset=["switch", *ends])
+    rows = []
+    for cell, own in known.groupby(CELL, sort=False):
+        tried = own.drop_duplicates("switch").sort_values("switch")
+        if len(tried) < int(own["rounds"].max()) + 1:
+            continue
+        outcomes = [Outcome(*one) for one in tried[[cost, "nll", "f1"]].to_numpy(float).tolist()]
+        best = optimum(outcomes, relative_nll=True)
+        chosen = [("", switch) for switch in range(1, len(outcomes) + 1)]
+        chosen += [(str(spec), int(s)) for spec, s in zip(own["schedule"], own["switch"], strict=True)]
+        for spec, switch in chosen:
+            found = {"schedule": spec, "regret": regret(outcomes, switch, best), "best": best.switch}
+            rows.append({**dict(zip(CELL, cell, strict=True)), **found})
+    return rows
 
 
 def pareto(cost: Numbers, nll: Numbers) -> tuple[int, ...]:

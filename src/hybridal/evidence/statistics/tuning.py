@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hybridal.errors import UserError
-from hybridal.evidence.statistics.numbers import exact, inside, not_negative, number, positive
+from hybridal.evidence.results import CELL, COSTS, Cost, Results, rules
+from hybridal.evidence.statistics.numbers import exact, inside, not_negative, positive
 
 if TYPE_CHECKING:
-    from hybridal.evidence.results import Results
+    import pandas as pd
 
 Name = TypeVar("Name", bound=Hashable)
 Pair = tuple[float, int]
-CostName = Literal["steps", "seconds"]
-_COLUMNS = {"steps": "steps", "seconds": "training_time"}
+QUALITY = ["validation_f1", "validation_nll"]
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,16 @@ def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995
     """
     weight = exact(not_negative(lam, "λ"))
     points = _candidates(grid, share)
-    least = min(point.score(weight) for point in points)
-    ties = [point for point in points if point.score(weight) == least]
+    scores = [point.score(weight) for point in points]
+    ties = [point for point, score in zip(points, scores, strict=True) if score == min(scores)]
     chosen = min(ties, key=lambda point: (point.cost, point.nll))
     low, high = _range(chosen, points)
     return Selection(
         chosen=chosen.name,
-        score=float(least),
+        score=float(min(scores)),
         ties=tuple(point.name for point in ties),
         candidates=tuple(point.name for point in points),
-        scores=tuple(float(point.score(weight)) for point in points),
+        scores=tuple(map(float, scores)),
         lam=lam,
         lam_low=float(low),
         lam_high=None if high is None else float(high),
@@ -93,7 +93,7 @@ def _candidates(grid: Sequence[Setting[Name]], share: float) -> list[_Point[Name
     for one in grid:
         positive(one.cost, f"the cost of {one.name}")
         positive(one.nll, f"the NLL of {one.name}")
-        not_negative(number(one.f1, f"the F1 of {one.name}"), f"the F1 of {one.name}")
+        not_negative(one.f1, f"the F1 of {one.name}")
     least_f1 = exact(share) * max(exact(one.f1) for one in grid)
     kept = [one for one in grid if exact(one.f1) >= least_f1]
     cost, nll = min(exact(one.cost) for one in kept), min(exact(one.nll) for one in kept)
@@ -102,35 +102,54 @@ def _candidates(grid: Sequence[Setting[Name]], share: float) -> list[_Point[Name
 
 def _range(chosen: _Point[Name], points: Sequence[_Point[Name]]) -> tuple[Fraction, Fraction | None]:
     """The λ at which a better calibrated point takes over, and the one at which a cheaper one gives way."""
-    low = max(
-        ((chosen.cost - other.cost) / (other.nll - chosen.nll) for other in points if other.nll > chosen.nll),
-        default=Fraction(0),
-    )
-    high = min(
-        ((other.cost - chosen.cost) / (chosen.nll - other.nll) for other in points if other.nll < chosen.nll),
-        default=None,
-    )
-    return max(low, Fraction(0)), high
+    # Where the scores of two points are equal.
+    meets = [
+        (other.nll > chosen.nll, (other.cost - chosen.cost) / (chosen.nll - other.nll))
+        for other in points
+        if other.nll != chosen.nll
+    ]
+    low = max((lam for calmer, lam in meets if calmer), default=Fraction(0))
+    return max(low, Fraction(0)), min((lam for calmer, lam in meets if not calmer), default=None)
 
 
-def tune(results: Results, lam: float = 0.5, cost: CostName = "steps") -> dict[str, Selection[Pair]]:
+def grids(runs: pd.DataFrame, paired: bool = False) -> dict[str, pd.DataFrame]:
+    """By signal, a row an (ε, k): the means of `QUALITY` and `COSTS` over all its `runs`.
+
+    Paired, only runs of cells that all pairs of the signal have are counted, and no number of theirs may be missing.
+    """
+    found = {}
+    own = rules(map(str, runs["schedule"].unique())) if len(runs) else {}
+    for signal in dict.fromkeys(rule.signal.name for rule in own.values()):
+        pairs = {spec: rule.detector for spec, rule in own.items() if rule.signal.name == signal}
+        part = runs[runs["schedule"].isin(list(pairs))]
+        if paired:
+            part = part[part.groupby(CELL)["schedule"].transform("nunique") == len(pairs)]
+        part = part.assign(
+            epsilon=[pairs[spec].epsilon for spec in part["schedule"]],
+            k=[pairs[spec].patience for spec in part["schedule"]],
+        )
+        columns = [*QUALITY, *COSTS.values()]
+        groups = part.astype(dict.fromkeys(columns, float)).groupby(["epsilon", "k"], sort=False)
+        means, runs_of = groups[columns].mean(), groups.size()
+        whole = means.where(groups[columns].count().eq(runs_of, axis=0)) if paired else means
+        found[signal] = whole.assign(runs=runs_of)
+    return found
+
+
+def choose(grid: pd.DataFrame, cost: str, lam: float = 0.5) -> Selection[Pair]:
+    """The rule's choice from one signal's grid, by the column of a cost."""
+    rows = zip(grid.index.tolist(), grid[[*QUALITY, cost]].to_numpy(float).tolist(), strict=True)
+    return select([Setting(pair, *row) for pair, row in rows], lam)
+
+
+def tune(results: Results, lam: float = 0.5, cost: Cost = "steps") -> dict[str, Selection[Pair]]:
     """The rule's choice for each signal that the study has several (ε, k) of.
 
     Means are over all cells; cost is counted steps, true on any machine, or seconds of training.
     """
-    from hybridal.evidence.select import hybrids, specs_of
-
-    if cost not in _COLUMNS:
-        raise UserError(f"--cost must be one of {', '.join(_COLUMNS)}, not '{cost}'.")
-    grids: dict[str, list[Setting[Pair]]] = {}
-    if len(results.runs):
-        columns = ["validation_f1", "validation_nll", _COLUMNS[cost]]
-        means = results.runs.groupby("schedule", sort=False)[columns].mean()
-        for spec, schedule in hybrids(specs_of(results.runs)).items():
-            f1, nll, taken = (float(means.loc[spec, name]) for name in columns)  # type: ignore[arg-type]
-            point = Setting((schedule.epsilon, schedule.patience), f1, nll, taken)
-            grids.setdefault(schedule.signal, []).append(point)
-    several = {signal: grid for signal, grid in grids.items() if len(grid) > 1}
+    if cost not in COSTS:
+        raise UserError(f"--cost must be one of {', '.join(COSTS)}, not '{cost}'.")
+    several = {signal: grid for signal, grid in grids(results.runs).items() if len(grid) > 1}
     if not several:
         raise UserError("There is nothing to tune: the study has no signal with several complete (ε, k) pairs.")
-    return {signal: select(grid, lam) for signal, grid in several.items()}
+    return {signal: choose(grid, COSTS[cost], lam) for signal, grid in several.items()}

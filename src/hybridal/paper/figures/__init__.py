@@ -22,7 +22,8 @@ from hybridal.evidence.study_report import MakeFigure
 
 def figures(found: Results) -> Iterator[tuple[str, MakeFigure]]:
     """Every figure by its name, in the order of the paper; matplotlib is loaded here."""
-    from hybridal.evidence.select import comparable, hybrids, methods
+    from hybridal.evidence.comparable import comparable
+    from hybridal.evidence.results import rules
     from hybridal.paper.figures.choices import cross_sections, sensitivity, tuned_signals
     from hybridal.paper.figures.decisions import control_charts, stretches
     from hybridal.paper.figures.overview import pareto_plane, radar, violins
@@ -39,8 +40,8 @@ def figures(found: Results) -> Iterator[tuple[str, MakeFigure]]:
     yield "switch-tradeoff", switch_tradeoff
     yield "regret", regret_by_signal
     ready = comparable(found)
-    watching = hybrids(methods(ready.runs, fixed=False)) if ready else {}
-    for spec, name in zip(watching, _slugs([one.signal for one in watching.values()]), strict=True):
+    watching = rules(ready.methods(fixed=False)) if ready else {}
+    for spec, name in zip(watching, _slugs([rule.signal.name for rule in watching.values()]), strict=True):
         yield f"control-{name}", partial(control_charts, spec=spec)
     yield "stretches", stretches
     yield "signal-correlation", correlation_matrix

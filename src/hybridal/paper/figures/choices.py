@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -13,26 +13,17 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from hybridal.core.rules import protocol
 from hybridal.evidence import figure_kit as kit
+from hybridal.evidence.comparable import SEEDS_FOR_A_BAND, Comparable, comparable, of_comparable
 from hybridal.evidence.formats import change, joined, plain, score, threshold
-from hybridal.evidence.names import distinct_markers, look, method_names, short_labels, signal_name
-from hybridal.evidence.results import Results, variant_name
-from hybridal.evidence.select import (
-    SEEDS_FOR_A_BAND,
-    Cost,
-    comparable,
-    cost_column,
-    hybrids,
-    measured_split,
-    methods,
-    specs_of,
-)
-from hybridal.evidence.statistics.tuning import Setting, select
+from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
+from hybridal.evidence.results import COSTS, Cost, Results, variant_name
+from hybridal.evidence.statistics.tuning import QUALITY, choose, grids
 from hybridal.evidence.style import COLUMN, INK, new_figure, styled
 from hybridal.evidence.svg import Drawn
+from hybridal.signals import signal_title
 from hybridal.study.study import Study
 
 _SHAPES = "os^Dvph"
-_UNITS = {"steps": "optimiser steps", "seconds": "training seconds"}
 _PAIR = ["task", "backbone", "seed"]
 _NAMES = {
     "candidates": "subset size N",
@@ -48,18 +39,26 @@ _NAMES = {
 def tuned_signals(results: Results) -> list[str]:
     """The signals for which the study has a grid: two ε or more, and three pairs or more."""
     found = comparable(results)
-    grids: dict[str, set[tuple[float, int]]] = {}
-    for one in hybrids([] if found is None else specs_of(found.runs)).values():
-        grids.setdefault(one.signal, set()).add((one.epsilon, one.patience))
-    return [name for name, grid in grids.items() if len(grid) > 2 and len({epsilon for epsilon, _ in grid}) > 1]
+    return [] if found is None else list(_tuned(found))
 
 
-def cross_sections(results: Results, signal: str = "", cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+def _tuned(found: Comparable) -> dict[str, pd.DataFrame]:
+    named = {signal: table.reset_index() for signal, table in grids(found.runs).items()}
+    return {signal: table for signal, table in named.items() if len(table) > 2 and table["epsilon"].nunique() > 1}
+
+
+@of_comparable
+def cross_sections(found: Comparable, signal: str = "", cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
     """A signal's grid (the first one's where none is named): a panel a measure, ε along it, a line a k."""
-    table = grid(results, signal, cost)
-    if table is None:
+    named = [(name, table) for name, table in _tuned(found).items() if signal in ("", name)]
+    if not named or found.cost(cost) is None or found.runs[QUALITY].isna().any(axis=None):
         return None
-    name, chosen, unit = plain(signal_name(table.attrs["signal"])), table[table["chosen"]].iloc[0], _UNITS[cost]
+    signal, table = named[0]
+    best = choose(table.set_index(["epsilon", "k"]), COSTS[cost]).chosen
+    columns = dict(zip([*QUALITY, COSTS[cost]], ("f1", "nll", "cost"), strict=True))
+    table = table.rename(columns=columns).sort_values(["k", "epsilon"])
+    chosen = table[(table["epsilon"] == best[0]) & (table["k"] == best[1])].iloc[0]
+    name, unit = plain(signal_title(signal)), kit.UNITS[cost]
     patiences = sorted(table["k"].unique())
     colours = {k: kit.shades()(0.25 + 0.75 * at / max(len(patiences) - 1, 1)) for at, k in enumerate(patiences)}
     shapes = dict(zip(patiences, _SHAPES * len(patiences), strict=False))
@@ -76,7 +75,7 @@ def cross_sections(results: Results, signal: str = "", cost: Cost = "steps", wid
             for k in patiences:
                 own = table[table["k"] == k]
                 axes.plot(own["epsilon"], own[column], color=colours[k], marker=shapes[k], markersize=4.5, label=f"{k}")
-            kit.star(axes, chosen["epsilon"], chosen[column], INK, size=14)
+            kit.star(axes, best[0], chosen[column], INK, size=14)
             axes.set_title(f"{name}: {title}")
         _epsilon_scale(figure, sorted(table["epsilon"].unique()))
         kit.thousands(panels[-1], "y")
@@ -91,31 +90,10 @@ def cross_sections(results: Results, signal: str = "", cost: Cost = "steps", wid
         "The star is the pair that the paper's rule chooses: among those within 0.5% of the best F1, the lowest sum of "
         "relative cost and half the relative NLL."
     )
-    pair = f"ε = {threshold(chosen['epsilon'])}, k = {chosen['k']}"
+    pair = f"ε = {threshold(best[0])}, k = {best[1]}"
     at = f"F1 {chosen['f1']:.3f}, NLL {chosen['nll']:.3f}, {chosen['cost']:,.0f} {unit}"
     alt = f"Over the grid: {', '.join(spans)}. Chosen: {pair} with {at}."
     return Drawn(figure, f"ε and k of {name}", reading, alt)
-
-
-def grid(results: Results, signal: str = "", cost: Cost = "steps") -> pd.DataFrame | None:
-    """A row a pair: `epsilon`, `k`, mean validation `f1` and `nll`, mean `cost`, and whether it is `chosen`."""
-    names = [name for name in tuned_signals(results) if signal in ("", name)]
-    found = comparable(results)
-    if found is None or not names:
-        return None
-    runs, column = found.runs, cost_column(found.runs, cost)
-    if column is None or runs[["validation_f1", "validation_nll"]].isna().any(axis=None):
-        return None
-    rows = [
-        (one.epsilon, one.patience, *(float(own[name].mean()) for name in ("validation_f1", "validation_nll", column)))
-        for spec, one in hybrids(specs_of(runs)).items()
-        if one.signal == names[0] and len(own := runs[runs["schedule"] == spec])
-    ]
-    table = pd.DataFrame(rows, columns=["epsilon", "k", "f1", "nll", "cost"]).sort_values(["k", "epsilon"])
-    best = select([Setting((row[0], row[1]), *row[2:]) for row in rows]).chosen
-    table["chosen"] = [(e, k) == best for e, k in zip(table["epsilon"], table["k"], strict=True)]
-    table.attrs["signal"] = names[0]
-    return table.reset_index(drop=True)
 
 
 def _epsilon_scale(figure: Figure, epsilons: list[float]) -> None:
@@ -199,10 +177,11 @@ def sensitivity(results: Results, width: float = COLUMN) -> Drawn | None:
 
     Numbers are joined by lines; values without an order stand beside each other.
     """
-    varied, runs = what_varies(results.folder.study), _paired(results.runs)
-    if varied is None or runs is None or not (specs := methods(runs)):
+    varied, found = what_varies(results.folder.study), _paired(results)
+    if varied is None or found is None or not (specs := found.methods()):
         return None
-    split, tasks, names, said = measured_split(runs), short_labels(runs["task"].unique()), method_names(specs), []
+    split, runs, names, said = found.measured, found.runs, method_names(specs), []
+    tasks = short_labels(runs["task"].unique())
     banded = runs["seed"].nunique() >= SEEDS_FOR_A_BAND
     with styled():
         keys = kit.method_keys(specs)
@@ -260,11 +239,11 @@ def _ticks(axes: Axes, names: list[str], width: float) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
 
 
-def _paired(runs: pd.DataFrame) -> pd.DataFrame | None:
+def _paired(results: Results) -> Comparable | None:
     """The runs of those (task, backbone, seed) that are complete in all settings."""
-    if runs.empty or measured_split(runs) is None:
+    found = Comparable(results.runs, results.rounds, results.folder)
+    if found.runs.empty or found.measured is None:
         return None
-    settings = len(runs[["acquisition", "variant", "schedule"]].drop_duplicates())
-    whole = runs.groupby(_PAIR)["word"].count() == settings
-    kept = runs.merge(whole[whole].reset_index()[_PAIR], on=_PAIR)
-    return None if kept.empty else kept
+    settings = len(found.runs[["acquisition", "variant", "schedule"]].drop_duplicates())
+    whole = found.runs.groupby(_PAIR)["word"].transform("count") == settings
+    return replace(found, runs=found.runs[whole]) if whole.any() else None

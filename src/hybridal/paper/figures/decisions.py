@@ -13,11 +13,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from hybridal.evidence import figure_kit as kit
+from hybridal.evidence.comparable import Comparable, of_comparable
 from hybridal.evidence.formats import change, counted, plain, threshold
-from hybridal.evidence.history import Rule
-from hybridal.evidence.names import look, method_names, short_labels, signal_name
-from hybridal.evidence.results import Results
-from hybridal.evidence.select import comparable, hybrids, methods, run_changes, specs_of
+from hybridal.evidence.names import look, method_names, short_labels
+from hybridal.evidence.results import rules
 from hybridal.evidence.style import COLUMN, INK, MUTED, SURFACE, new_figure, styled, whole_rounds
 from hybridal.evidence.svg import Drawn
 from hybridal.measures.stabilisation import Stabilisation
@@ -42,22 +41,23 @@ class Chart:
     t_star: int | None
 
 
-def control_charts(results: Results, spec: str = "", width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def control_charts(found: Comparable, spec: str = "", width: float = COLUMN) -> Drawn | None:
     """Four runs of a hybrid schedule (the study's first where none is named), chosen by `representatives`."""
-    found = comparable(results)
-    watching = {} if found is None else hybrids(one for one in specs_of(found.runs) if spec in ("", one))
-    schedule = next(iter(watching.values()), None)
-    if found is None or schedule is None:
+    watching = rules(one for one in found.specs if spec in ("", one))
+    if not watching:
         return None
-    charts = representatives(run_changes(found.rounds, schedule.spec, schedule.signal), schedule.detector)
+    spec, rule = next(iter(watching.items()))
+    detector = rule.detector
+    charts = representatives(found.changes(spec, rule.signal.name), detector)
     names = short_labels([*found.runs["task"], *found.runs["backbone"]], 14)
     places = [chart and f"{names[chart.run[0]]}, {names[chart.run[1]]}, seed {chart.run[2]}" for chart in charts]
-    signal, colour = plain(signal_name(schedule.signal)), look(schedule.spec).light
+    signal, colour = plain(rule.signal.title), look(spec).light
     with styled():
         keys = [
             kit.key(f"{signal} below ε", marker="o", color=colour),
             kit.key("not below", marker="o", color=colour, markerfacecolor=SURFACE),
-            kit.key(f"ε = {threshold(schedule.epsilon)}, k = {schedule.patience}", linestyle=kit.DASHED, color=INK),
+            kit.key(f"ε = {threshold(detector.epsilon)}, k = {detector.patience}", linestyle=kit.DASHED, color=INK),
             kit.key("t*", **kit.STAR_KEY),
         ]
         rows = 1 if kit.is_full(width) else 2
@@ -69,10 +69,10 @@ def control_charts(results: Results, spec: str = "", width: float = COLUMN) -> D
                 axes.text(0.5, 0.5, missing, transform=axes.transAxes, ha="center", va="center", color=MUTED)
             else:
                 axes.text(0, 1.035, place, transform=axes.transAxes, fontsize=7, color=MUTED)
-                _draw_chart(axes, chart, schedule)
-        _log_scale(figure, [chart for chart in charts if chart], schedule.epsilon)
+                _draw_chart(axes, chart, detector, colour)
+        _log_scale(figure, [chart for chart in charts if chart], detector.epsilon)
         for at, axes in enumerate(figure.axes):
-            whole_rounds(axes, int(results.runs["rounds"].max()))
+            whole_rounds(axes, int(found.runs["rounds"].max()))
             if at < 2 and rows == 2:
                 axes.set_xlabel("")
         kit.legend(figure, keys, width)
@@ -82,7 +82,7 @@ def control_charts(results: Results, spec: str = "", width: float = COLUMN) -> D
         if chart
     ]
     reading = (
-        f"Fine-tuning begins after {schedule.patience} changes in a row below ε (filled); shown are the earliest and "
+        f"Fine-tuning begins after {detector.patience} changes in a row below ε (filled); shown are the earliest and "
         "the latest switch, the run with most stretches that were too short, and the first that never switched."
     )
     return Drawn(figure, f"How {signal} decides", reading, "; ".join(said) + ".")
@@ -112,14 +112,14 @@ def _dips(chart: Chart, detector: Stabilisation) -> int:
     return sum(now > 0 and after == 0 for now, after in pairwise(streaks))
 
 
-def _draw_chart(axes: Axes, chart: Chart, schedule: Rule) -> None:
-    colour, streaks = look(schedule.spec).light, schedule.detector.streaks(chart.changes)
+def _draw_chart(axes: Axes, chart: Chart, detector: Stabilisation, colour: str) -> None:
+    streaks = detector.streaks(chart.changes)
     drawn = [(t, value, streak > 0) for t, (value, streak) in enumerate(zip(chart.changes, streaks, strict=True), 1)
              if value is not None]  # fmt: skip
     axes.plot([t for t, _, _ in drawn], [value for _, value, _ in drawn], color=colour, linewidth=0.9, alpha=0.8)
     for face, stable in ((colour, True), (SURFACE, False)):
         kit.marks(axes, [(t, value) for t, value, below in drawn if below == stable], "o", colour, face, size=3.6)
-    axes.axhline(schedule.epsilon, color=INK, linestyle=kit.DASHED, linewidth=1)
+    axes.axhline(detector.epsilon, color=INK, linestyle=kit.DASHED, linewidth=1)
     if chart.t_star is not None:
         axes.axvline(chart.t_star, color=MUTED, linewidth=0.8, linestyle=":")
         kit.star(axes, chart.t_star, chart.changes[chart.t_star - 1] or 0.0, INK, size=10)
@@ -172,14 +172,15 @@ def stretch_lengths(runs: Sequence[Changes], detector: Stabilisation) -> Lengths
     return Lengths(before, after)
 
 
-def stretches(results: Results, width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def stretches(comparison: Comparable, width: float = COLUMN) -> Drawn | None:
     """A panel a hybrid schedule: stretches by length in its own runs, those shorter than k apart from the others."""
-    comparison = comparable(results)
-    if comparison is None:
-        return None
     found = {
-        spec: (one, stretch_lengths([*run_changes(comparison.rounds, spec, one.signal).values()], one.detector))
-        for spec, one in hybrids(methods(comparison.runs, fixed=False)).items()
+        spec: (
+            rule.detector,
+            stretch_lengths([*comparison.changes(spec, rule.signal.name).values()], rule.detector),
+        )
+        for spec, rule in rules(comparison.methods(fixed=False)).items()
     }
     shown = {spec: one for spec, one in found.items() if one[1].total}
     if not shown:
@@ -187,9 +188,9 @@ def stretches(results: Results, width: float = COLUMN) -> Drawn | None:
     titles, names, said = method_names(found, short=True), method_names(found), []
     with styled():
         figure, panels = kit.paneled(len(shown), width, 1.6, 0.55)
-        for axes, (spec, (schedule, lengths)) in zip(panels, shown.items(), strict=True):
-            _draw_lengths(axes, lengths, schedule)
-            axes.set_title(f"{titles[spec]}: {lengths.filtered_share(schedule.patience):.0%} filtered")
+        for axes, (spec, (detector, lengths)) in zip(panels, shown.items(), strict=True):
+            _draw_lengths(axes, lengths, detector.patience, look(spec).light)
+            axes.set_title(f"{titles[spec]}: {lengths.filtered_share(detector.patience):.0%} filtered")
         kit.label_outside(panels, width, "rounds in a row below ε", "stretches")
         keys = [
             Patch(color=MUTED, label="filtered"),
@@ -197,9 +198,9 @@ def stretches(results: Results, width: float = COLUMN) -> Drawn | None:
             Patch(color=INK, alpha=0.35, label="after switch (pale)"),
         ]
         figure.legend(handles=keys, loc="outside lower center", ncols=3, handlelength=1.1, columnspacing=1.0)
-    for spec, (schedule, lengths) in found.items():
-        share = lengths.filtered_share(schedule.patience)
-        rule = f"{names[spec]} (ε = {threshold(schedule.epsilon)}, k = {schedule.patience})"
+    for spec, (detector, lengths) in found.items():
+        share = lengths.filtered_share(detector.patience)
+        rule = f"{names[spec]} (ε = {threshold(detector.epsilon)}, k = {detector.patience})"
         many = counted(lengths.total.total(), "stretch", "stretches")
         said.append(f"{rule}: " + ("never below ε" if share is None else f"{many}, {share:.0%} shorter than k"))
     reading = (
@@ -209,17 +210,17 @@ def stretches(results: Results, width: float = COLUMN) -> Drawn | None:
     return Drawn(figure, "What patience filters out", reading, "; ".join(said) + ".")
 
 
-def _draw_lengths(axes: Axes, lengths: Lengths, schedule: Rule) -> None:
+def _draw_lengths(axes: Axes, lengths: Lengths, patience: int, colour: str) -> None:
     longest = max(lengths.total, default=1)
     for length in range(1, longest + 1):
-        colour = look(schedule.spec).light if length >= schedule.patience else MUTED
-        axes.bar(length, lengths.before[length], width=0.8, color=colour)
-        axes.bar(length, lengths.after[length], bottom=lengths.before[length], width=0.8, color=colour, alpha=0.35)
-    axes.axvline(schedule.patience - 0.5, color=INK, linestyle=kit.DASHED, linewidth=1)
+        fired = colour if length >= patience else MUTED
+        axes.bar(length, lengths.before[length], width=0.8, color=fired)
+        axes.bar(length, lengths.after[length], bottom=lengths.before[length], width=0.8, color=fired, alpha=0.35)
+    axes.axvline(patience - 0.5, color=INK, linestyle=kit.DASHED, linewidth=1)
     above = axes.get_xaxis_transform()
-    axes.annotate(f"k = {schedule.patience}", (schedule.patience - 0.5, 1), (4, -8), above, "offset points", fontsize=8)
+    axes.annotate(f"k = {patience}", (patience - 0.5, 1), (4, -8), above, "offset points", fontsize=8)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
-    axes.set_xlim(0.4, max(longest, schedule.patience + 1) + 0.6)
+    axes.set_xlim(0.4, max(longest, patience + 1) + 0.6)
     axes.set_ylim(0, 1.25 * max(lengths.total.values()))
     axes.grid(axis="x", visible=False)

@@ -14,10 +14,10 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from hybridal.evidence import figure_kit as kit
+from hybridal.evidence.comparable import Comparable, of_comparable
 from hybridal.evidence.formats import joined, score
 from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
-from hybridal.evidence.results import Results
-from hybridal.evidence.select import Cost, by_family, comparable, cost_column, measured_split, methods
+from hybridal.evidence.results import Cost
 from hybridal.evidence.statistics.regret import pareto
 from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, new_figure, styled
 from hybridal.evidence.svg import Drawn
@@ -29,47 +29,37 @@ _RUNS_FOR_A_DENSITY = 6
 _SHAPES = "osD^vPXph"
 
 
-def radar(results: Results, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def radar(found: Comparable, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
     """Two radars with an axis a task: speed by counted steps (or seconds), and calibration by NLL, outside is best."""
-    found = _profiles(results, cost)
-    if found is None:
+    specs, split, column = found.methods(fixed=False), found.measured, found.cost(cost)
+    few = not 2 <= len(specs) <= _METHODS or found.runs["task"].nunique() < _TASKS
+    if few or split is None or column is None:
         return None
-    specs = list(next(iter(found.values())).columns)
+    profiles = {"Speed": _scaled(found.runs, column, specs), "Calibration": _scaled(found.runs, f"{split}_nll", specs)}
     names, said = method_names(specs), []
     with styled():
         keys = kit.method_keys(specs)
         figure, panels = kit.paneled(
             2, width, 3.4 if kit.is_full(width) else 2.45, kit.legend_room(keys, width), polar=True
         )
-        for axes, (title, profile) in zip(panels, found.items(), strict=True):
+        for axes, (title, profile) in zip(panels, profiles.items(), strict=True):
             assert isinstance(axes, PolarAxes)
             _draw_radar(axes, profile)
             axes.set_title(title, loc="center", pad=8)
         kit.legend(figure, keys, width)
-    for title, profile in found.items():
+    for title, profile in profiles.items():
         means = {spec: float(profile[spec].mean()) for spec in names}
         best = max(means, key=lambda spec: means[spec])
         wins = {spec: int((profile[spec] == 1).sum()) for spec in names}
         firsts = [f"{names[spec]} on {count}" for spec, count in wins.items() if count]
         said.append(f"{title}: {names[best]} has the largest mean, {means[best]:.2f} of 1;")
         said.append(f"best are {joined(firsts)} of {len(profile)} tasks.")
-    unit = "optimiser steps" if cost == "steps" else "training seconds"
     reading = (
         f"Each axis is a task, scaled from the worst schedule (inner ring) to the best (rim); "
-        f"speed counts {unit}, calibration is the NLL at the end."
+        f"speed counts {kit.UNITS[cost]}, calibration is the NLL at the end."
     )
     return Drawn(figure, "Speed and calibration, task by task", reading, " ".join(said))
-
-
-def _profiles(results: Results, cost: Cost) -> dict[str, pd.DataFrame] | None:
-    found = comparable(results)
-    if found is None:
-        return None
-    runs = found.runs
-    specs, split, column = methods(runs, fixed=False), measured_split(runs), cost_column(runs, cost)
-    if not 2 <= len(specs) <= _METHODS or split is None or column is None or runs["task"].nunique() < _TASKS:
-        return None
-    return {"Speed": _scaled(runs, column, specs), "Calibration": _scaled(runs, f"{split}_nll", specs)}
 
 
 def _scaled(runs: pd.DataFrame, column: str, specs: list[str]) -> pd.DataFrame:
@@ -104,14 +94,13 @@ def _draw_radar(axes: PolarAxes, profile: pd.DataFrame) -> None:
     axes.grid(color=GRID)
 
 
-def violins(results: Results, width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def violins(found: Comparable, width: float = COLUMN) -> Drawn | None:
     """A violin a schedule and family: the density of F1 at the end, its median as a dot, its quartiles as a bar."""
-    found = comparable(results)
-    split = None if found is None else measured_split(found.runs)
-    specs = [] if found is None else methods(found.runs) or methods(found.runs, fixed=False)
-    if found is None or split is None or not specs:
+    split, specs = found.measured, found.methods() or found.methods(fixed=False)
+    if split is None or not specs:
         return None
-    names, parts, said = method_names(specs), list(by_family(found)), []
+    names, parts, said = method_names(specs), list(found.families()), []
     with styled():
         figure = new_figure(0.75 + 0.31 * len(specs), width)
         panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
@@ -167,14 +156,13 @@ _UNITS = {
 }
 
 
-def pareto_plane(results: Results, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def pareto_plane(found: Comparable, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
     """Mean cost against mean NLL of each (schedule, backbone), with the frontier of all and that without NewOnly."""
-    points = plane(results, cost)
+    points = _plane(found, cost)
     if not points:
         return None
-    specs, backbones = (
-        list(dict.fromkeys(names)) for names in ([p.spec for p in points], [p.backbone for p in points])
-    )
+    specs, backbones = list(dict.fromkeys(p.spec for p in points)), list(dict.fromkeys(p.backbone for p in points))
     many, places, (unit, heading) = len(backbones) > 1, short_labels(backbones), _UNITS[cost]
     by_backbone = dict(zip(backbones, _SHAPES * len(backbones), strict=False))
     sizes = dict(zip(specs, kit.sorted_sizes(len(specs)), strict=True))
@@ -190,14 +178,14 @@ def pareto_plane(results: Results, cost: Cost = "steps", width: float = COLUMN) 
         _draw_frontier(axes, points, kit.DASHED, INK)
         if "newonly" in specs:
             _draw_frontier(axes, [point for point in points if point.spec != "newonly"], kit.DOTTED, MUTED)
-        split = str(measured_split(results.runs))
+        split = str(found.measured)
         axes.set(xlabel=unit, ylabel=f"{split} NLL")
         axes.set_title(f"{split.capitalize()} NLL against training cost")
         kit.thousands(axes)
         axes.margins(0.07)
         kit.legend(figure, keys, width)
     names = method_names(specs)
-    on = [f"{names[p.spec]} on {places[p.backbone]} ({p.cost:,.0f}, {p.nll:.3f})" for p in frontier(points)]
+    on = [f"{names[p.spec]} on {places[p.backbone]} ({p.cost:,.0f}, {p.nll:.3f})" for p in _frontier(points)]
     reading = (
         "Lower left is better: cheaper and better calibrated; no point beats those on the dashed line in both, nor, "
         "NewOnly left out, those on the dotted one."
@@ -205,27 +193,23 @@ def pareto_plane(results: Results, cost: Cost = "steps", width: float = COLUMN) 
     return Drawn(figure, heading, reading, f"On the frontier of ({cost}, NLL), cheapest first: {joined(on)}.")
 
 
-def plane(results: Results, cost: Cost = "steps") -> list[Point]:
+def _plane(found: Comparable, cost: Cost) -> list[Point]:
     """All points in the study's order; none where cost or NLL was not measured."""
-    found = comparable(results)
-    if found is None:
-        return []
-    runs, split, column = found.runs, measured_split(found.runs), cost_column(found.runs, cost)
+    split, column, specs = found.measured, found.cost(cost), found.methods() or found.methods(fixed=False)
     if split is None or column is None:
         return []
-    specs = methods(runs) or methods(runs, fixed=False)
-    means = runs.groupby(["schedule", "backbone"], sort=False)[[column, f"{split}_nll"]].mean()
+    means = found.runs.groupby(["schedule", "backbone"], sort=False)[[column, f"{split}_nll"]].mean()
     rows = zip(means.index.tolist(), means.to_numpy(float).tolist(), strict=True)
     return [Point(*place, *values) for place, values in rows if place[0] in specs]
 
 
-def frontier(points: Sequence[Point]) -> list[Point]:
+def _frontier(points: Sequence[Point]) -> list[Point]:
     """The points that no other beats, cheapest first."""
     return [points[at] for at in pareto([point.cost for point in points], [point.nll for point in points])]
 
 
 def _draw_frontier(axes: Axes, points: Sequence[Point], style: tuple[int, tuple[float, ...]], colour: str) -> None:
-    front = frontier(points)
+    front = _frontier(points)
     xs, ys = [point.cost for point in front], [point.nll for point in front]
     axes.plot(xs, ys, color=colour, linewidth=1.1, linestyle=style, zorder=2)
 

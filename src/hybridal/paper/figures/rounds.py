@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, MaxNLocator
+from numpy.typing import NDArray
 
 from hybridal.evidence import figure_kit as kit
+from hybridal.evidence.comparable import SEEDS_FOR_A_BAND, Comparable, of_comparable
 from hybridal.evidence.formats import counted, joined, score
-from hybridal.evidence.names import method_names
-from hybridal.evidence.results import Results
-from hybridal.evidence.select import by_family, comparable, hybrids, methods
-from hybridal.evidence.style import COLUMN, styled, whole_rounds
+from hybridal.evidence.names import distinct_markers, look, method_names
+from hybridal.evidence.results import rules
+from hybridal.evidence.style import COLUMN, GRID, MUTED, styled, whole_rounds
 from hybridal.evidence.svg import Drawn
 
 Measure = Literal["f1", "nll"]
@@ -21,31 +29,29 @@ _MEASURES = {
 }
 # With two signals the trajectories say it all.
 _SIGNALS = 3
+# More bands than this make one grey cloud.
+_MOST_BANDS = 6
+# With fewer rounds the whole curve is as easily read as its end.
+_ROUNDS_FOR_A_ZOOM = 12
 
 
-def trajectories(results: Results, measure: Measure = "f1", width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def trajectories(found: Comparable, measure: Measure = "f1", width: float = COLUMN) -> Drawn | None:
     """Means over runs by round, ±1 SEM, a star at each schedule's mean t*, and an inset of the last rounds.
 
     Fixed switches are left out: their curves are FineTune's or Retrain's before and after the switch.
     """
-    found = comparable(results)
-    specs = [] if found is None else methods(found.runs, fixed=False)
-    column = f"validation_{measure}"
-    if found is None or not specs or found.rounds[column].isna().any():
+    specs, column = found.methods(fixed=False), f"validation_{measure}"
+    if not specs or found.rounds[column].isna().any():
         return None
     called, better, heading, corner = _MEASURES[measure]
     names, said, band = method_names(specs), [], ""
-    parts = {family: (part, kit.mean_curves(part, column, specs)) for family, part in by_family(found)}
+    parts = {family: (part, mean_curves(part, column, specs)) for family, part in found.families()}
     with styled():
-        keys = kit.method_keys(specs)
-        if found.runs["t_star"].notna().any():
-            keys.append(kit.key("mean t*", **kit.STAR_KEY))
+        keys = _keys(found, specs)
         figure, panels = kit.paneled(len(parts), width, 2.35, kit.legend_room(keys, width))
         for axes, (family, (part, curves)) in zip(panels, parts.items(), strict=True):
-            kit.draw_curves(axes, curves)
-            whole_rounds(axes, int(part.runs["rounds"].max()))
-            axes.set_title(f"{family}: {called}")
-            kit.zoom(axes, curves, corner)
+            _draw(axes, part, curves, f"{family}: {called}", corner)
             ends = [f"{names[spec]} {score(float(curve.mean[-1]))}" for spec, curve in curves.items()]
             said.append(f"{family}, {called} in the last round: {joined(ends)}.")
             band = " with ±1 standard error" if any(curve.sem is not None for curve in curves.values()) else ""
@@ -56,23 +62,19 @@ def trajectories(results: Results, measure: Measure = "f1", width: float = COLUM
     return Drawn(figure, heading, reading, " ".join(said))
 
 
-def signal_f1(results: Results, width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def signal_f1(found: Comparable, width: float = COLUMN) -> Drawn | None:
     """One line a signal beside Retrain and FineTune, every task with the same weight; None below three signals."""
-    found = comparable(results)
-    specs = [] if found is None else methods(found.runs, fixed=False)
-    signals = {schedule.signal for schedule in hybrids(specs).values()}
-    if found is None or found.rounds["validation_f1"].isna().any() or len(signals) < _SIGNALS:
+    specs = found.methods(fixed=False)
+    signals = {rule.signal.name for rule in rules(specs).values()}
+    if found.rounds["validation_f1"].isna().any() or len(signals) < _SIGNALS:
         return None
-    names, curves = method_names(specs, short=True), kit.mean_curves(found, "validation_f1", specs, by_task=True)
+    names, curves = method_names(specs, short=True), mean_curves(found, "validation_f1", specs, by_task=True)
     with styled():
-        keys = kit.method_keys(specs, short=True)
-        if found.runs["t_star"].notna().any():
-            keys.append(kit.key("mean t*", **kit.STAR_KEY))
+        keys = _keys(found, specs, short=True)
         figure, (axes,) = kit.paneled(1, width, 2.9, kit.legend_room(keys, width))
-        kit.draw_curves(axes, curves)
-        whole_rounds(axes, int(found.runs["rounds"].max()))
-        axes.set_title(f"Validation macro-F1, mean of {counted(found.runs['task'].nunique(), 'task')}")
-        kit.zoom(axes, curves, "lower")
+        title = f"Validation macro-F1, mean of {counted(found.runs['task'].nunique(), 'task')}"
+        _draw(axes, found, curves, title, "lower")
         kit.legend(figure, keys, width)
     ends = [
         f"{names[spec]} {score(float(curve.mean[-1]))}"
@@ -81,3 +83,101 @@ def signal_f1(results: Results, width: float = COLUMN) -> Drawn | None:
     ]
     reading = "Mean validation macro-F1, every task with the same weight, higher is better; stars stand at the mean t*."
     return Drawn(figure, "Signals and F1", reading, f"Mean validation macro-F1 in the last round: {joined(ends)}.")
+
+
+def _keys(found: Comparable, specs: Sequence[str], short: bool = False) -> list[Line2D]:
+    switched = found.runs["t_star"].notna().any()
+    return kit.method_keys(specs, short) + ([kit.key("mean t*", **kit.STAR_KEY)] if switched else [])
+
+
+def _draw(axes: Axes, part: Comparable, curves: Mapping[str, Curve], title: str, corner: str) -> None:
+    draw_curves(axes, curves)
+    whole_rounds(axes, int(part.runs["rounds"].max()))
+    axes.set_title(title)
+    zoom(axes, curves, corner)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A schedule's mean by round.
+
+    `sem` is None where there are too few seeds or too many curves, `t_star` where no run has one.
+    """
+
+    rounds: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    sem: NDArray[np.float64] | None
+    t_star: float | None
+
+    @property
+    def at_t_star(self) -> float:
+        return float(np.interp(self.t_star or 0, self.rounds, self.mean))
+
+
+def mean_curves(part: Comparable, column: str, specs: Sequence[str], by_task: bool = False) -> dict[str, Curve]:
+    """Means over all runs of each schedule, or over the means of its tasks: the same where no cell is missing."""
+    found = {}
+    banded = not by_task and part.runs["seed"].nunique() >= SEEDS_FOR_A_BAND and len(specs) <= _MOST_BANDS
+    for spec in specs:
+        own = part.rounds[part.rounds["schedule"] == spec]
+        groups = own.groupby("round")[column]
+        mean = own.groupby(["round", "task"])[column].mean().groupby("round").mean() if by_task else groups.mean()
+        band = np.asarray(groups.sem(), dtype=np.float64) if banded else None
+        t_stars = part.runs.loc[part.runs["schedule"] == spec, "t_star"].dropna()
+        t_star = float(t_stars.mean()) if len(t_stars) else None
+        found[spec] = Curve(mean.index.to_numpy(dtype=float), mean.to_numpy(dtype=float), band, t_star)
+    return found
+
+
+def draw_curves(axes: Axes, curves: Mapping[str, Curve], small: bool = False) -> None:
+    """Bands below, lines above them, stars on top; a small drawing has lines and stars only."""
+    shapes, broad = distinct_markers(curves), kit.widths(list(curves))
+    for at, (spec, curve) in enumerate(curves.items()):
+        colour, rounds = look(spec).light, len(curve.rounds)
+        if curve.sem is not None and not small:
+            low, high = curve.mean - curve.sem, curve.mean + curve.sem
+            axes.fill_between(curve.rounds, low, high, color=colour, alpha=0.16, linewidth=0, label=f"band of {spec}")
+        # Marks stand in different rounds for different curves, so that those that touch can be told apart.
+        step = max(rounds // 5, 1)
+        marked: dict[str, Any] = {"marker": shapes[spec], "markevery": (at % step, step), "markersize": 4.5}
+        width = 0.55 * broad[spec] if small else broad[spec] - 0.3
+        axes.plot(curve.rounds, curve.mean, color=colour, linewidth=width, label=spec, **({} if small else marked))
+    for spec, curve in curves.items():
+        if curve.t_star is not None:
+            kit.star(axes, curve.t_star, curve.at_t_star, look(spec).light)
+
+
+def zoom(axes: Axes, curves: Mapping[str, Curve], corner: str) -> Axes | None:
+    """An inset of the last two fifths of the rounds, in the lower or upper right; the axis makes room for it."""
+    last = max(curve.rounds[-1] for curve in curves.values())
+    if last < _ROUNDS_FOR_A_ZOOM:
+        return None
+    first = np.ceil(0.6 * last)
+    # NewOnly lies so far from the others that they would fall together beside it.
+    near = {spec: curve for spec, curve in curves.items() if spec != "newonly"} or curves
+    tail = np.concatenate([curve.mean[curve.rounds >= first] for curve in near.values()])
+    _make_room(axes, curves, corner, 0.3 * last)
+    bottom = 0.08 if corner == "lower" else 0.53
+    inset = axes.inset_axes((0.44, bottom, 0.55, 0.4))
+    draw_curves(inset, curves, small=True)
+    low, high = tail.min(), tail.max()
+    margin = 0.12 * (high - low) or 0.01
+    inset.set(xlim=(first - 0.3, last + 0.3), ylim=(low - margin, high + margin))
+    inset.xaxis.set_major_locator(FixedLocator([float(first), float(last)]))
+    inset.yaxis.set_major_locator(MaxNLocator(nbins=3))
+    inset.tick_params(labelsize=7, pad=1.5)
+    inset.grid(visible=True, axis="y", color=GRID, linewidth=0.6)
+    inset.grid(visible=False, axis="x")
+    for side in ("top", "right", "left", "bottom"):
+        inset.spines[side].set(visible=True, color=MUTED, linewidth=0.6)
+    return inset
+
+
+def _make_room(axes: Axes, curves: Mapping[str, Curve], corner: str, first: float) -> None:
+    """Moves the far end of the y axis until no curve runs through the inset's half."""
+    low, high = axes.get_ylim()
+    near = np.concatenate([curve.mean[curve.rounds >= first] for curve in curves.values()])
+    if corner == "lower":
+        axes.set_ylim(min(low, (float(near.min()) - 0.53 * high) / 0.47), high)
+    else:
+        axes.set_ylim(low, max(high, low + (float(near.max()) - low) / 0.47))

@@ -8,28 +8,30 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
+from hybridal.evidence.comparable import Comparable, of_comparable
 from hybridal.evidence.figure_kit import DASHED, ink_on, legend, legend_room, method_keys, paneled
 from hybridal.evidence.formats import counted, joined, plain
-from hybridal.evidence.names import distinct_markers, look, method_names, signal_name
-from hybridal.evidence.results import Results
-from hybridal.evidence.select import Cost, comparable, cost_column, hybrids, measured_split, methods
+from hybridal.evidence.names import distinct_markers, look, method_names
+from hybridal.evidence.results import FINETUNE, RETRAIN, Cost, Results, rules
 from hybridal.evidence.statistics.ranks import spearman
 from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, new_figure, styled
 from hybridal.evidence.svg import Drawn
+from hybridal.signals import signal_title
 
 # Orange for opposite, blue for alike, nearly white for nothing: the colour-blind tell them apart too.
 _COLOURS = LinearSegmentedColormap.from_list("rho", ["#b35806", "#f4b876", "#f6f6f6", "#8dbbe0", "#2166ac"])
 _AXES = {"rate": "switch rate", "cost": "speed", "f1": "F1", "nll": "calibration", "rank": "overall\nrank"}
 _LOWER_IS_BETTER = ("cost", "nll", "rank")
-_REFERENCES = ("retrain", "finetune")
+_REFERENCES = (RETRAIN, FINETUNE)
 
 
-def correlation_matrix(results: Results, width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def correlation_matrix(found: Comparable, width: float = COLUMN) -> Drawn | None:
     """The lower half of the matrix of Spearman's ρ between all signals that every Retrain run recorded."""
-    table = signal_changes(results)
+    table = _changes(found)
     if table is None:
         return None
-    names, rho = [plain(signal_name(name)) for name in table.columns], spearman(table.to_numpy(dtype=float))
+    names, rho = [plain(signal_title(name)) for name in table.columns], spearman(table.to_numpy(dtype=float))
     count = len(names)
     with styled():
         side = min(width, COLUMN)
@@ -61,12 +63,9 @@ def correlation_matrix(results: Results, width: float = COLUMN) -> Drawn | None:
     return Drawn(figure, "Which signals say the same", reading, alt)
 
 
-def signal_changes(results: Results) -> pd.DataFrame | None:
+def _changes(found: Comparable) -> pd.DataFrame | None:
     """A row a round of Retrain, a column a signal; None below three signals (one number is no figure) or two rounds."""
-    found = comparable(results)
-    if found is None:
-        return None
-    own = found.rounds[found.rounds["schedule"] == "retrain"]
+    own = found.rounds[found.rounds["schedule"] == RETRAIN]
     changes = own[[name for name in own.columns if name.startswith("change_")]].dropna(axis=1, how="all")
     full = changes.rename(columns=lambda name: str(name).removeprefix("change_")).dropna().astype(np.float64)
     return full if full.shape[0] > 1 and full.shape[1] > 2 else None
@@ -119,17 +118,13 @@ def parallel_signals(results: Results, cost: Cost = "steps", width: float = COLU
     return Drawn(figure, "Signals compared", reading, f"By overall rank, best first: {joined(said)}.")
 
 
-def profile(results: Results, cost: Cost = "steps") -> pd.DataFrame | None:
+@of_comparable
+def profile(found: Comparable, cost: Cost = "steps") -> pd.DataFrame | None:
     """A row a schedule with its mean `rate` of switching, `cost`, `f1`, `nll` and `rank`; None below two signals."""
-    found = comparable(results)
-    if found is None:
-        return None
-    runs = found.runs
-    split, column = measured_split(runs), cost_column(runs, cost)
-    signals = list(hybrids(methods(runs, fixed=False)))
+    split, column, signals = found.measured, found.cost(cost), list(rules(found.methods(fixed=False)))
     if split is None or column is None or len(signals) < 2:
         return None
-    groups = runs[runs["schedule"].isin([*_REFERENCES, *signals])].groupby("schedule", sort=False)
+    groups = found.runs[found.runs["schedule"].isin([*_REFERENCES, *signals])].groupby("schedule", sort=False)
     columns = {"cost": column, "f1": f"{split}_f1", "nll": f"{split}_nll"}
     table = pd.DataFrame({name: groups[source].mean() for name, source in columns.items()})
     table["rate"] = (groups["t_star"].count() / groups.size()).where(table.index.isin(signals))

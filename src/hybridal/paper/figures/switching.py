@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -12,27 +11,27 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
 from hybridal.evidence import figure_kit as kit
+from hybridal.evidence.comparable import MOST_METHODS, Comparable, of_comparable
 from hybridal.evidence.formats import joined, score
-from hybridal.evidence.names import look, method_names
-from hybridal.evidence.results import Results
-from hybridal.evidence.select import MOST_METHODS, Cost, comparable, cost_column, hybrids, measured_split, specs_of
-from hybridal.evidence.statistics.regret import Outcome, optimum, regret
+from hybridal.evidence.names import look, method_names, schedule_of
+from hybridal.evidence.results import FINETUNE, RETRAIN, Cost, rules
+from hybridal.evidence.statistics.regret import regrets
 from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, new_figure, styled, whole_rounds
 from hybridal.evidence.svg import Drawn
 
-_LINES = {"retrain": kit.DASHED, "finetune": kit.DASHDOT}
-_CELL = ["task", "backbone", "seed"]
+_LINES = {RETRAIN: kit.DASHED, FINETUNE: kit.DASHDOT}
 
 
-def switch_tradeoff(results: Results, width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def switch_tradeoff(found: Comparable, width: float = COLUMN) -> Drawn | None:
     """A bar a switching schedule: mean NLL, coloured by the mean round that was the first to fine-tune."""
-    table = switches(results)
+    table = _switches(found)
     if table is None:
         return None
     bars = table.drop(index=[spec for spec in _LINES if spec in table.index])
-    split, names = measured_split(results.runs), method_names(table.index)
+    split, names = found.measured, method_names(table.index)
     # matplotlib draws a scale of 50 colours and more as a picture.
-    scale, steps = Normalize(1, int(results.runs["rounds"].max())), kit.shades().resampled(40)
+    scale, steps = Normalize(1, int(found.runs["rounds"].max())), kit.shades().resampled(40)
     with styled():
         figure = new_figure(1.25 + 0.3 * len(bars), width)
         axes = figure.subplots()
@@ -76,13 +75,13 @@ def _references(axes: Axes, nll: pd.Series[float]) -> None:
         axes.annotate(name, (at, 1), (0, 2), above, "offset points", **options)
 
 
-def switches(results: Results) -> pd.DataFrame | None:
+def _switches(found: Comparable) -> pd.DataFrame | None:
     """A row a schedule, by NLL: `nll`, the mean first round that fine-tuned as `switch`, the share that `switched`."""
-    found = comparable(results)
-    if found is None or (split := measured_split(found.runs)) is None:
+    if (split := found.measured) is None:
         return None
-    kinds = found.runs["schedule"].str.partition(":")[0]
-    groups = found.runs[kinds.isin(["retrain", "finetune", "fixed", "hybrid"])].groupby("schedule", sort=False)
+    rounds = int(found.runs["rounds"].max())
+    able = [spec for spec in found.specs if schedule_of(spec).switch_rounds(rounds) is not None]
+    groups = found.runs[found.runs["schedule"].isin(able)].groupby("schedule", sort=False)
     first = groups["first_finetune"]
     columns = {"nll": groups[f"{split}_nll"].mean(), "switch": first.mean(), "switched": first.count() / groups.size()}
     table = pd.DataFrame(columns).sort_values("nll", kind="stable")
@@ -90,13 +89,14 @@ def switches(results: Results) -> pd.DataFrame | None:
     return table if 2 <= bars <= MOST_METHODS else None
 
 
-def regret_by_signal(results: Results, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+@of_comparable
+def regret_by_signal(found: Comparable, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
     """Regret of every switch round and of each signal, how often F1 is kept, and the regrets of single cells."""
-    table = regrets(results, cost)
+    table = _regrets(found, cost)
     if table is None:
         return None
-    specs = [spec for spec in specs_of(table) if spec]
-    names, means = method_names(specs), averages(table)
+    specs = [str(spec) for spec in table["schedule"].unique() if spec]
+    names, means = method_names(specs), _averages(table)
     with styled():
         keys = [
             *kit.method_keys(specs),
@@ -130,7 +130,7 @@ def _curve(axes: Axes, below: Axes, table: pd.DataFrame) -> None:
     kept = every.groupby("switch")["feasible"].mean()
     last = int(every["switch"].max())
     axes.plot(mean.index, mean, color=MUTED, linewidth=1.6, label="every switch round")
-    for spec, row in averages(table).iterrows():
+    for spec, row in _averages(table).iterrows():
         found = look(str(spec))
         kit.mark(axes, row["switch"], row["regret"], found.marker, 7, found.light, str(spec))
     axes.axhline(0, color=INK, linewidth=0.8)
@@ -146,7 +146,7 @@ def _curve(axes: Axes, below: Axes, table: pd.DataFrame) -> None:
 
 
 def _cells(axes: Axes, table: pd.DataFrame, names: dict[str, str]) -> None:
-    means = averages(table)["regret"]
+    means = _averages(table)["regret"]
     for row, spec in enumerate(names):
         own, colour = table[table["schedule"] == spec], look(spec).light
         for feasible, face in ((False, SURFACE), (True, colour)):
@@ -161,49 +161,24 @@ def _cells(axes: Axes, table: pd.DataFrame, names: dict[str, str]) -> None:
     axes.set_title("Regret of single cells, mean as a bar")
 
 
-def regrets(results: Results, cost: Cost = "steps") -> pd.DataFrame | None:
+def _regrets(found: Comparable, cost: Cost) -> pd.DataFrame | None:
     """A row a cell and switch round (`schedule` is empty), and a row a cell and schedule that switches or is pure.
 
     None where no cell has tried every switch round, or no hybrid schedule ran.
     """
-    found = comparable(results)
-    if found is None:
+    watching, column = rules(found.specs), found.cost(cost)
+    if found.measured is None or column is None or not watching:
         return None
-    runs, split, column = found.runs, measured_split(found.runs), cost_column(found.runs, cost)
-    watching = hybrids(specs_of(runs))
-    if split is None or column is None or not watching:
-        return None
-    last = int(runs["rounds"].max()) + 1
-    # The word decides: whatever schedule came to a switch round, its outcome is the same.
-    runs = runs.assign(switch=[_switch(word) for word in runs["word"]]).dropna(subset="switch")
-    rows = []
-    for cell, own in runs.groupby(_CELL, sort=False):
-        tried = own.drop_duplicates("switch").sort_values("switch")
-        if len(tried) < last:
-            continue
-        outcomes = [Outcome(*one) for one in tried[[column, f"{split}_nll", f"{split}_f1"]].to_numpy(float).tolist()]
-        best = optimum(outcomes, relative_nll=True)
-        named = [(str(spec), int(s)) for spec, s in zip(own["schedule"], own["switch"], strict=True)]
-        chosen = [("", s) for s in range(1, last + 1)]
-        chosen += [(spec, s) for spec, s in named if spec in _LINES or spec in watching]
-        for spec, s in chosen:
-            one = regret(outcomes, s, best)
-            rows.append((*cell, spec, s, one.regret, one.feasible, one.rounds_off, best.switch))
-    columns = [*_CELL, "schedule", "switch", "regret", "feasible", "rounds_off", "best"]
-    return pd.DataFrame(rows, columns=columns) if rows else None
+    rows = [
+        (row["schedule"], row["regret"].switch, row["regret"].regret, row["regret"].feasible, row["best"])
+        for row in regrets(found.runs, column)
+        if row["schedule"] in ("", *_LINES, *watching)
+    ]
+    return pd.DataFrame(rows, columns=["schedule", "switch", "regret", "feasible", "best"]) if rows else None
 
 
-def averages(table: pd.DataFrame) -> pd.DataFrame:
+def _averages(table: pd.DataFrame) -> pd.DataFrame:
     """A row a schedule: mean switch and best round, the share of cells that keep F1, and the regret of those."""
     named = table[table["schedule"] != ""]
     means = named.groupby("schedule", sort=False)[["switch", "best", "feasible"]].mean()
     return means.assign(regret=named[named["feasible"]].groupby("schedule")["regret"].mean())
-
-
-def _switch(word: str) -> float:
-    """The first fine-tuned round of a word that retrains and then fine-tunes; not a number for other words.
-
-    >>> _switch("RRFF"), _switch("FF"), _switch("RR"), _switch("NN")
-    (3.0, 1.0, 3.0, nan)
-    """
-    return word.count("R") + 1.0 if re.fullmatch("R*F*", word) else np.nan

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hybridal.evidence.grid import ECE, F1, NLL
 from hybridal.evidence.study_report import MakeTable
-from hybridal.paper.tables.comparisons import noninferiority, rank_tests, wins
-from hybridal.paper.tables.endpoints import (
-    ece_by_round,
-    endpoint_cost,
-    endpoint_ece,
-    endpoint_f1,
-    endpoint_nll,
-    savings,
-    temperature,
+from hybridal.paper.tables.ablations import (
+    early_stopping,
+    samplers,
+    signal_ablation,
+    signal_correlations,
+    signal_summary,
+    variants,
+    varied_field,
 )
-from hybridal.paper.tables.signals import signal_ablation, signal_correlations, signal_summary
+from hybridal.paper.tables.comparisons import noninferiority, rank_tests, wins
+from hybridal.paper.tables.endpoints import ece_by_round, endpoint, endpoint_cost, savings, temperature
 from hybridal.paper.tables.switching import post_switch, regret, switch_rounds
 from hybridal.paper.tables.texts import batch_classes, batch_overlap, batch_scores, dataset_sizes, datasets
 from hybridal.paper.tables.tuning import tuning_choice, tuning_grid
-from hybridal.paper.tables.variations import early_stopping, samplers, variants, varied_field
 
 # In the order of the paper.
 TABLES: Mapping[str, MakeTable] = {
     "dataset-sizes": dataset_sizes,
     "datasets": datasets,
-    "endpoint-f1": endpoint_f1,
-    "endpoint-nll": endpoint_nll,
-    "endpoint-ece": endpoint_ece,
+    **{f"endpoint-{measure.column}": endpoint(f"endpoint-{measure.column}", measure) for measure in (F1, NLL, ECE)},
     "endpoint-cost": endpoint_cost,
     "savings": savings,
     "noninferiority": noninferiority,

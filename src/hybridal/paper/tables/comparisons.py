@@ -8,8 +8,7 @@ from dataclasses import replace
 from hybridal.evidence.formats import NONE, Shown, fixed, p_value, signed
 from hybridal.evidence.grid import ALPHA, COST, F1, NLL, SECONDS_NOTE, STEPS, Measure, by_method, setting_keys, settings
 from hybridal.evidence.names import distinct_names
-from hybridal.evidence.results import Results, Run
-from hybridal.evidence.select import FINETUNE, RETRAIN, cell_of, distinct, paired, those, values
+from hybridal.evidence.results import FINETUNE, RETRAIN, Results, Run, cell_of, distinct, paired, those, values
 from hybridal.evidence.statistics.bootstrap import seed_noise
 from hybridal.evidence.statistics.numbers import NO_SPREAD
 from hybridal.evidence.statistics.paired import equivalence, paired_test

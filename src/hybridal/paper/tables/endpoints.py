@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from hybridal.evidence import grid as grid
+from hybridal.evidence import grid
 from hybridal.evidence.formats import fixed, percent
 from hybridal.evidence.names import distinct_names
-from hybridal.evidence.results import Results, Run, plain_rows
-from hybridal.evidence.select import RETRAIN, distinct, paired, those, values
+from hybridal.evidence.results import RETRAIN, Results, Run, distinct, paired, plain_rows, those, values
 from hybridal.evidence.statistics.bootstrap import bootstrap
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, ranked, table_of
 
@@ -27,19 +26,17 @@ _TEMPERATURE = (
 _ALL, _LAST = 10, 5
 
 
-def endpoint_f1(results: Results) -> Table | None:
-    """F1 after the last round."""
-    return _endpoint(results, grid.F1, "endpoint-f1")
+def endpoint(name: str, measure: grid.Measure) -> Callable[[Results], Table | None]:
+    """The table of one measure after the last round."""
 
+    def table(results: Results) -> Table | None:
+        if not results.rows:
+            return None
+        shown, seeds = measure.on(results.split), grid.seeds_said(results.rows)
+        caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
+        return grid.Grid(name, caption, (shown,)).table(results.rows)
 
-def endpoint_nll(results: Results) -> Table | None:
-    """NLL after the last round."""
-    return _endpoint(results, grid.NLL, "endpoint-nll")
-
-
-def endpoint_ece(results: Results) -> Table | None:
-    """Calibration error after the last round."""
-    return _endpoint(results, grid.ECE, "endpoint-ece")
+    return table
 
 
 def endpoint_cost(results: Results) -> Table | None:
@@ -49,14 +46,6 @@ def endpoint_cost(results: Results) -> Table | None:
     seeds = grid.seeds_said(results.rows)
     caption = f"Cost of a whole run per method and task: mean ± std over {seeds}. {grid.SECONDS_NOTE}"
     return grid.Grid("endpoint-cost", caption, (*grid.COST, grid.EPOCHS)).table(results.rows)
-
-
-def _endpoint(results: Results, measure: grid.Measure, name: str) -> Table | None:
-    if not results.rows:
-        return None
-    shown, seeds = measure.on(results.split), grid.seeds_said(results.rows)
-    caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
-    return grid.Grid(name, caption, (shown,)).table(results.rows)
 
 
 def savings(results: Results) -> Table | None:
@@ -113,20 +102,21 @@ def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: grid.Measure)
 
 def temperature(results: Results) -> Table | None:
     """The temperature that fits validation, and NLL and ECE before and after scaling by it."""
-    rows = [row for row in results.rows if row["temperature"] is not None]
-    sections = []
-    for keys, members in grid.settings(rows):
-        lines: list[Row] = [
+
+    def lines(members: list[Run]) -> list[Row]:
+        found: list[Row] = [
             (Entry(name), *(mean_of(values(mine, column), shown) for _, column, shown in _TEMPERATURE))
             for _, name, mine in grid.by_method(members)
         ]
-        sections.append((keys, ranked(lines, range(2, len(_TEMPERATURE) + 1), higher=False)))
+        return ranked(found, range(2, len(_TEMPERATURE) + 1), higher=False)
+
     columns = [Column("Method"), *(Column(title, MEAN) for title, _, _ in _TEMPERATURE)]
     caption = (
         f"Temperature scaling after the last round: τ fitted on validation (above 1: over-confident), NLL and ECE on "
         f"{results.split} before and after scaling; mean ± std over all tasks and seeds."
     )
-    return table_of("temperature", caption, columns, sections, grid.setting_keys(rows))
+    rows = [row for row in results.rows if row["temperature"] is not None]
+    return grid.sectioned("temperature", caption, columns, rows, lines)
 
 
 def ece_by_round(results: Results) -> Table | None:
@@ -135,8 +125,7 @@ def ece_by_round(results: Results) -> Table | None:
     names = distinct_names(distinct(rounds, "schedule"))
     columns = [Column("Round"), *(Column(name, MEAN) for name in names.values())]
     caption = "Validation ECE in percent (15 bins) by round: mean ± std over all tasks and seeds."
-    sections = [(keys, _ece_rows(members, list(names))) for keys, members in grid.settings(rounds)]
-    return table_of("ece-by-round", caption, columns, sections, grid.setting_keys(rounds))
+    return grid.sectioned("ece-by-round", caption, columns, rounds, lambda members: _ece_rows(members, list(names)))
 
 
 def _ece_rows(rounds: Sequence[Run], specs: Sequence[str]) -> list[Row]:

@@ -11,11 +11,11 @@ import numpy as np
 from hybridal.core.facts import Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.evidence.formats import fixed, signed, with_spread
-from hybridal.evidence.grid import by_method, setting_keys, settings
+from hybridal.evidence.grid import by_method, sectioned
 from hybridal.evidence.names import task_names
-from hybridal.evidence.results import Results, Run, complete_runs, factors
-from hybridal.evidence.select import RETRAIN, cell_of, distinct, those
+from hybridal.evidence.results import RETRAIN, Results, Run, cell_of, complete_runs, distinct, factors, those
 from hybridal.evidence.statistics.numbers import Spread
+from hybridal.evidence.statistics.regret import switch_round
 from hybridal.evidence.statistics.rounds import batch_overlaps, before_after, class_shares, mean_scores
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, one, table_of
 from hybridal.study.folder import StudyFolder, task_key
@@ -90,56 +90,51 @@ def acquiring_runs(folder: StudyFolder) -> list[Run]:
     """Runs that retrain and then fine-tune, or do one of both alone; a row each, with its `run`."""
     rows: list[Run] = []
     for cell, spec, history in complete_runs(folder):
-        updates = [fact.update for fact in history]
-        first = updates.index("finetune") if "finetune" in updates else None
-        pure = set(updates[:first]) <= {"retrain"} and (first is None or set(updates[first:]) == {"finetune"})
-        if pure and any(fact.acquired for fact in history):
-            rows.append({**factors(cell, spec), "run": Acquired(history, first, cell)})
+        first = switch_round(history[-1].word)
+        if not np.isnan(first) and any(fact.acquired for fact in history):
+            t_star = int(first) - 1 if first <= len(history) else None
+            rows.append({**factors(cell, spec), "run": Acquired(history, t_star, cell)})
     return rows
 
 
 def batch_overlap(results: Results) -> Table | None:
     """Jaccard overlap of the acquired batches with those of the paired Retrain run."""
-    rows = acquiring_runs(results.folder)
-    sections = []
-    for keys, members in settings(rows):
+
+    def lines(members: list[Run]) -> Iterator[Row]:
         retrain = {cell_of(row): row["run"] for row in those(members, schedule=RETRAIN)}
-        lines: list[Row] = []
         for _, name, mine in by_method(members, (RETRAIN,)):
             pairs = [(row["run"], retrain[cell_of(row)]) for row in mine if cell_of(row) in retrain]
             overlaps = [batch_overlaps(run.history, other.history) for run, other in pairs]
             found = before_after(overlaps, [run.t_star for run, _ in pairs])
             if found[0].n + found[1].n:
-                lines.append((Entry(name), *map(_spread, found)))
-        sections.append((keys, lines))
+                yield (Entry(name), *map(_spread, found))
+
     caption = (
         "Jaccard overlap of acquired batches with those of the Retrain run of the same seed in the same round: mean ± "
         "std over rounds of all tasks and seeds. Before the switch both are the same run."
     )
     columns = [Column("Method"), Column(BEFORE, MEAN), Column(AFTER, MEAN)]
-    return table_of("batch-overlap", caption, columns, sections, setting_keys(rows))
+    return sectioned("batch-overlap", caption, columns, acquiring_runs(results.folder), lines)
 
 
 def batch_scores(results: Results) -> Table | None:
     """The mean score of acquired batches: their mean entropy, where entropy acquires."""
-    rows = acquiring_runs(results.folder)
-    sections = []
-    for keys, members in settings(rows):
-        lines: list[Row] = []
+
+    def lines(members: list[Run]) -> Iterator[Row]:
         for _, name, mine in sorted(by_method(members), key=lambda method: method[0] != RETRAIN):
             scores, t_stars = [mean_scores(row["run"].history) for row in mine], [row["run"].t_star for row in mine]
             before, after = before_after(scores, t_stars)
             if before.n + after.n:
-                moved = one(_moved(scores, t_stars), signed(3))
-                lines.append((Entry(name), _spread(before), _spread(after), moved))
-        sections.append((keys, lines))
+                yield (Entry(name), _spread(before), _spread(after), one(_moved(scores, t_stars), signed(3)))
+
+    rows = acquiring_runs(results.folder)
     what = "predictive entropy" if distinct(rows, "acquisition") == ["entropy"] else "acquisition score"
     caption = (
         f"Mean {what} of acquired batches: mean ± std over rounds of all tasks and seeds. Change: within a run, "
         "averaged over those that switched. Retrain never switches: all its rounds come before."
     )
     columns = [Column("Method"), Column(BEFORE, MEAN), Column(AFTER, MEAN), Column("Change", ONE)]
-    return table_of("batch-scores", caption, columns, sections, setting_keys(rows))
+    return sectioned("batch-scores", caption, columns, rows, lines)
 
 
 def _spread(found: Spread) -> Entry:
@@ -162,53 +157,46 @@ def batch_classes(results: Results) -> Table | None:
     rows = [row for row in acquiring_runs(results.folder) if _is_there(results.folder, row["run"].cell)]
     names = task_names(distinct(rows, "task"))
     labels, pools = _labels_and_pools(results.folder, rows)
-    sections = []
-    for keys, members in settings(rows):
-        lines: list[Row] = []
+
+    def lines(members: list[Run]) -> Iterator[Row]:
         for _, method, mine in by_method(members, (RETRAIN,)):
             for task in distinct(mine, "task"):
                 runs: list[Acquired] = [row["run"] for row in those(mine, task=task)]
                 pool = pools[task_key(runs[0].cell.settings)]
-                parts = [_shares(ids, labels[task], list(pool)) for ids in _ids_before_after(runs)]
+                known = [[id for id in ids if id in labels[task]] for ids in _ids_before_after(runs)]
+                parts = [class_shares(ids, labels[task], list(pool)) for ids in known]
                 usual = [n / max(1, sum(pool.values())) for n in pool.values()]
                 for at, name in enumerate(pool):
                     shares = [part[at] if part else None for part in (*parts, usual)]
                     numbers = [one(None if share is None else 100 * share, fixed(1)) for share in shares]
-                    lines.append((Entry(method), Entry(names[task]), Entry(name), *numbers))
-        sections.append((keys, lines))
+                    yield (Entry(method), Entry(names[task]), Entry(name), *numbers)
+
     columns = [*map(Column, ("Method", "Task", "Class")), *(Column(title, ONE) for title in (BEFORE, AFTER, "Pool"))]
     caption = "Classes of acquired batches in percent, all seeds together, beside those of the whole pool."
-    return table_of("batch-classes", caption, columns, sections, setting_keys(rows))
-
-
-def _shares(ids: Sequence[str], labels: dict[str, str], classes: Sequence[str]) -> Sequence[float] | None:
-    return class_shares([id for id in ids if id in labels], labels, classes)
+    return sectioned("batch-classes", caption, columns, rows, lines)
 
 
 def _ids_before_after(runs: Sequence[Acquired]) -> tuple[list[str], list[str]]:
-    before: list[str] = []
-    after: list[str] = []
+    parts: tuple[list[str], list[str]] = ([], [])
     for run in runs:
         for fact in run.history:
-            part = before if run.t_star is None or fact.round <= run.t_star else after
-            part += fact.acquired
-    return before, after
+            parts[run.t_star is not None and fact.round > run.t_star].extend(fact.acquired)
+    return parts
 
 
 def _labels_and_pools(
     folder: StudyFolder, rows: Sequence[Run]
 ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, int]]]:
     """By task the labels of all that was acquired, and by its key the classes of the pool; texts are not kept."""
+    runs: dict[str, list[Acquired]] = {}
+    for row in rows:
+        runs.setdefault(task_key(row["run"].cell.settings), []).append(row["run"])
     labels: dict[str, dict[str, str]] = {}
     pools: dict[str, dict[str, int]] = {}
-    for row in rows:
-        run: Acquired = row["run"]
-        key = task_key(run.cell.settings)
-        if key not in pools:
-            task = folder.task(run.cell)
-            counts = [int(np.count_nonzero(task.train.labels == label)) for label in range(len(task.classes))]
-            pools[key] = dict(zip(task.classes, counts, strict=True))
-            same = [other["run"] for other in rows if task_key(other["run"].cell.settings) == key]
-            acquired = {id for one_run in same for fact in one_run.history for id in fact.acquired}
-            labels.setdefault(row["task"], {}).update(task.answers(sorted(acquired)))
+    for key, own in runs.items():
+        task = folder.task(own[0].cell)
+        counts = [int(np.count_nonzero(task.train.labels == label)) for label in range(len(task.classes))]
+        pools[key] = dict(zip(task.classes, counts, strict=True))
+        acquired = {id for run in own for fact in run.history for id in fact.acquired}
+        labels.setdefault(own[0].cell.settings.task, {}).update(task.answers(sorted(acquired)))
     return labels, pools

@@ -2,77 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from statistics import fmean
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pandas as pd
 
 from hybridal.evidence.formats import fixed, threshold
-from hybridal.evidence.grid import COST, SECONDS_NOTE, setting_keys, settings
-from hybridal.evidence.names import schedule_name
+from hybridal.evidence.grid import COST, SECONDS_NOTE, STEPS, Measure, sectioned, setting_keys, settings
 from hybridal.evidence.results import Results, Run
-from hybridal.evidence.select import cell_of, distinct, hybrids, those
-from hybridal.evidence.statistics.tuning import Pair, Selection, Setting, select
+from hybridal.evidence.statistics.tuning import QUALITY, Pair, Selection, choose, grids
 from hybridal.evidence.table import MISSING, ONE, Column, Entry, Row, Table, one, table_of
+from hybridal.signals import signal_title
 
-COLUMNS = {"F1": "validation_f1", "NLL": "validation_nll", **{cost.title: cost.column for cost in COST}}
-_SHOWN = {"F1": fixed(3), "NLL": fixed(3), **{cost.title: cost.shown for cost in COST}}
+_MEASURES = (Measure("F1", QUALITY[0], fixed(3)), Measure("NLL", QUALITY[1], fixed(3)), *COST)
 _FEWEST = 3
 
 
-@dataclass(frozen=True)
-class TuningGrid:
-    """The settings of one signal, each with its runs in the cells that all of them have."""
-
-    signal: str
-    runs: dict[Pair, list[Run]]
-
-    def mean(self, pair: Pair, title: str) -> float | None:
-        values = [row[COLUMNS[title]] for row in self.runs.get(pair, [])]
-        return None if not values or None in values else fmean(values)
-
-    @cached_property
-    def chosen(self) -> dict[str, Selection[Pair]]:
-        """What the rule chooses, by each cost that was taken."""
-        found = {}
-        for cost in (cost.title for cost in COST):
-            grid = []
-            for pair in self.runs:
-                f1, nll, spent = (self.mean(pair, title) for title in ("F1", "NLL", cost))
-                if f1 and nll and spent:
-                    grid.append(Setting(pair, f1, nll, spent))
-            if len(grid) == len(self.runs):
-                found[cost] = select(grid)
-        return found
-
-
-def grids(rows: Sequence[Run]) -> list[TuningGrid]:
+def _grids(rows: Sequence[Run]) -> dict[str, pd.DataFrame]:
     """The grids of all signals that have three settings or more, on the cells in which none of them is missing."""
-    by_signal: dict[str, dict[Pair, list[Run]]] = {}
-    for spec, schedule in hybrids(distinct(rows, "schedule")).items():
-        pair = (schedule.epsilon, schedule.patience)
-        by_signal.setdefault(schedule.signal, {})[pair] = those(rows, schedule=spec)
-    found = []
-    for signal, runs in by_signal.items():
-        shared = set.intersection(*({cell_of(row) for row in mine} for mine in runs.values()))
-        if len(runs) >= _FEWEST and shared:
-            kept = {pair: [row for row in mine if cell_of(row) in shared] for pair, mine in runs.items()}
-            found.append(TuningGrid(signal, kept))
-    return found
+    found = {f"HybridAL {signal_title(name)}": grid for name, grid in grids(pd.DataFrame(rows), paired=True).items()}
+    return {title: grid for title, grid in found.items() if len(grid) >= _FEWEST}
+
+
+def _chosen(grid: pd.DataFrame, cost: Measure) -> Selection[Pair] | None:
+    """What the rule chooses by a cost; None where something was not taken."""
+    taken = (grid[[*QUALITY, cost.column]] > 0).all(axis=None)
+    return choose(grid, cost.column) if taken else None
 
 
 def tuning_grid(results: Results) -> Table | None:
     """Mean validation F1, NLL and cost of each (ε, k); what the rule chooses is shaded."""
     rows = results.rows
-    found = [(keys, grid) for keys, members in settings(rows) for grid in grids(members)]
+    found = [((*keys, title), grid) for keys, members in settings(rows) for title, grid in _grids(members).items()]
     if not found:
         return None
-    patiences = sorted({k for _, grid in found for _, k in grid.runs})
-    columns = [Column("ε", ONE), *(Column(f"k = {k}", ONE, title) for title in COLUMNS for k in patiences)]
-    sections = [((*keys, schedule_name(f"hybrid:{grid.signal}")), _grid_rows(grid, patiences)) for keys, grid in found]
-    cells = len(next(iter(found[0][1].runs.values())))
+    patiences = sorted({k for _, grid in found for _, k in grid.index})
+    columns = [Column("ε", ONE), *(Column(f"k = {k}", ONE, measure.title) for measure in _MEASURES for k in patiences)]
+    sections = [(keys, _lines(grid, patiences)) for keys, grid in found]
+    runs = found[0][1]["runs"].iloc[0]
     caption = (
-        f"(ε, k) grid: means after the last round over {cells} runs of each setting, F1 and NLL on "
+        f"(ε, k) grid: means after the last round over {runs} runs of each setting, F1 and NLL on "
         "validation. Shaded is what the rule chooses: of the settings with 99.5% of the highest F1, the least cost / "
         "lowest cost + 0.5 NLL / lowest NLL, by counted steps; among the seconds, what it chooses by seconds. "
         f"{SECONDS_NOTE}"
@@ -80,15 +49,15 @@ def tuning_grid(results: Results) -> Table | None:
     return table_of("tuning-grid", caption, columns, sections, (*setting_keys(rows), "Signal"))
 
 
-def _grid_rows(grid: TuningGrid, patiences: Sequence[int]) -> list[Row]:
-    counted, timed = (cost.title for cost in COST)
-    chosen = {title: grid.chosen.get(timed if title == timed else counted) for title in COLUMNS}
+def _lines(grid: pd.DataFrame, patiences: Sequence[int]) -> list[Row]:
+    chosen = {measure: _chosen(grid, measure if measure in COST else STEPS) for measure in _MEASURES}
     rows: list[Row] = []
-    for epsilon in sorted({epsilon for epsilon, _ in grid.runs}):
+    for epsilon in sorted({epsilon for epsilon, _ in grid.index}):
         entries = [one(epsilon, threshold)]
-        for title, selection in chosen.items():
+        for measure, selection in chosen.items():
             for k in patiences:
-                entry = one(grid.mean((epsilon, k), title), _SHOWN[title])
+                value = grid[measure.column].get((epsilon, k))
+                entry = MISSING if value is None or pd.isna(value) else one(float(value), measure.shown)
                 picked = selection is not None and selection.chosen == (epsilon, k)
                 entries.append(replace(entry, chosen=picked and entry is not MISSING))
         rows.append(tuple(entries))
@@ -97,30 +66,30 @@ def _grid_rows(grid: TuningGrid, patiences: Sequence[int]) -> list[Row]:
 
 def tuning_choice(results: Results) -> Table | None:
     """What the rule chooses by each cost, and for which weights λ it would have chosen the same."""
-    rows = results.rows
-    sections = [
-        (keys, [_choice(grid, *choice) for grid in grids(members) for choice in grid.chosen.items()])
-        for keys, members in settings(rows)
-    ]
+
+    def lines(members: list[Run]) -> Iterator[Row]:
+        for title, grid in _grids(members).items():
+            for cost in COST:
+                if (chosen := _chosen(grid, cost)) is not None:
+                    yield (Entry(title), Entry(cost.title), *_choice(chosen))
+
     titles = ("ε", "k", "Candidates", "Score", "Runner-up", "λ from", "λ to")
     caption = (
         "The rule's choice (λ = 0.5) by counted steps and by seconds: how many settings reach 99.5% of the highest F1, "
         f"its score and the next best one, and the λ for which it stays. {SECONDS_NOTE}"
     )
     columns = [Column("Signal"), Column("Cost"), *(Column(title, ONE) for title in titles)]
-    return table_of("tuning-choice", caption, columns, sections, setting_keys(rows))
+    return sectioned("tuning-choice", caption, columns, results.rows, lines)
 
 
-def _choice(grid: TuningGrid, cost: str, chosen: Selection[Pair]) -> Row:
-    scores = sorted(chosen.scores)
+def _choice(found: Selection[Pair]) -> Row:
+    scores = sorted(found.scores)
     return (
-        Entry(schedule_name(f"hybrid:{grid.signal}")),
-        Entry(cost),
-        one(chosen.chosen[0], threshold),
-        one(chosen.chosen[1], fixed(0)),
-        one(len(chosen.candidates), fixed(0)),
-        one(chosen.score, fixed(3)),
+        one(found.chosen[0], threshold),
+        one(found.chosen[1], fixed(0)),
+        one(len(found.candidates), fixed(0)),
+        one(found.score, fixed(3)),
         one(scores[1] if len(scores) > 1 else None, fixed(3)),
-        one(chosen.lam_low, fixed(3)),
-        Entry("∞" if chosen.lam_high is None else fixed(3)(chosen.lam_high), (chosen.lam_high,)),
+        one(found.lam_low, fixed(3)),
+        Entry("∞" if found.lam_high is None else fixed(3)(found.lam_high), (found.lam_high,)),
     )
