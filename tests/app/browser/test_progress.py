@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+
+from hybridal.app.db.schema import Trainer
 
 from .served import Served
 from .window import Window
@@ -29,6 +32,8 @@ PROGRESS = {
     "calibration": [{"low": 0.5, "high": 1.0, "confidence": 0.9, "accuracy": 0.81, "n": 40}],
     "saved": {"seconds": 90.0, "share": 0.25, "sentence": "1 of 4 updates went on from the last weights."},
     "balance": [{"class": "a", "n": 30}, {"class": "b", "n": 10}, {"class": "c", "n": 0}],
+    "advice": "The next 100 labels are expected to add 0.1 points of macro-F1 (-0.3 to 0.6); you can stop.",
+    "finish": {"finished": False, "advised": True, "sentence": "The model is not finished."},
 }
 
 
@@ -63,6 +68,23 @@ def test_the_signal_is_drawn_against_its_threshold_with_the_switch(page: Page) -
     )
     assert above < threshold < below < zero
     expect(page.locator("#story")).to_contain_text("The model settled in round 3")
+
+
+def test_who_is_advised_to_stop_finishes_the_model(page: Page, app: Served, shot: Callable[[Page, str], None]) -> None:
+    expect(page.locator("#finish-state")).to_have_text("The model is not finished.")
+    button = page.get_by_role("button", name="Finish: train once more on all labels")
+    expect(button).to_have_class("main")
+    shot(page, "finish")
+    button.click()
+    expect(page.locator("#toasts")).to_contain_text("once more on all labels")
+    with app.project.reads() as session:
+        assert session.get_one(Trainer, 1).asked == "finish"
+    done = {"finished": True, "advised": True, "sentence": "The model is finished."}
+    page.route("**/api/progress", lambda route: route.fulfill(json={**PROGRESS, "finish": done}))
+    page.goto(f"{app.address}/export")
+    expect(page.locator("#finish-state")).to_have_text("The model is finished.")
+    expect(button).to_be_hidden()
+    shot(page, "finished")
 
 
 def test_every_drawing_has_its_numbers_beside_it(page: Page) -> None:

@@ -19,7 +19,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
-from hybridal.core.facts import Round
+from hybridal.core.facts import News, Round
 from hybridal.core.rules import protocol
 from hybridal.measures.calibration import reliability
 from hybridal.runs.record import RunFolder
@@ -66,6 +66,28 @@ def test_a_round_is_told_with_its_interval_and_its_signal(project: Project) -> N
     assert (second["low"], second["high"]) == wilson(18, 20)
     assert (second["f1"], second["nll"], second["ece"]) == (0.5, 0.7, 0.2)
     assert second["seconds"] == pytest.approx(0.1 * 100 + 1)
+
+
+def test_a_model_is_finished_until_more_labels_come(project: Project) -> None:
+    assert progress(project)["finish"] == {"finished": None, "advised": False, "sentence": "There is no model yet."}
+    tell(project, 1, "auto", moving(1, None))
+    assert (progress(project)["finish"]["finished"], "not finished" in progress(project)["finish"]["sentence"]) == (
+        False,
+        True,
+    )
+    last = round_of(2, "finetune", news=News(known=10, added=10, last=True))
+    RunFolder(project.runs / "001").append(last)
+    found = progress(project)["finish"]
+    assert found["finished"]
+    assert found["sentence"] == "The model is finished: it was trained once more on all 20 labels."
+    with project.sessions.begin() as session:
+        me = session.scalars(select(Person)).first()
+        assert me is not None
+        text = session.scalars(select(Text.id).where(Text.split == "pool")).first()
+        annotate(session, me, str(text), "label", class_name="food", key="later")
+    found = progress(project)["finish"]
+    assert not found["finished"]
+    assert "1 label came later" in found["sentence"]
 
 
 def test_chapters_are_counted_through_and_the_newest_one_switches(project: Project) -> None:

@@ -45,7 +45,7 @@ def begun(project: Project) -> Chapter:
 def test_a_chapter_learns_what_the_snapshot_says(project: Project) -> None:
     chapter = begun(project)
     assert chapter.learnt() == taken(project).pool
-    assert (chapter.round, chapter.folder.name, chapter.update) == (1, "001", "retrain")
+    assert (chapter.round, chapter.folder.name, chapter.update()) == (1, "001", "retrain")
 
 
 def test_labels_of_texts_that_came_later_wait_for_the_next_chapter(project: Project) -> None:

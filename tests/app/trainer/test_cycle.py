@@ -81,7 +81,7 @@ def test_the_first_model_fills_the_queue_and_says_what_it_thinks(project: Projec
     # It asks first about what it is least sure of.
     entropies = [predictions[text.row].entropy for _, text in queue]
     assert entropies == sorted(entropies, reverse=True)
-    assert set(predictions) == labelled | {text.row for _, text in queue}
+    assert set(predictions) >= labelled | {text.row for _, text in queue}
     assert all(0.5 <= prediction.probability <= 1 and prediction.round == 1 for prediction in predictions.values())
 
 
@@ -392,3 +392,29 @@ def test_when_all_texts_are_labelled_the_queue_is_empty(project: Project) -> Non
         assert session.scalars(select(QueuedText)).all() == []
         assert len(session.scalars(select(Prediction)).all()) == 90
         assert len(session.scalars(select(Class)).all()) == 2
+
+
+def test_a_last_round_goes_over_all_labels_and_more_labels_simply_go_on(project: Project) -> None:
+    cycle = trained(project)
+    label_some(project, 6)
+    assert cycle.turn()
+    label_some(project, 2)
+    ask(project, "finish")
+    assert cycle.turn()
+    assert cycle.chapter is not None
+    history = cycle.chapter.learner.history
+    assert (history[-1].labels, history[-1].reason, history[-1].news and history[-1].news.last) == (
+        14,
+        "the last round",
+        True,
+    )
+    assert (row(project).phase, row(project).asked, row(project).round) == ("waiting", "", 3)
+    assert progress(project)["finish"]["finished"]
+    ask(project, "finish")
+    assert cycle.turn()
+    assert (row(project).asked, row(project).round) == ("", 3), "what is finished is not trained again"
+    label_some(project, 6)
+    assert not progress(project)["finish"]["finished"]
+    assert cycle.turn()
+    assert (row(project).phase, row(project).round, len(labels_of(cycle))) == ("waiting", 4, 20)
+    assert not progress(project)["finish"]["finished"]

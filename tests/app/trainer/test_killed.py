@@ -14,12 +14,13 @@ import pytest
 from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Consensus, Prediction, QueuedText
+from hybridal.app.insight.progress import progress
 from hybridal.app.project import Project
 from hybridal.app.trainer.runs import chapter_folders
 from hybridal.app.trainer.supervisor import Supervisor
 
 from .laboratory import Laboratory
-from .projects import label_some, made, row
+from .projects import ask, label_some, made, row
 
 KILLED = -signal.SIGKILL
 
@@ -103,6 +104,23 @@ def test_killed(instant: str, laboratory: Laboratory, due: Path, unbroken: dict[
 
     assert laboratory.train(folder) == KILLED
     assert standing(folder) == unbroken
+
+
+@pytest.mark.parametrize("instant", ["in the middle of training", "between record and queue"])
+def test_killed_in_the_last_round_it_is_finished_once(
+    instant: str, laboratory: Laboratory, due: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(due, tmp_path / "toys.hybridal")
+    project = Project.open(folder)
+    ask(project, "finish")
+    assert laboratory.train(folder, *INSTANTS[instant]) == KILLED
+    assert row(project).asked == "finish"
+    assert laboratory.train(folder) == KILLED
+    assert (row(project).asked, progress(project)["finish"]["finished"]) == ("", True)
+    project.close()
+    after = standing(folder)
+    assert [(fact["labels"], fact["news"]["last"]) for fact in after["facts"]] == [(6, False), (12, True)]
+    assert (len(after["queue"]), after["said"]) == (24, ("waiting", 2, ""))
 
 
 def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_path: Path) -> None:

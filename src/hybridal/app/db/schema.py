@@ -239,8 +239,8 @@ class Trainer(Base):
 
     `phase` is `waiting`, `loading`, `training`, `scoring`, `predicting`, `failed` or `stopped`. `done` of `total`
     counts its epochs or texts; `seconds_left` is its own estimate. `beat` is when it last said anything. `asked` is
-    what the page wants of it: `retry`, `train` (now, with fewer labels than a batch) or `predict` (score the whole
-    pool). `seen` is the newest answer that its model has learnt from.
+    what the page wants of it: `retry`, `train` (now, with fewer labels than a batch), `finish` (train once more
+    on all labels) or `predict` (score the whole pool). `seen` is the newest answer that its model has learnt from.
     """
 
     __tablename__ = "trainer"

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
-from hybridal.app.db.schema import Class, Consensus, Prediction, Text
+from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Trainer
+from hybridal.app.labelling.consensus import new_labels
 from hybridal.app.project import Project
 from hybridal.app.trainer.runs import ChapterRecord, chapter_folders, read_chapters
 from hybridal.core.facts import Round
@@ -32,6 +33,8 @@ def progress(project: Project) -> dict[str, Any]:
     switch = t_star(newest.schedule, newest.history) if newest else None
     with project.reads() as session:
         bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
+        since = new_labels(session, session.get_one(Trainer, 1).seen)
+    advice = advise(newest.history, len(classes)) if newest and newest.history else None
     return {
         "rounds": [row for chapter in chapters for row in round_rows(chapter)],
         "switch": newest.before + switch if newest and switch else None,
@@ -41,8 +44,27 @@ def progress(project: Project) -> dict[str, Any]:
             [fact for chapter in chapters for fact in chapter.history], newest.rules if newest else Rules()
         ),
         "balance": classes,
-        "advice": advise(newest.history, len(classes)).sentence if newest and newest.history else None,
+        "advice": advice.sentence if advice else None,
+        "finish": {**finish_state(newest.history if newest else (), since), "advised": bool(advice and advice.stop)},
     }
+
+
+def finish_state(history: Sequence[Round], since: int) -> dict[str, Any]:
+    """Whether the model is `finished`: its last round went once more over all labels, and none came `since`.
+
+    >>> finish_state([], 0)
+    {'finished': None, 'sentence': 'There is no model yet.'}
+    """
+    if not history:
+        return {"finished": None, "sentence": "There is no model yet."}
+    labels, last = counted(history[-1].labels, "label"), history[-1].news
+    if not (last and last.last):
+        sentence = "The model is not finished: before you use it, train it once more on all labels."
+        return {"finished": False, "sentence": sentence}
+    if since:
+        sentence = f"The model was finished with {labels}; {counted(since, 'label')} came later. Finish it again."
+        return {"finished": False, "sentence": sentence}
+    return {"finished": True, "sentence": f"The model is finished: it was trained once more on all {labels}."}
 
 
 def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import execute
@@ -110,6 +110,17 @@ def move_counts(session: Session, before: Counter[str], now: Counter[str]) -> No
 def counts(session: Session) -> dict[str, int]:
     """The counts as they are now."""
     return dict(zip(COUNT_NAMES, execute(session, _COUNTS).one(), strict=True))
+
+
+_MANY = 10_000  # nobody needs to know more exactly how many labels are new
+
+
+def new_labels(session: Session, since: int) -> int:
+    """How many labels to learn from came, or changed, after this annotation."""
+    changed = select(Consensus.text_row).where(Consensus.changed > since).order_by(Consensus.changed).limit(_MANY)
+    # Not `split == "pool"`, for which SQLite would go through all texts of the pool.
+    pool = func.sum(case((Text.split == "pool", 1), else_=0))
+    return session.scalar(select(pool).where(Text.row.in_(changed))) or 0
 
 
 _LOCKED = select(Text).with_for_update(key_share=True).execution_options(populate_existing=True)

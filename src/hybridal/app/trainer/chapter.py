@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,9 +116,15 @@ class Chapter:
         return self.learner.transformer
 
     @property
-    def update(self) -> str:
+    def is_finished(self) -> bool:
+        """Whether the last round went over all labels once more, and no other label came since."""
+        before, news = self.learner.history[-1].news if self.learner.history else None, self.learner.news
+        return bool(before and before.last) and not (news.added or news.corrected or news.withdrawn)
+
+    def update(self, last: bool = False) -> str:
         """What the schedule would do next."""
-        return self.learner.next_update.spec
+        news = replace(self.learner.news, last=last)
+        return self.learner.schedule.decide(self.learner.history, news).spec
 
     def learnt(self) -> dict[str, int]:
         """The class number of each pool text that the model has learnt."""
@@ -136,10 +142,10 @@ class Chapter:
         learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
         learner.teach({id: label for id, label in wanted.items() if known.get(id) != label}, update=False)
 
-    def learn(self, observer: Observer) -> Round:
-        """One update on the labels that were taken."""
+    def learn(self, observer: Observer, last: bool = False) -> Round:
+        """One update on the labels that were taken; the `last` one before the model is used takes more trouble."""
         self.learner.observer = observer
-        return self.learner.update()
+        return self.learner.finish() if last else self.learner.update()
 
     def examples(self) -> int:
         """How many examples, counted once an epoch, the next update would train on."""

@@ -160,19 +160,22 @@ class Cycle:
             self._load()  # labels came faster than it was prepared
         self._show_first(now)
         self.chapter = chapter = self._chapter_for(now)
-        if self.first is not None and self.first.chapter is not chapter:
-            self.first = None  # other classes or texts by now
+        if self.first is not None and (self.first.chapter is not chapter or not self.first.serves(now)):
+            self.first = None  # other classes or texts by now, or too many labels
         chapter.take(now)
+        last = asked == "finish"
+        if last and chapter.is_finished:  # by a trainer that ended before it could say so
+            self._rest(asked, seen=now.answer)
+            return
         left = expected_seconds(chapter.learner.history, chapter.examples())
-        self.status.say("training", update=chapter.update, round=chapter.round + 1, seconds_left=left)
-        chapter.learn(self.status)
+        self.status.say("training", update=chapter.update(last), round=chapter.round + 1, seconds_left=left)
+        chapter.learn(self.status, last)
         self._publish(chapter, now.answer, asked)
 
     def _show_first(self, now: Snapshot) -> None:
         """Publishes the probe of these labels before its round, which takes longer, begins."""
         first = self.first
-        if first is None or not len(now.pool) < first.probe_until:
-            self.first = None
+        if first is None or not first.serves(now):
             return
         queue, scored = first.learn(now)
         round = (self.chapter or first.chapter).round + 1
@@ -210,6 +213,10 @@ class Cycle:
             raise UserError("There is no model yet; label some texts first.")
         self.status.say("predicting")
         export_predictions(self.project, self.chapter, self.status.progress)
+        self._rest("predict")
+
+    def _rest(self, asked: str, **values: int) -> None:
+        """Says that what was asked for is done."""
         with self.project.sessions.begin() as session:
-            write_status(session, phase="waiting", done=0, total=0, seconds_left=None, error="")
-            clear_request(session, "predict")
+            write_status(session, phase="waiting", done=0, total=0, seconds_left=None, error="", **values)
+            clear_request(session, asked)

@@ -46,6 +46,10 @@ class FirstModel:
         sample = [task.train.ids[row] for row in model.sample]
         self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe_until else []
 
+    def serves(self, now: Snapshot) -> bool:
+        """Whether these labels are so few that the model is a probe."""
+        return len(now.pool) < self.probe_until
+
     def is_ready(self, labelled: Iterable[str] = ()) -> bool:
         """Whether nothing is left to compute before these labels are learnt."""
         return not self._waiting and not self._missing(labelled)

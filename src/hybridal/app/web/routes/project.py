@@ -6,14 +6,13 @@ from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import Field
-from sqlalchemy import case, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import update
 
 from hybridal.app import settings
-from hybridal.app.db.schema import Consensus, Text, Trainer
+from hybridal.app.db.schema import Trainer
 from hybridal.app.errors import ForbiddenError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.consensus import counts
+from hybridal.app.labelling.consensus import counts, new_labels
 from hybridal.app.people import may
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
@@ -85,10 +84,6 @@ def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) 
     return {name: value for name, value in project.settings().items() if name in SHOWN}
 
 
-_MANY = 10_000
-"""Nobody needs to know more exactly how many labels are new."""
-
-
 class TrainerSchema(Schema):
     """What the trainer does now, and how many of the needed labels there are for its next update."""
 
@@ -108,7 +103,7 @@ class TrainerSchema(Schema):
 class TrainerRequest(Schema):
     """What somebody wants of it."""
 
-    asked: Literal["train", "retry", "predict"]
+    asked: Literal["train", "retry", "finish", "predict"]
 
 
 @router.get("/trainer")
@@ -116,24 +111,18 @@ def get_trainer(_: Annotator, project: CurrentProject) -> TrainerSchema:
     """The bar at the top of every page."""
     with project.reads() as session:
         row = session.get_one(Trainer, 1)
-        new, needed = (row.done, row.total) if row.phase == "waiting" else _labels(session, row)
+        # When it waits, it says itself how many labels there are, and how many are needed.
+        busy = row.phase != "waiting"
+        new, needed = (new_labels(session, row.seen), read(session)["batch"]) if busy else (row.done, row.total)
     names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "asked", "beat")
     return TrainerSchema(**{name: getattr(row, name) for name in names}, new_labels=new, needed=needed)
 
 
 @router.post("/trainer")
 def request_trainer(request: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
-    """Asks it to train now, to try again, or to score all texts."""
+    """Asks it to train now, to try again, to train a last time, or to score all texts."""
     if request.asked == "predict" and not may(user.person, "reviewer"):
         raise ForbiddenError("Only a reviewer may ask for predictions.")
     with project.sessions.begin() as session:
         session.execute(update(Trainer).where(Trainer.number == 1).values(asked=request.asked))
     return Done()
-
-
-def _labels(session: Session, row: Trainer) -> tuple[int, int]:
-    """How many labels are new while it is busy; when it waits, it says so itself."""
-    new = select(Consensus.text_row).where(Consensus.changed > row.seen).order_by(Consensus.changed).limit(_MANY)
-    # Not `split == "pool"`, for which SQLite would go through all texts of the pool.
-    pool = func.sum(case((Text.split == "pool", 1), else_=0))
-    return session.scalar(select(pool).where(Text.row.in_(new))) or 0, int(read(session)["batch"])

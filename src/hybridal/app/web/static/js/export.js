@@ -1,8 +1,9 @@
 /** The page for taking everything away. */
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
 import { downloads } from "./downloads.js";
+import { servesFinish, showFinish } from "./finish.js";
 import { frame } from "./frame.js";
 import { toast, told } from "./toast.js";
 
@@ -15,3 +16,10 @@ onPress(byId("predict"), () =>
     toast("The model scores all texts; the bar above shows how far it is.");
   }),
 );
+servesFinish(trainer);
+trainer.addEventListener("round", () => told(draw));
+await told(draw);
+
+async function draw() {
+  showFinish((await get("/api/progress")).finish);
+}

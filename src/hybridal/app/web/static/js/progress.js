@@ -7,10 +7,12 @@ import { signalChart } from "./charts/signal.js";
 import { updates } from "./charts/updates.js";
 import { byId, el } from "./dom.js";
 import { count, duration, figure, percent, whole } from "./format.js";
+import { servesFinish, showFinish } from "./finish.js";
 import { frame } from "./frame.js";
 import { told } from "./toast.js";
 
 const { trainer } = await frame;
+servesFinish(trainer);
 trainer.addEventListener("round", () => told(draw));
 document.addEventListener("visibilitychange", () => document.hidden || told(draw));
 await told(draw);
@@ -18,6 +20,7 @@ await told(draw);
 async function draw() {
   const [project, progress] = await Promise.all([getProject(), get("/api/progress")]);
   byId("story").textContent = story(progress);
+  showFinish(progress.finish);
   byId("tiles").replaceChildren(...tiles(project, progress));
   const opened = titles("details[open]");
   byId("figures").replaceChildren(...figures(progress));
