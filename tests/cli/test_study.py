@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from hybridal.cli.app import app
 from hybridal.cli.study import choose_engine
-from hybridal.study.engines import Outcome
+from hybridal.study.engines import CellOutcome
 from hybridal.study.engines.here import Here
 from hybridal.study.engines.lanes import Lanes
 from hybridal.study.engines.processes import Processes
@@ -74,9 +74,9 @@ def test_from_a_file_to_a_report(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Here, folder: StudyFolder, cells: object) -> list[Outcome]:
+    def fail(self: Here, folder: StudyFolder, cells: object) -> list[CellOutcome]:
         folder.write_error(folder.cells[0], "Traceback\nValueError: no luck\n")
-        return [Outcome(folder.cells[0].key, "Traceback\nValueError: no luck\n")]
+        return [CellOutcome(folder.cells[0].key, "Traceback\nValueError: no luck\n")]
 
     monkeypatch.setattr(Here, "run", fail)
     code, said = call("run", file, *SMALL, "--out", tmp_path / "s", "--workers", 1)

@@ -13,7 +13,7 @@ from hybridal.errors import UserError
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 RUN = flags_of(COMMANDS["run"])
-REPLAY = flags_of(COMMANDS["replay"])
+WHAT_IF = flags_of(COMMANDS["what-if"])
 STUDY = flags_of(COMMANDS["study"].commands["run"])
 
 
@@ -52,7 +52,7 @@ def test_what_a_verb_has_no_option_for_is_left_as_its_file_says_it() -> None:
 
 def test_advice_may_name_the_options_of_a_run() -> None:
     error = UserError("x has no such signal; run with `signals=loss`.", field="signal")
-    assert in_options(error, REPLAY, RUN) == "--signal: x has no such signal; run with --signals loss."
+    assert in_options(error, WHAT_IF, RUN) == "--signal: x has no such signal; run with --signals loss."
 
 
 def test_only_the_command_line_speaks_of_options() -> None:
@@ -61,6 +61,6 @@ def test_only_the_command_line_speaks_of_options() -> None:
         for path in Path(hybridal.__file__).parent.rglob("*.py")
         if path.relative_to(Path(hybridal.__file__).parent).parts[0] not in ("cli", "app", "evidence", "paper")
     ]
-    options = "|".join(sorted({*RUN.values(), *REPLAY.values(), *STUDY.values()}))
+    options = "|".join(sorted({*RUN.values(), *WHAT_IF.values(), *STUDY.values()}))
     for path in rooms:
         assert not re.search(rf"\"[^\"\n]*(?<![\w-])({options})\b(?!=)[^\"\n]*\"", path.read_text()), path

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridal.core.facts import PHASES, Acquired, Cost, Metrics, Round
+from hybridal.core.facts import PHASES, Chosen, Cost, Metrics, Round
 from hybridal.system.files import strict_json
 from hybridal.testing.schedule import fake_history
 
@@ -46,13 +46,13 @@ def test_a_round_survives_strict_json(fact: Round) -> None:
 def test_what_was_chosen_later_completes_a_round() -> None:
     whole = fake_history((), 1)[0]
     learnt = replace(whole, acquired=(), scores=())
-    chosen = Acquired(1, whole.acquired, whole.scores, ("held",), {"score": 2.0})
-    again = Acquired.from_json(json.loads(strict_json(chosen.to_json())))
+    chosen = Chosen(1, whole.acquired, whole.scores, ("held",), {"score": 2.0})
+    again = Chosen.from_json(json.loads(strict_json(chosen.to_json())))
     assert again == chosen
     assert again.ids == ("held", "text-1")
     assert learnt.completed(again) == replace(whole, held=("held",), seconds={**whole.seconds, "score": 2.0})
-    assert Acquired.is_json(chosen.to_json())
-    assert not Acquired.is_json(whole.to_json())
+    assert Chosen.is_json(chosen.to_json())
+    assert not Chosen.is_json(whole.to_json())
 
 
 def test_reading_does_not_change_what_was_read() -> None:

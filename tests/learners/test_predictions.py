@@ -14,7 +14,7 @@ from hybridal.core.outputs import Floats
 from hybridal.learners.predictions import WRITERS, write_predictions
 from hybridal.learners.text_classifier import TextClassifier
 from hybridal.tasks.read import Rows
-from hybridal.tasks.table import Table
+from hybridal.tasks.table import FileTable
 
 
 class Lengths:
@@ -40,7 +40,7 @@ def model(most: int = 100) -> TextClassifier:
 def pieces(*texts: list[str]) -> Iterator[Rows]:
     for number, some in enumerate(texts):
         ids = [f"{number}-{text}, or {text.upper()}" for text in some]
-        yield Rows(ids, some, [None] * len(some), Table(Path("mail.csv"), {}, "line", range(len(some))), False)
+        yield Rows(ids, some, [None] * len(some), FileTable(Path("mail.csv"), {}, "line", range(len(some))), False)
 
 
 def read(path: Path) -> list[dict[str, Any]]:

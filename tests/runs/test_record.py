@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.facts import Acquired
+from hybridal.core.facts import Chosen
 from hybridal.core.rules import protocol
 from hybridal.errors import RunError, UserError
 from hybridal.runs.record import RunFolder
@@ -60,11 +60,11 @@ def test_what_is_chosen_after_a_round_was_recorded_gets_a_line_of_its_own(folder
     first, second = fake_history((), seed=1, rounds=2)
     folder.append(first)
     for ids in (("a",), ("b", "c")):
-        folder.append(Acquired(1, ids, (0.5,) * len(ids), seconds={"score": 1.0}))
+        folder.append(Chosen(1, ids, (0.5,) * len(ids), seconds={"score": 1.0}))
     folder.append(second)
     assert [fact.acquired for fact in folder.history()] == [("b", "c"), second.acquired]
     assert folder.history()[0].seconds == {**first.seconds, "score": 1.0}
-    folder.append(Acquired(3))
+    folder.append(Chosen(3))
     with pytest.raises(RunError, match=r"Line 5 of .*rounds\.jsonl is not a round"):
         folder.history()
 

@@ -88,7 +88,7 @@ def test_with_a_count_every_decision_is_exact(
     tmp_path_factory: pytest.TempPathFactory, counts: tuple[int, list[int]], epsilon: str, k: int
 ) -> None:
     n, right = counts
-    source = to_csv(tmp_path_factory.mktemp("replay") / "a.csv", [r / n for r in right])
+    source = to_csv(tmp_path_factory.mktemp("what-if") / "a.csv", [r / n for r in right])
     exact = [Fraction(abs(b - a), n) for a, b in pairwise(right)]
     found = decisions(source, "val acc", "accuracy", float(epsilon), k, count=n)
     assert found["t_star"] == first_streak(exact, Fraction(epsilon), k)
@@ -191,7 +191,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 @pytest.mark.parametrize("spec", ["hybrid:accuracy", "hybrid:weight-distance", "hybrid:alpha"])
-def test_a_run_folder_replays_to_what_a_live_run_decides(folder: RunFolder, spec: str) -> None:
+def test_a_run_folder_comes_to_what_a_live_run_decides(folder: RunFolder, spec: str) -> None:
     schedule = HybridAL(spec.removeprefix("hybrid:"))
     history = fake_history(schedule.watches, seed=3)
     for fact in history:

@@ -9,7 +9,7 @@ import pytest
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
-from hybridal.study.engines import Outcome
+from hybridal.study.engines import CellOutcome
 from hybridal.study.engines.here import Here
 from hybridal.study.folder import StudyFolder
 from hybridal.study.run import begin_study, run_study
@@ -93,7 +93,7 @@ class Elsewhere:
     def device(self, asked: str) -> str:
         return f"{asked}, far away"
 
-    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         return iter([])
 
 

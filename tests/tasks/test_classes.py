@@ -7,12 +7,12 @@ import pytest
 from hybridal.errors import UserError
 from hybridal.tasks.classes import choose_classes, sort_names
 from hybridal.tasks.read import Rows
-from hybridal.tasks.table import Table
+from hybridal.tasks.table import FileTable
 
 
 def rows(*labels: str | None, path: str = "train.csv") -> Rows:
     ids = [str(i) for i, _ in enumerate(labels)]
-    return Rows(ids, ids, labels, Table(Path(path), {}, "line", range(2, 2 + len(ids))), numbered=True)
+    return Rows(ids, ids, labels, FileTable(Path(path), {}, "line", range(2, 2 + len(ids))), numbered=True)
 
 
 def test_numbers_sort_as_numbers_and_mixtures_as_strings() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
-from hybridal.tasks.table import NoColumnError, Table, column_position, joined, opened
+from hybridal.tasks.table import FileTable, NoColumnError, column_position, joined, opened
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -54,7 +54,7 @@ def test_what_stands_before_an_undecodable_byte_is_read(write: Write) -> None:
 def test_pieces_join_up(pieces: list[list[str]]) -> None:
     path, line = Path("mail.csv"), count(2)
     tables = [
-        Table(path, {"text": texts, "n": [1] * len(texts)}, "line", [next(line) for _ in texts]) for texts in pieces
+        FileTable(path, {"text": texts, "n": [1] * len(texts)}, "line", [next(line) for _ in texts]) for texts in pieces
     ]
     whole = joined(iter(tables))
     texts = [text for piece in pieces for text in piece]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import typer
 
 from hybridal import __version__
-from hybridal.cli import compare, export, label, listing, predict, replay, report, resume, run, study
+from hybridal.cli import compare, export, label, listing, predict, report, resume, run, study, what_if
 from hybridal.cli.help import VERB, Verb, Verbs
 from hybridal.cli.wording import flags_of, in_options
 from hybridal.errors import RunError, UserError
@@ -74,7 +74,7 @@ app = typer.Typer(
 app.command(cls=Verb)(run.run)
 app.command(cls=Verb)(resume.resume)
 app.command(cls=Verb)(compare.compare)
-app.command(cls=Verb)(replay.replay)
+app.command(cls=Verb)(what_if.what_if)
 app.command(cls=Verb)(predict.predict)
 app.command(cls=Verb)(export.export)
 app.command(cls=Verb)(label.label)

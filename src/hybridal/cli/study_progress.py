@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from hybridal.study.engines import Outcome
+from hybridal.study.engines import CellOutcome
 from hybridal.study.folder import StudyFolder
 
 PAUSE = 2.0
 
 
 @contextmanager
-def progress(folder: StudyFolder, quiet: bool) -> Iterator[Callable[[Outcome], None]]:
+def progress(folder: StudyFolder, quiet: bool) -> Iterator[Callable[[CellOutcome], None]]:
     """A bar over the cells, with the rounds done so far; elsewhere than on a terminal, a line a cell."""
     console = Console(quiet=quiet)
     bar = Progress(
@@ -36,7 +36,7 @@ def progress(folder: StudyFolder, quiet: bool) -> Iterator[Callable[[Outcome], N
         while not stop.wait(PAUSE):
             bar.update(task, rounds=_rounds(folder))
 
-    def done(outcome: Outcome) -> None:
+    def done(outcome: CellOutcome) -> None:
         bar.advance(task)
         if not console.is_terminal:
             state = "failed" if outcome.error else "complete"

@@ -55,7 +55,7 @@ class News:
 
 
 @dataclass(frozen=True)
-class Acquired:
+class Chosen:
     """What was chosen for labelling after a round: ids, best first, with their scores, and those that are `held`."""
 
     round: int
@@ -72,7 +72,7 @@ class Acquired:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Acquired:
+    def from_json(cls, data: Mapping[str, Any]) -> Chosen:
         known = {name: tuple(data[name]) for name in ("acquired", "scores", "held")}
         return cls(round=data["round"], seconds=data["seconds"], **known)
 
@@ -117,7 +117,7 @@ class Round:
         """What the paper calls training time: training with its per-epoch validation."""
         return self.seconds.get("train", 0.0) + self.seconds.get("validate", 0.0)
 
-    def completed(self, chosen: Acquired) -> Round:
+    def completed(self, chosen: Chosen) -> Round:
         """The round with what was chosen after it."""
         seconds = {**self.seconds, **chosen.seconds}
         return replace(self, acquired=chosen.acquired, scores=chosen.scores, held=chosen.held, seconds=seconds)

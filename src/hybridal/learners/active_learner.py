@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hybridal.acquisition import ACQUISITIONS, Acquisition, Candidates
-from hybridal.core.facts import Acquired, Round
+from hybridal.core.facts import Chosen, Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.errors import RunError, UserError
@@ -245,7 +245,7 @@ class ActiveLearner(Learner):
 
 def _bare(fact: Round) -> Round:
     """A round's facts without what a later query and the clock add to them."""
-    return replace(fact.completed(Acquired(fact.round)), seconds={})
+    return replace(fact.completed(Chosen(fact.round)), seconds={})
 
 
 def _chosen(fact: Round) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hybridal.acquisition import Candidates
 from hybridal.annotators import Annotator
-from hybridal.core.facts import Acquired, News, Round
+from hybridal.core.facts import Chosen, News, Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.errors import UserError
@@ -31,7 +31,7 @@ class Learner:
     def __init__(self, cell: Cell, schedule: Schedule) -> None:
         self.cell, self.schedule = cell, schedule
         self._learnt: list[Round] = []
-        self._acquired: dict[int, Acquired] = {}
+        self._acquired: dict[int, Chosen] = {}
         self._state = State(0, "", _known_labels(cell.task))
         self._rows = {id: row for row, id in enumerate(cell.task.train.ids)}
 
@@ -55,7 +55,7 @@ class Learner:
         """
         task, texts = self.cell.task, self._texts
         ids, candidates = self._choose(self._count(n))
-        chosen = self._acquired.get(self._state.round, Acquired(0))
+        chosen = self._acquired.get(self._state.round, Chosen(0))
         scores = dict(zip(chosen.acquired, chosen.scores, strict=True))
         believed = self._probabilities(ids)
         names = [task.label(number) for number in range(len(task.classes))]

@@ -45,11 +45,11 @@ def score_pool(
             {str(file.relative_to(model)): file.read_bytes() for file in model.rglob("*") if file.is_file()}
         )
         make = ray.remote(num_cpus=1, num_gpus=share)(Scorer)
-        crew = _Crew(ray, lambda: make.remote(files, "cuda" if share else "cpu"), count)
+        scorers = _Scorers(ray, lambda: make.remote(files, "cuda" if share else "cpu"), count)
         try:
-            yield from _in_order(crew, _shards(texts, shard_size), 2 * count, tries)
+            yield from _in_order(scorers, _shards(texts, shard_size), 2 * count, tries)
         finally:
-            crew.dismiss()
+            scorers.dismiss()
 
 
 class Scorer:
@@ -79,7 +79,7 @@ class _Shard:
 
 
 @dataclass
-class _Crew:
+class _Scorers:
     """Scorers, and which of them has which shard. Only one that has answered gets a shard: others may never start."""
 
     ray: Any
@@ -117,23 +117,23 @@ class _Crew:
             self.ray.kill(scorer)
 
 
-def _in_order(crew: _Crew, shards: Iterator[_Shard], ahead: int, tries: int) -> Iterator[Floats]:
+def _in_order(scorers: _Scorers, shards: Iterator[_Shard], ahead: int, tries: int) -> Iterator[Floats]:
     """Hands out shards, at most so many ahead of the one that is awaited; lost ones first."""
     done: dict[int, Floats] = {}
     lost: list[_Shard] = []
     awaited = given = losses = 0
     more = True
     while True:
-        while crew.idle and (lost or (more and given < awaited + ahead)):
+        while scorers.idle and (lost or (more and given < awaited + ahead)):
             shard = lost.pop() if lost else next(shards, None)
             if shard is None:
                 more = False
                 break
             given = max(given, shard.number + 1)
-            crew.give(shard)
+            scorers.give(shard)
         if not more and awaited == given:
             return
-        shard, result, loss = crew.next()
+        shard, result, loss = scorers.next()
         if loss is not None:
             losses += 1
             if losses == tries:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hybridal.acquisition import Acquisition, Candidates
 from hybridal.annotators import Annotator
-from hybridal.core.facts import Acquired, Metrics, News, Round
+from hybridal.core.facts import Chosen, Metrics, News, Round
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
@@ -136,7 +136,7 @@ class Cell:
         )
         return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots, temperature), fact
 
-    def acquire(self, state: State, n: int) -> tuple[State, Acquired, Candidates | None]:
+    def acquire(self, state: State, n: int) -> tuple[State, Chosen, Candidates | None]:
         """Lines 8-9: choose n texts of a random subset of the candidates, and show these; they wait for their labels.
 
         Where a share of the labels is measured on, so many of the n are drawn at random instead.
@@ -147,7 +147,7 @@ class Cell:
         if self.rules.candidates is not None and len(rows) > self.rules.candidates:
             draw = stream(self.seed, "candidates", state.round)
             rows = np.sort(draw.choice(rows, self.rules.candidates, replace=False))
-        chosen = Acquired(state.round, held=tuple(self.task.train.ids[row] for row in held))
+        chosen = Chosen(state.round, held=tuple(self.task.train.ids[row] for row in held))
         if not len(rows) or len(held) == n:
             return replace(state, pool=state.pool.choose(rows[:0], held)), chosen, None
         scale = state.temperature if self.rules.calibrate and state.temperature is not None else 1.0

@@ -11,7 +11,7 @@ from hybridal.errors import UserError
 
 @dataclass(frozen=True)
 class Stabilisation:
-    """The detector of Definition 1; the same object serves a live run and `hybridal replay`.
+    """The detector of Definition 1; the same object serves a live run and `hybridal what-if`.
 
     Rounds count from 1. A round without a change (the first) is never stable.
 

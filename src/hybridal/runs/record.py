@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from hybridal.core.facts import Acquired, Round
+from hybridal.core.facts import Chosen, Round
 from hybridal.errors import RunError, UserError
 from hybridal.runs.journal import Journal
 from hybridal.runs.settings import Settings
@@ -92,7 +92,7 @@ class RunFolder:
     def history(self) -> list[Round]:
         return recorded_rounds(self.rounds)
 
-    def append(self, fact: Round | Acquired) -> None:
+    def append(self, fact: Round | Chosen) -> None:
         self.rounds.append(fact.to_json())
 
     def locked(self) -> AbstractContextManager[None]:
@@ -108,8 +108,8 @@ def recorded_rounds(journal: Journal) -> list[Round]:
     history: list[Round] = []
     for number, fact in enumerate(journal.read(), start=1):
         try:
-            if Acquired.is_json(fact):
-                history[fact["round"] - 1] = history[fact["round"] - 1].completed(Acquired.from_json(fact))
+            if Chosen.is_json(fact):
+                history[fact["round"] - 1] = history[fact["round"] - 1].completed(Chosen.from_json(fact))
             else:
                 history.append(Round.from_json(fact))
         except (KeyError, TypeError, IndexError) as error:

@@ -120,7 +120,7 @@ def _number(path: Path, round: int, row: Any, column: str) -> float:
 def _recorded(source: Path, signal: str) -> list[float | None]:
     folder = RunFolder.open(source)
     if "schedules" in folder.about():
-        raise UserError(f"{source} compares several schedules; replay a run, or a file with one value a round.")
+        raise UserError(f"{source} compares several schedules; name a run, or a file with one value a round.")
     history = folder.history()
     if not history:
         raise UserError(f"{source} has no recorded rounds yet.")

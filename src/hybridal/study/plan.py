@@ -13,7 +13,7 @@ from hybridal.study.study import CellPlan
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """How much work a study is. Hybrid schedules decide on the way, so distinct rounds have a least and a most.
 
     `left` counts the rounds that may still be missing, none where every run is complete. `seconds_per_round` is
@@ -40,12 +40,12 @@ class Plan:
         return None if self.seconds_per_round is None else self.seconds_per_round * self.left
 
 
-def plan(folder: StudyFolder) -> Plan:
+def plan(folder: StudyFolder) -> StudyPlan:
     """Counts the rounds of a study: alone, and shared."""
     facts = [list(folder.facts(cell).values()) for cell in folder.cells]
     recorded = [fact for found in facts for fact in found]
     bounds = [distinct_rounds(cell.schedules, cell.settings.rules.rounds) for cell in folder.cells]
-    return Plan(
+    return StudyPlan(
         cells=len(folder.cells),
         runs=folder.study.runs,
         rounds=sum(cell.runs * cell.settings.rules.rounds for cell in folder.cells),

@@ -10,7 +10,7 @@ from pathlib import Path
 from hybridal.core.observer import Observer
 from hybridal.runs.assemble import find_task, surroundings
 from hybridal.runs.run import check
-from hybridal.study.engines import Engine, Outcome
+from hybridal.study.engines import CellOutcome, Engine
 from hybridal.study.engines.here import Here
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
@@ -39,7 +39,9 @@ def begin_study(
     return folder
 
 
-def run_study(folder: StudyFolder, engine: Engine, done: Callable[[Outcome], None] = lambda _: None) -> list[Outcome]:
+def run_study(
+    folder: StudyFolder, engine: Engine, done: Callable[[CellOutcome], None] = lambda _: None
+) -> list[CellOutcome]:
     """Computes what is missing. A cell that fails is reported and does not stop the others."""
     left = [cell for cell in folder.cells if not folder.complete(cell)]
     outcomes = []

@@ -28,8 +28,9 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
     once: that is how a misspelt name looks, and it would silently drop the class that was meant.
 
     >>> from pathlib import Path
-    >>> from hybridal.tasks.table import Table
-    >>> rows = Rows(["1", "2"], ["Hello", "WIN"], ["ham", "spam"], Table(Path("mail.csv"), {}, "line", [2, 3]), True)
+    >>> from hybridal.tasks.table import FileTable
+    >>> file = FileTable(Path("mail.csv"), {}, "line", [2, 3])
+    >>> rows = Rows(["1", "2"], ["Hello", "WIN"], ["ham", "spam"], file, True)
     >>> choose_classes(rows, [], None), choose_classes(rows, [], ["spam", "ham"])
     (('ham', 'spam'), ('spam', 'ham'))
     """

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TextIO
 
 from hybridal.errors import UserError
-from hybridal.tasks.table import CHUNK, Table, column_position, opened
+from hybridal.tasks.table import CHUNK, FileTable, column_position, opened
 
 
-def read_csv(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
+def read_csv(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
     """These columns of a comma-separated file with a header; every value is a string.
 
     >>> import tempfile
@@ -30,7 +30,7 @@ def read_csv(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
     return _read(path, wanted, ",", "a comma")
 
 
-def read_tsv(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
+def read_tsv(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
     """These columns of a tab-separated file with a header, quoted as a CSV file is.
 
     >>> import tempfile
@@ -42,7 +42,7 @@ def read_tsv(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
     return _read(path, wanted, "\t", "a tab")
 
 
-def _read(path: Path, wanted: Sequence[str], delimiter: str, delimiter_name: str) -> Iterator[Table]:
+def _read(path: Path, wanted: Sequence[str], delimiter: str, delimiter_name: str) -> Iterator[FileTable]:
     with opened(path, newline="") as file:
         rows = _rows(path, file, delimiter)
         with long_fields():
@@ -60,7 +60,7 @@ def _read(path: Path, wanted: Sequence[str], delimiter: str, delimiter_name: str
                         f"that contains {delimiter_name} or a line break in double quotes."
                     )
             columns = {name: [row[i] for _, row in some] for name, i in zip(wanted, positions, strict=True)}
-            yield Table(path, columns, "line", [line for line, _ in some])
+            yield FileTable(path, columns, "line", [line for line, _ in some])
 
 
 def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.errors import UserError
-from hybridal.tasks.table import CHUNK, Table, column_position, opened
+from hybridal.tasks.table import CHUNK, FileTable, column_position, opened
 
 
-def read_jsonl(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
+def read_jsonl(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
     """These keys of every line's object; a key that a line lacks gives None.
 
     >>> import tempfile
@@ -24,8 +24,8 @@ def read_jsonl(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
     places: list[int] = []
     objects: list[dict[str, Any]] = []
 
-    def table() -> Table:
-        return Table(path, {name: [value.get(name) for value in objects] for name in wanted}, "line", places)
+    def table() -> FileTable:
+        return FileTable(path, {name: [value.get(name) for value in objects] for name in wanted}, "line", places)
 
     for place, value in _objects(path):
         found |= dict.fromkeys(value)

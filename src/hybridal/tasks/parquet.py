@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.errors import UserError
-from hybridal.tasks.table import CHUNK, Table, column_position
+from hybridal.tasks.table import CHUNK, FileTable, column_position
 
 BUFFER = 2**20  # bytes of a column read ahead; without it, all columns of a row group
 
 
-def read_parquet(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
+def read_parquet(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
     """These columns of a Parquet file.
 
     >>> import pyarrow, pyarrow.parquet, tempfile
@@ -34,7 +34,7 @@ def read_parquet(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
             first = 1
             for batch in file.iter_batches(CHUNK, columns=list(wanted)):
                 columns = {name: _values(path, name, batch.column(name), first) for name in wanted}
-                yield Table(path, columns, "row", range(first, first + len(batch)))
+                yield FileTable(path, columns, "row", range(first, first + len(batch)))
                 first += len(batch)
     except (pyarrow.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0].rstrip(".")

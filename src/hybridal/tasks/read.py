@@ -14,9 +14,9 @@ from hybridal.errors import UserError
 from hybridal.tasks.delimited import read_csv, read_tsv
 from hybridal.tasks.jsonl import read_jsonl
 from hybridal.tasks.parquet import read_parquet
-from hybridal.tasks.table import Table, joined
+from hybridal.tasks.table import FileTable, joined
 
-READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[Table]]] = {
+READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[FileTable]]] = {
     ".csv": read_csv,
     ".tsv": read_tsv,
     ".jsonl": read_jsonl,
@@ -31,7 +31,7 @@ class Rows:
     ids: Sequence[str]
     texts: Sequence[str]
     labels: Sequence[str | None]
-    table: Table
+    table: FileTable
     numbered: bool
 
     def __len__(self) -> int:
@@ -108,7 +108,7 @@ def count_rows(path: str | Path, text: str, label: str | None = None, id: str | 
     return len(hashes)
 
 
-def _tables(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
+def _tables(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise UserError(f"{path}: the extension '{path.suffix}' is not known; use one of {', '.join(READERS)}.")
@@ -125,7 +125,7 @@ def _tables(path: Path, wanted: Sequence[str]) -> Iterator[Table]:
         raise UserError(f"{path}: the file has no rows; give one with a text per row.")
 
 
-def _rows(table: Table, text: str, label: str | None, id: str | None, before: int) -> Rows:
+def _rows(table: FileTable, text: str, label: str | None, id: str | None, before: int) -> Rows:
     texts = list(table.columns[text])
     labels: list[str | None] = [None] * len(texts)
     if label is not None:
@@ -138,7 +138,7 @@ def _rows(table: Table, text: str, label: str | None, id: str | None, before: in
     return Rows(ids, texts, labels, table, numbered=id is None)
 
 
-def _empty(table: Table, column: str) -> list[int]:
+def _empty(table: FileTable, column: str) -> list[int]:
     """The places of empty texts, once all are known to be texts."""
     found = []
     for row, value in enumerate(table.columns[column]):
@@ -149,7 +149,7 @@ def _empty(table: Table, column: str) -> list[int]:
     return found
 
 
-def _refuse_empty(column: str, tables: Iterator[Table]) -> NoReturn:
+def _refuse_empty(column: str, tables: Iterator[FileTable]) -> NoReturn:
     """Names the first and counts them all: who has hundreds shall not find them one by one."""
     table = next(tables)
     places = _empty(table, column)
@@ -162,18 +162,18 @@ def _refuse_empty(column: str, tables: Iterator[Table]) -> NoReturn:
     raise UserError(f"{first}, {len(places)} in all (then {others}); fill them in or remove the rows.")
 
 
-def _label(table: Table, column: str, row: int, value: Any) -> str | None:
+def _label(table: FileTable, column: str, row: int, value: Any) -> str | None:
     return _name(table, column, row, value).strip() or None
 
 
-def _id(table: Table, column: str, row: int, value: Any) -> str:
+def _id(table: FileTable, column: str, row: int, value: Any) -> str:
     name = _name(table, column, row, value)
     if not name:
         raise UserError(f"{table.at(row)}, column '{column}': the id is empty; give every row one.")
     return name
 
 
-def _name(table: Table, column: str, row: int, value: Any) -> str:
+def _name(table: FileTable, column: str, row: int, value: Any) -> str:
     """A label or an id as a string, empty if missing: the number 3, also when stored as 3.0, is '3'."""
     if isinstance(value, str):
         return value
@@ -188,7 +188,7 @@ def _name(table: Table, column: str, row: int, value: Any) -> str:
     return str(value)
 
 
-def _check_unique(table: Table, column: str, ids: Sequence[str]) -> None:
+def _check_unique(table: FileTable, column: str, ids: Sequence[str]) -> None:
     if len(set(ids)) == len(ids):
         return
     first: dict[str, int] = {}
@@ -201,7 +201,7 @@ def _check_unique(table: Table, column: str, ids: Sequence[str]) -> None:
         first[name] = row
 
 
-def _check_whole_characters(table: Table, column: str | None, strings: Sequence[str | None]) -> None:
+def _check_whole_characters(table: FileTable, column: str | None, strings: Sequence[str | None]) -> None:
     """Half a character (a lone surrogate, which JSON can spell) can be neither tokenised nor written anywhere."""
     try:
         "".join(filter(None, strings)).encode()

@@ -24,10 +24,10 @@ class NoColumnError(UserError):
 
 
 @dataclass(frozen=True)
-class Table:
+class FileTable:
     """Some columns of a file; row i stands at `places[i]`, counted from 1 in `unit`s, as a person counts.
 
-    >>> Table(Path("mail.csv"), {"text": ["hello", "you"]}, "line", [2, 5]).at(1)
+    >>> FileTable(Path("mail.csv"), {"text": ["hello", "you"]}, "line", [2, 5]).at(1)
     'mail.csv, line 5'
     """
 
@@ -40,18 +40,18 @@ class Table:
         return f"{self.path}, {self.unit} {self.places[row]}"
 
 
-def joined(tables: Iterable[Table]) -> Table:
+def joined(tables: Iterable[FileTable]) -> FileTable:
     """The pieces of one file as one table.
 
     >>> path = Path("mail.csv")
-    >>> pieces = [Table(path, {"text": ["hello"]}, "line", [2]), Table(path, {"text": ["you"]}, "line", [5])]
+    >>> pieces = [FileTable(path, {"text": ["hello"]}, "line", [2]), FileTable(path, {"text": ["you"]}, "line", [5])]
     >>> joined(pieces).columns, joined(pieces).places
     ({'text': ['hello', 'you']}, [2, 5])
     """
     pieces = list(tables)
     first = pieces[0]
     columns = {name: list(chain.from_iterable(piece.columns[name] for piece in pieces)) for name in first.columns}
-    return Table(first.path, columns, first.unit, list(chain.from_iterable(piece.places for piece in pieces)))
+    return FileTable(first.path, columns, first.unit, list(chain.from_iterable(piece.places for piece in pieces)))
 
 
 def column_position(path: Path, name: str, names: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.runs.assemble import find_task
-from hybridal.study.engines import Engine, Outcome
+from hybridal.study.engines import CellOutcome, Engine
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.run import run_study
 from hybridal.study.study import CellPlan, Study
@@ -69,7 +69,7 @@ def begun(path: Path, study: Study) -> StudyFolder:
     return folder
 
 
-def run(folder: StudyFolder, engine: Engine) -> dict[str, Outcome]:
+def run(folder: StudyFolder, engine: Engine) -> dict[str, CellOutcome]:
     return {outcome.key: outcome for outcome in run_study(folder, engine)}
 
 

@@ -12,7 +12,7 @@ import torch
 
 from hybridal.backbones import load_backbone
 from hybridal.core.observer import Observer
-from hybridal.study.engines import Outcome, lanes
+from hybridal.study.engines import CellOutcome, lanes
 from hybridal.study.engines.lanes import MOST, Lanes, lanes_here, lanes_that_fit
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
@@ -32,9 +32,9 @@ def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here
 def test_what_a_cell_leaves_behind_is_cleared_away(here: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[weakref.ref[Ring]] = []
 
-    def work(_folder: StudyFolder, cell: CellPlan, _device: str, _observer: Observer) -> Outcome:
+    def work(_folder: StudyFolder, cell: CellPlan, _device: str, _observer: Observer) -> CellOutcome:
         left.append(weakref.ref(Ring()))
-        return Outcome(cell.key)
+        return CellOutcome(cell.key)
 
     monkeypatch.setattr(lanes, "work", work)
     cells: Any = [SimpleNamespace(key=key) for key in ("a", "b", "c")]
@@ -54,17 +54,17 @@ def test_a_study_that_is_stopped_does_not_finish_its_cells_first(
 ) -> None:
     epochs: list[int] = []
 
-    def work(_folder: StudyFolder, cell: CellPlan, _device: str, observer: Observer) -> Outcome:
+    def work(_folder: StudyFolder, cell: CellPlan, _device: str, observer: Observer) -> CellOutcome:
         for epoch in range(500 if cell.key == "long" else 0):
             epochs.append(epoch)
             time.sleep(0.01)
             observer.epoch_done(epoch, 500)
-        return Outcome(cell.key)
+        return CellOutcome(cell.key)
 
     monkeypatch.setattr(lanes, "work", work)
     cells: Any = [SimpleNamespace(key=key) for key in ("long", "short")]
     outcomes: Any = Lanes(["cpu"], 2).run(here, cells)
-    assert next(outcomes) == Outcome("short")
+    assert next(outcomes) == CellOutcome("short")
     outcomes.close()
     assert len(epochs) < 500
 

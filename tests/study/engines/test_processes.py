@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.study.engines import Outcome, processes
+from hybridal.study.engines import CellOutcome, processes
 from hybridal.study.engines.processes import DIED, Processes
 from hybridal.study.folder import StudyFolder
 
@@ -53,13 +53,13 @@ class FakePool:
 
     def __exit__(self, *_: object) -> None: ...
 
-    def submit(self, _work: Any, _path: Path, key: str) -> Future[Outcome]:
+    def submit(self, _work: Any, _path: Path, key: str) -> Future[CellOutcome]:
         self.broken = self.broken or key in self.deadly
-        future: Future[Outcome] = Future()
+        future: Future[CellOutcome] = Future()
         if self.broken:
             future.set_exception(BrokenProcessPool())
         else:
-            future.set_result(Outcome(key))
+            future.set_result(CellOutcome(key))
         return future
 
 
@@ -76,7 +76,7 @@ def test_a_cell_that_keeps_killing_its_worker_is_reported(
     folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2)))
     sound, deadly = (cell.key for cell in folder.cells)
     monkeypatch.setattr(pool, "deadly", frozenset({deadly}))
-    assert run(folder, Processes(2)) == {sound: Outcome(sound), deadly: Outcome(deadly, DIED)}
+    assert run(folder, Processes(2)) == {sound: CellOutcome(sound), deadly: CellOutcome(deadly, DIED)}
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
@@ -86,6 +86,6 @@ def test_only_the_deadly_cell_is_blamed(
     folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2, 3, 4)))
     deadly = folder.cells[place]
     monkeypatch.setattr(pool, "deadly", frozenset({deadly.key}))
-    wanted = {cell.key: Outcome(cell.key, DIED if cell == deadly else None) for cell in folder.cells}
+    wanted = {cell.key: CellOutcome(cell.key, DIED if cell == deadly else None) for cell in folder.cells}
     assert run(folder, Processes(2)) == wanted
     assert folder.error(deadly) == DIED

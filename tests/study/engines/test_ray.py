@@ -85,13 +85,13 @@ def test_a_lost_node_loses_nothing(
 ) -> None:
     folder = begun(tmp_path / "study", small_study(task, overrides=LONG, schedules=("retrain",), seeds=(1, 2, 3)))
     started: list[str] = []
-    start = engine._Crew.start
+    start = engine._Driver.start
 
-    def noted(crew: engine._Crew, cell: CellPlan) -> None:
+    def noted(driver: engine._Driver, cell: CellPlan) -> None:
         started.append(cell.key)
-        start(crew, cell)
+        start(driver, cell)
 
-    monkeypatch.setattr(engine._Crew, "start", noted)
+    monkeypatch.setattr(engine._Driver, "start", noted)
     with once(lambda: sum(rounds(folder, cell) > 0 for cell in folder.cells) == 2, nodes.lose_one):
         outcomes = run(folder, RayEngine(nodes.address))
     assert [outcome.error for outcome in outcomes.values()] == [None] * 3
@@ -99,7 +99,7 @@ def test_a_lost_node_loses_nothing(
     assert len(started) > 3, "the node was lost when its cell was complete"
 
 
-class FakeCrew:
+class FakeDriver:
     """Cells end as `fates` tell: a traceback, None for success, or so many rounds and then death."""
 
     def __init__(self, fates: dict[int, list[str | int | None]]) -> None:
@@ -128,20 +128,20 @@ class FakeCrew:
 def test_a_cell_that_keeps_dying_is_given_up_unless_it_gets_on(
     task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crew = FakeCrew({1: [0, 0, 0], 2: ["Traceback"], 3: [1, 1, 1, 1, None], 4: [0, 0, None]})
+    driver = FakeDriver({1: [0, 0, 0], 2: ["Traceback"], 3: [1, 1, 1, 1, None], 4: [0, 0, None]})
 
     @contextmanager
     def given(*_: object) -> Iterator[Any]:
-        yield crew
+        yield driver
 
     monkeypatch.setattr(engine, "connected", given)
-    monkeypatch.setattr(engine, "_crew", given)
+    monkeypatch.setattr(engine, "_driver", given)
     folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2, 3, 4)))
     outcomes = run(folder, RayEngine("local", tries=3))
     one, two, three, four = (outcomes[cell.key].error for cell in folder.cells)
     assert one == "Its worker died 3 times in a row without a new round. The last time: its node was lost"
     assert (two, three, four) == ("Traceback", None, None)
-    assert sorted(crew.finished) == [1, 2, 3, 4]
+    assert sorted(driver.finished) == [1, 2, 3, 4]
 
 
 def test_without_cells_no_cluster_is_asked_for(here: StudyFolder) -> None:

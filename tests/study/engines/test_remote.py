@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.errors import RunError
-from hybridal.study.engines._remote import Recorder, check_alike, versions
+from hybridal.study.engines._remote import JournalWriter, check_alike, versions
 from hybridal.study.folder import StudyFolder
 
 from .small import begun, rounds, small_study
@@ -20,13 +20,13 @@ def folder(task: dict[str, str], tmp_path: Path) -> StudyFolder:
 def test_a_word_is_recorded_once(folder: StudyFolder, here: StudyFolder) -> None:
     first, second = folder.cells
     line, *_ = here.journal(first).read()
-    recorder = Recorder(folder.path, [first.key, second.key])
+    recorder = JournalWriter(folder.path, [first.key, second.key])
     recorder.append(first.key, line)
     recorder.append(first.key, {**line, "seconds": {}})
     assert recorder.known(first.key) == [line]
     assert recorder.known(second.key) == []
     recorder.close()
-    again = Recorder(folder.path, [first.key])
+    again = JournalWriter(folder.path, [first.key])
     again.append(first.key, line)
     assert again.known(first.key) == [line]
     again.close()
@@ -35,7 +35,7 @@ def test_a_word_is_recorded_once(folder: StudyFolder, here: StudyFolder) -> None
 def test_a_worker_that_comes_back_too_late_is_refused(folder: StudyFolder, here: StudyFolder) -> None:
     cell, other = folder.cells
     line, *_ = here.journal(cell).read()
-    recorder = Recorder(folder.path, [cell.key, other.key])
+    recorder = JournalWriter(folder.path, [cell.key, other.key])
     recorder.release(cell.key)
     with pytest.raises(RunError, match="any more"):
         recorder.append(cell.key, line)
@@ -46,14 +46,14 @@ def test_a_worker_that_comes_back_too_late_is_refused(folder: StudyFolder, here:
 
 def test_two_recorders_never_hold_one_cell(folder: StudyFolder) -> None:
     first, second = folder.cells
-    recorder = Recorder(folder.path, [second.key])
-    refused = Recorder(folder.path, [first.key, second.key], patience=0)
+    recorder = JournalWriter(folder.path, [second.key])
+    refused = JournalWriter(folder.path, [first.key, second.key], patience=0)
     said = f"{folder.home(second)} is in use by process {os.getpid()}; wait for it or stop it first."
     assert (recorder.refusal(), refused.refusal()) == (None, said)
     with pytest.raises(RunError, match="in use"):
         refused.known(first.key)
     recorder.close()
-    third = Recorder(folder.path, [first.key, second.key], patience=0)
+    third = JournalWriter(folder.path, [first.key, second.key], patience=0)
     assert third.refusal() is None
     third.close()
 
@@ -61,7 +61,7 @@ def test_two_recorders_never_hold_one_cell(folder: StudyFolder) -> None:
 def test_states_of_other_engines_go_with_a_complete_cell(here: StudyFolder) -> None:
     cell = here.cells[0]
     (here.home(cell) / "states").mkdir()
-    recorder = Recorder(here.path, [cell.key])
+    recorder = JournalWriter(here.path, [cell.key])
     recorder.release(cell.key)
     assert not (here.home(cell) / "states").exists()
 

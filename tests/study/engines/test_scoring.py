@@ -59,7 +59,7 @@ def test_the_same_as_here_though_a_worker_is_lost(
     np.testing.assert_allclose(np.concatenate(found), here.predict_proba(texts), atol=1e-6)
 
 
-class FakeCrew:
+class FakeScorers:
     """Scorers who answer last come, first served, and die when `dies` says so."""
 
     def __init__(self, size: int, dies: list[bool]) -> None:
@@ -83,22 +83,22 @@ def numbers(size: int) -> Iterator[Any]:
 
 
 def test_shards_come_in_order_and_few_are_held() -> None:
-    crew = FakeCrew(2, [False, True, False, True, True])
-    scored = scoring._in_order(crew, numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
+    scorers = FakeScorers(2, [False, True, False, True, True])
+    scored = scoring._in_order(scorers, numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
     seen = 0
     for number, shard in enumerate(scored):
-        assert crew.most < number + 4
+        assert scorers.most < number + 4
         seen += len(shard)
         assert shard[-1] == seen - 1
     assert seen == 20
 
 
 def test_no_texts_give_nothing() -> None:
-    assert list(scoring._in_order(FakeCrew(1, []), numbers(0), 2, 3)) == []  # type: ignore[arg-type]
+    assert list(scoring._in_order(FakeScorers(1, []), numbers(0), 2, 3)) == []  # type: ignore[arg-type]
 
 
 def test_workers_that_keep_dying_end_it() -> None:
-    scored = scoring._in_order(FakeCrew(2, [True] * 9), numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
+    scored = scoring._in_order(FakeScorers(2, [True] * 9), numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
     with pytest.raises(RunError, match="lost 3 times in a row; the last time: killed"):
         list(scored)
 

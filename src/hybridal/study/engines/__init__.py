@@ -16,7 +16,7 @@ from hybridal.study.study import CellPlan
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """What became of a cell; `error` is a traceback."""
 
     key: str
@@ -29,7 +29,7 @@ class Engine(Protocol):
     def device(self, asked: str) -> str:
         """What cells compute on, in words; refuses what is not there."""
 
-    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]: ...
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]: ...
 
 
 def device_here(asked: str) -> str:
@@ -58,7 +58,9 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-def work(folder: StudyFolder, cell: CellPlan, device: str | None = None, observer: Observer | None = None) -> Outcome:
+def work(
+    folder: StudyFolder, cell: CellPlan, device: str | None = None, observer: Observer | None = None
+) -> CellOutcome:
     """Computes one cell into the study folder; a failure is kept there and does not spread."""
     settings = cell.settings if device is None else replace(cell.settings, device=device)
     try:
@@ -74,5 +76,5 @@ def work(folder: StudyFolder, cell: CellPlan, device: str | None = None, observe
     except Exception:
         error = traceback.format_exc()
         folder.write_error(cell, error)
-        return Outcome(cell.key, error)
-    return Outcome(cell.key)
+        return CellOutcome(cell.key, error)
+    return CellOutcome(cell.key)

@@ -26,7 +26,7 @@ from hybridal.tasks import Task
 PATIENCE = 3.0
 
 
-class Recorder:
+class JournalWriter:
     """Appends to the journals of these cells, as one process on the machine of the study folder.
 
     It holds their locks itself: if the driver held them and were killed, the next one could

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hybridal.core.observer import Observer
-from hybridal.study.engines import Outcome, device_here, work
+from hybridal.study.engines import CellOutcome, device_here, work
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 
@@ -20,6 +20,6 @@ class Here:
     def device(self, asked: str) -> str:
         return device_here(asked)
 
-    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         for cell in cells:
             yield work(folder, cell, observer=self.observer)

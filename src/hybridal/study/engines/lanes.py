@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from hybridal.backbones import load_backbone
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
-from hybridal.study.engines import Outcome, device_here, one_thread, work
+from hybridal.study.engines import CellOutcome, device_here, one_thread, work
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 
@@ -40,7 +40,7 @@ class Lanes:
     def device(self, asked: str) -> str:
         return device_here(asked)
 
-    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         if not cells:
             return
         devices = self._devices(folder, cells)
@@ -53,7 +53,7 @@ class Lanes:
         def enter() -> None:
             place.device = free.get()
 
-        def compute(cell: CellPlan) -> Outcome:
+        def compute(cell: CellPlan) -> CellOutcome:
             with _stream_of_its_own(place.device):
                 outcome = work(folder, cell, place.device, _Alarm(stopped))
             # A classifier and its graphs hold each other: the GPU would fill up with those of cells that are done.

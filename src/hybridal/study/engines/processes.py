@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybridal.study.engines import Outcome, device_here, work
+from hybridal.study.engines import CellOutcome, device_here, work
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 
@@ -31,7 +31,7 @@ class Processes:
     def device(self, asked: str) -> str:
         return device_here(asked)
 
-    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         waiting = deque(cells)
         while waiting:
             suspects: list[CellPlan] = []
@@ -41,12 +41,12 @@ class Processes:
                 yield from self._pool(folder.path, deque([cell]), dead, 1)
                 if dead:
                     folder.write_error(cell, DIED)
-                    yield Outcome(cell.key, DIED)
+                    yield CellOutcome(cell.key, DIED)
 
-    def _pool(self, path: Path, waiting: deque[CellPlan], died: list[CellPlan], workers: int) -> Iterator[Outcome]:
+    def _pool(self, path: Path, waiting: deque[CellPlan], died: list[CellPlan], workers: int) -> Iterator[CellOutcome]:
         """Takes cells from `waiting`, a worker's each, until none is left or the pool breaks; then says who `died`."""
         context = multiprocessing.get_context("spawn")
-        running: dict[Future[Outcome], CellPlan] = {}
+        running: dict[Future[CellOutcome], CellPlan] = {}
         with ProcessPoolExecutor(workers, context, _start) as pool:
             while (waiting or running) and not died:
                 while waiting and len(running) < workers and not died:
@@ -70,7 +70,7 @@ def _start() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
-def _work(path: Path, key: str) -> Outcome:
+def _work(path: Path, key: str) -> CellOutcome:
     folder = StudyFolder.open(path)
     (cell,) = (cell for cell in folder.cells if cell.key == key)
     return work(folder, cell)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hybridal.errors import RunError, UserError
-from hybridal.study.engines import Outcome
-from hybridal.study.engines._remote import Recorder, compute, versions
+from hybridal.study.engines import CellOutcome
+from hybridal.study.engines._remote import JournalWriter, compute, versions
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan
 
@@ -38,22 +38,22 @@ class RayEngine:
         with connected(self.address) as ray:
             return "GPUs of a Ray cluster" if gpu_share(ray, asked, self.gpus_per_cell) else "cpu"
 
-    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[Outcome]:
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         if not cells:
             return
-        with connected(self.address) as ray, _crew(ray, folder, cells, self.gpus_per_cell) as crew:
+        with connected(self.address) as ray, _driver(ray, folder, cells, self.gpus_per_cell) as driver:
             for cell in cells:
-                crew.start(cell)
-            deaths = {cell.key: Deaths(crew.rounds(cell)) for cell in cells}
-            while crew.waiting:
-                cell, error, lost = crew.next()
-                if lost and deaths[cell.key].count(crew.rounds(cell)) < self.tries:
-                    crew.start(cell)
+                driver.start(cell)
+            deaths = {cell.key: Deaths(driver.rounds(cell)) for cell in cells}
+            while driver.waiting:
+                cell, error, lost = driver.next()
+                if lost and deaths[cell.key].count(driver.rounds(cell)) < self.tries:
+                    driver.start(cell)
                     continue
                 if lost:
                     error = f"Its worker died {self.tries} times in a row without a new round. The last time: {error}"
-                crew.finish(cell, error)
-                yield Outcome(cell.key, error)
+                driver.finish(cell, error)
+                yield CellOutcome(cell.key, error)
 
 
 @dataclass
@@ -76,19 +76,19 @@ class Deaths:
 
 
 @contextmanager
-def _crew(ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: float | None) -> Iterator[_Crew]:
+def _driver(ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: float | None) -> Iterator[_Driver]:
     """However the study ends, nothing of it goes on."""
-    crew = _Crew(ray, folder, cells, gpus)
+    driver = _Driver(ray, folder, cells, gpus)
     try:
-        if refusal := ray.get(crew.recorder.refusal.remote()):
+        if refusal := ray.get(driver.recorder.refusal.remote()):
             raise RunError(refusal)
-        yield crew
+        yield driver
     finally:
         with suppress(ray.exceptions.RayError):
-            crew.stop()
+            driver.stop()
 
 
-class _Crew:
+class _Driver:
     """The driver's side: the recorder, and the cells that Ray has in its queue."""
 
     def __init__(self, ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: float | None) -> None:
@@ -98,7 +98,7 @@ class _Crew:
         self._device = "cuda" if share else "cpu"
         # Deaths are counted by the engine: Ray counts neither progress nor, by default, running out of memory.
         self._compute = ray.remote(num_cpus=1, num_gpus=share, max_retries=0, scheduling_strategy="SPREAD")(compute)
-        writer = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Recorder)
+        writer = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(JournalWriter)
         place = beside_driver(ray)
         keys = [cell.key for cell in cells]
         self.recorder = writer.options(scheduling_strategy=place).remote(folder.path.resolve(), keys)

@@ -22,8 +22,8 @@ def csv_of(path: Path, values: tuple[float, ...]) -> Path:
     return path
 
 
-def replayed(*arguments: object) -> dict[str, Any]:
-    ended = hybridal("replay", *arguments)
+def decided(*arguments: object) -> dict[str, Any]:
+    ended = hybridal("what-if", *arguments)
     assert (ended.code, ended.stderr) == (0, "")
     found: dict[str, Any] = json.loads(ended.stdout)
     return found
@@ -43,7 +43,7 @@ def replayed(*arguments: object) -> dict[str, Any]:
 )
 def test_a_file(options: tuple[str, ...], stable: list[int], t_star: int | None, tmp_path: Path) -> None:
     source = csv_of(tmp_path / "values.csv", ACCURACIES)
-    found = replayed(source, "--column", "value", "--count", "1000", *options)
+    found = decided(source, "--column", "value", "--count", "1000", *options)
     assert found["changes"] == [None, 0.1, 0.004, 0.002, 0.005, 0.003, 0.004]
     assert found["stable"] == stable
     assert found["t_star"] == t_star
@@ -54,14 +54,14 @@ def test_a_file(options: tuple[str, ...], stable: list[int], t_star: int | None,
 def test_without_a_count_float_rounding_decides(tmp_path: Path) -> None:
     """0.611 - 0.606 is a little more than 0.005: the count is there for a reason."""
     source = csv_of(tmp_path / "values.csv", (0.606, 0.611))
-    assert replayed(source, "--column", "value")["changes"] == [None, abs(0.611 - 0.606)]
-    assert replayed(source, "--column", "value", "--count", "1000")["changes"] == [None, 0.005]
+    assert decided(source, "--column", "value")["changes"] == [None, abs(0.611 - 0.606)]
+    assert decided(source, "--column", "value", "--count", "1000")["changes"] == [None, 0.005]
 
 
 def test_a_signal_that_is_a_change_itself(tmp_path: Path) -> None:
     source = csv_of(tmp_path / "values.csv", (9.0, 0.3, 0.01, 0.02))
     options = ("--signal", "weight-distance", "--epsilon", "0.1", "--patience", "2")
-    found = replayed(source, "--column", "value", *options)
+    found = decided(source, "--column", "value", *options)
     assert found["changes"] == [None, 0.3, 0.01, 0.02]
     assert (found["stable"], found["t_star"]) == ([0, 0, 1, 2], 4)
 
@@ -69,15 +69,15 @@ def test_a_signal_that_is_a_change_itself(tmp_path: Path) -> None:
 def test_lines_of_json(tmp_path: Path) -> None:
     (tmp_path / "values.jsonl").write_text('{"loss": 0.5}\n\n{"loss": 0.25}\n{"loss": 0.25}\n')
     options = ("--column", "loss", "--signal", "loss", "--epsilon", "0.1", "--patience", "1")
-    found = replayed(tmp_path / "values.jsonl", *options)
+    found = decided(tmp_path / "values.jsonl", *options)
     assert (found["changes"], found["t_star"], found["first_finetune_round"]) == ([None, 0.25, 0.0], 3, 4)
 
 
 def test_a_run_decides_again_as_it_did(unbroken: Path) -> None:
-    found = replayed(unbroken, "--epsilon", "0.9", "--patience", "1")
+    found = decided(unbroken, "--epsilon", "0.9", "--patience", "1")
     assert (found["t_star"], found["first_finetune_round"]) == (2, 3)
     assert found["changes"] == [fact.changes["accuracy"] for fact in RunFolder(unbroken).history()]
-    assert replayed(unbroken, "--epsilon", "0.9", "--patience", "4")["t_star"] is None
+    assert decided(unbroken, "--epsilon", "0.9", "--patience", "4")["t_star"] is None
 
 
 @pytest.mark.parametrize(
@@ -96,26 +96,26 @@ def test_a_run_decides_again_as_it_did(unbroken: Path) -> None:
         (("values.csv", "--signal", "loss", "--count", "9"), "--count is of texts that accuracies were measured on;"),
     ],
 )
-def test_what_cannot_be_replayed(
+def test_what_cannot_be_decided(
     arguments: tuple[str, ...], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     csv_of(Path("values.csv"), ACCURACIES)
     Path("words.csv").write_text("value\n0.5\nhigh\n")
     Path("empty.csv").write_text("value\n")
-    ended = hybridal("replay", *arguments)
+    ended = hybridal("what-if", *arguments)
     assert (ended.code, ended.stdout) == (2, "")
     assert sentence in ended.stderr
     assert ended.stderr.count("\n") == 1
 
 
 def test_a_comparison_has_no_one_history(compared: Path) -> None:
-    ended = hybridal("replay", compared)
+    ended = hybridal("what-if", compared)
     assert ended.code == 2
-    assert f"{compared} compares several schedules; replay a run," in ended.stderr
+    assert f"{compared} compares several schedules; name a run," in ended.stderr
 
 
 def test_a_signal_that_was_not_recorded(unbroken: Path) -> None:
-    ended = hybridal("replay", unbroken, "--signal", "loss")
+    ended = hybridal("what-if", unbroken, "--signal", "loss")
     assert ended.code == 2
     assert "did not record the signal 'loss' (it has accuracy); run with --signals loss." in ended.stderr

@@ -1,4 +1,4 @@
-"""`hybridal replay`: what a hybrid schedule would have decided."""
+"""`hybridal what-if`: what a hybrid schedule would have decided."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 
-def replay(
+def what_if(
     source: Annotated[Path, typer.Argument(help="A CSV or JSONL file with a value a round, or a run folder.")],
     column: Annotated[str | None, typer.Option(help="The column (or key) with the signal's value per round.")] = None,
     signal: Annotated[str, typer.Option(help="The signal that the values belong to.")] = "accuracy",
@@ -18,7 +18,7 @@ def replay(
         int | None, typer.Option(help="Validation texts: accuracies are then compared as counts of right answers.")
     ] = None,
 ) -> None:
-    """Replay recorded values through the detector of a live run; prints JSON with t_star and first_finetune_round."""
+    """Put recorded values through the detector of a live run; prints JSON with t_star and first_finetune_round."""
     from hybridal.runs.what_if import decisions
     from hybridal.system.files import strict_json
 
