@@ -104,3 +104,9 @@ def test_without_labels_the_draw_is_random() -> None:
 def test_too_few_texts_are_said(label: int) -> None:
     with pytest.raises(UserError, match=r"Task 'made up' has 10 texts .* initial pool of 10; add texts or lower"):
         draw_initial(task_of([label] * 10), rules(10), 1)
+
+
+def test_a_random_draw_of_known_labels_is_the_draw_that_looks_at_none() -> None:
+    labels = [0] * 30 + [1] * 10
+    drawn = draw_initial(task_of(labels), rules(10, "random"), 1).tolist()
+    assert drawn == draw_initial(task_of([UNKNOWN] * 40, 2), rules(10), 1).tolist()

@@ -49,7 +49,7 @@ class Rules:
 
     name: str = "paper"
     initial: int = 200
-    initial_draw: Literal["equal", "proportional", "spread"] = "equal"
+    initial_draw: Literal["equal", "proportional", "spread", "random"] = "equal"
     rounds: int = 25
     batch: int = 32
     candidates: int | None = 1000

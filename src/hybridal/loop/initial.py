@@ -40,8 +40,8 @@ def check_initial(task: Task, protocol: Rules, seed: int) -> None:
 def draw_initial(task: Task, protocol: Rules, seed: int) -> Ints:
     """Rows of train to label first, as the paper draws them.
 
-    With all labels known (a simulation) the draw is stratified by class. With some known, those are the start: a
-    person gave them. With none known, the draw is random.
+    With all labels known (a simulation) the draw is stratified by class, unless it is to be random. With some known,
+    those are the start: a person gave them. With none known, the draw is random.
     """
     labels = task.train.labels
     known = np.flatnonzero(labels != UNKNOWN)
@@ -49,7 +49,7 @@ def draw_initial(task: Task, protocol: Rules, seed: int) -> Ints:
         return known
     enough(task, protocol)
     rng = stream(seed, "initial")
-    if len(known) == 0:
+    if len(known) == 0 or protocol.initial_draw == "random":
         return rng.choice(len(labels), size=protocol.initial, replace=False)
     counts = _per_class(task, protocol)
     drawn = [rng.choice(np.flatnonzero(labels == c), size=n, replace=False) for c, n in enumerate(counts)]

@@ -60,6 +60,7 @@ def test_no_recording_takes_a_stream_that_somebody_works_on() -> None:
         ones.mul_(1.0)
 
     recorders: list[Recorder] = []
+    graphs: list[Callable[[], None]] = []  # held: memory that no graph uses any more cannot be recorded into
 
     def take_all() -> None:  # models of other tests may have some
         while len(recorders) <= STREAMS:
@@ -68,10 +69,10 @@ def test_no_recording_takes_a_stream_that_somebody_works_on() -> None:
     with pytest.raises(UserError, match="room for 32 models"):
         take_all()
     for recorder in recorders:
-        recorder.record(work)
-        recorder.record(work)
+        graphs += [recorder.record(work), recorder.record(work)]
     assert len(set(used)) == len(recorders)
     assert not set(used) & at_work
+    graphs.clear()
     del recorder, recorders[5:]
     Recorder(device).record(work)
 
