@@ -12,6 +12,7 @@ from scipy import stats
 
 from hybridal.app.insight import agreement as module
 from hybridal.app.insight.agreement import (
+    Confused,
     Rating,
     agreement,
     bootstrap_interval,
@@ -177,8 +178,8 @@ def test_pairs_of_people_are_listed_with_what_they_confuse() -> None:
         ("person 0", "person 2", 3),
     ]
     assert [pair.agreed for pair in found] == pytest.approx([1 / 3, 2 / 4, 3 / 3])
-    assert found[1].confused == {("x", "y"): 1, ("y", "x"): 1}
-    assert found[2].confused == {}
+    assert found[1].confused == (Confused("x", "y", 1), Confused("y", "x", 1))
+    assert found[2].confused == ()
 
 
 def test_it_is_computed_again_only_when_somebody_says_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,6 +224,9 @@ def test_only_what_several_people_said_of_themselves_counts(project: Project) ->
 
 def test_disagreements_are_those_that_nobody_decided(project: Project) -> None:
     with project.reads() as session:
-        [(text, said)] = disagreements(session)
-    assert text.id == "t1"
-    assert said == [("annotator 0", "a", "why"), ("annotator 1", "b", "")]
+        [found] = disagreements(session)
+    assert found["id"] == "t1"
+    assert found["annotations"] == [
+        {"person": "annotator 0", "class": "a", "comment": "why"},
+        {"person": "annotator 1", "class": "b", "comment": ""},
+    ]

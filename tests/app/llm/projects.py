@@ -14,7 +14,7 @@ from hybridal.app.db.schema import Class, Consensus, Person, Prediction, QueuedT
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.llm.annotator import LlmAnnotator, LlmSettings, llm_annotator, save_settings
-from hybridal.app.llm.asking import LlmResult
+from hybridal.app.llm.client import LlmResult
 from hybridal.app.llm.prompt import LlmLabel
 from hybridal.app.llm.records import record_result
 from hybridal.app.project import Project

@@ -33,7 +33,7 @@ from .projects import llm_of, made, person, recorded, says, text
 SHARE = st.floats(0, 1)
 SAID = st.builds(LlmLabel, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
 GUESS = st.builds(ModelPrediction, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
-RULE = st.builds(Rule, SHARE, SHARE, SHARE)
+RULE = st.builds(Rule, threshold=SHARE, contradiction=SHARE, overlap=SHARE)
 
 
 @given(RULE, SAID, GUESS, st.booleans())
@@ -83,7 +83,7 @@ def test_a_plan_is_kept_and_read_again(tmp_path: Path) -> None:
         save_settings(session, plan)
     with project.reads() as session:
         assert load_settings(session) == plan
-    assert plan.routing.rule == Rule(threshold=0.7)
+    assert plan.routing == Rule(threshold=0.7)
 
 
 @pytest.mark.parametrize(

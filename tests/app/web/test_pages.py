@@ -1,35 +1,60 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from hybridal.app.people import add_person, invite
+from hybridal.app.project import Project
 from hybridal.app.web import pages as module
-from hybridal.app.web.pages import PAGES, pages, static_version
+from hybridal.app.web.pages import PAGES, static_version
+
+from .visits import Visit, signed_in
 
 FOLDER = Path(module.__file__).parent
 PATHS = [page.path for page in PAGES]
 
 
-def client(role: str | None = "owner", accounts: bool = True) -> TestClient:
-    app = FastAPI()
-    someone = role and SimpleNamespace(name="<b>Ada</b>", role=role, can_return=accounts)
-    app.include_router(pages(lambda _: someone or None, lambda _: accounts, lambda *_: None))
-    return TestClient(app, follow_redirects=False)
+Client = Callable[..., TestClient]
+
+
+@pytest.fixture
+def client(app: FastAPI, project: Project) -> Client:
+    """Opens the browser of somebody of this role, with or without a password; of a stranger, where it is None."""
+
+    def open_browser(role: str | None = "owner", password: bool = True) -> TestClient:
+        if role is None:
+            return Visit(app).client
+        with project.sessions.begin() as session:
+            made = add_person(session, f"<b>Ada</b> {next(_numbers)}", role, "its hash" if password else None)
+        return signed_in(app, made).client
+
+    return open_browser
+
+
+_numbers = count()
+
+
+@pytest.fixture
+def link(project: Project) -> str:
+    """Where somebody goes who is invited."""
+    with project.sessions.begin() as session:
+        return f"/join/{invite(session, 'annotator')[1]}"
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_pages_send_strangers_to_the_door(path: str) -> None:
+def test_pages_send_strangers_to_the_door(client: Client, path: str) -> None:
     answer = client(role=None).get(path)
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")
 
 
 @pytest.mark.parametrize("role", ["annotator", "reviewer", "owner"])
-def test_a_role_opens_exactly_the_pages_of_its_menu(role: str) -> None:
+def test_a_role_opens_exactly_the_pages_of_its_menu(client: Client, role: str) -> None:
     user = client(role)
     opened = [path for path in PATHS if user.get(path).status_code == 200]
     menu = re.search(r"<nav.*?</nav>", user.get("/").text, re.S)
@@ -39,8 +64,11 @@ def test_a_role_opens_exactly_the_pages_of_its_menu(role: str) -> None:
     assert len(opened) == {"annotator": 3, "reviewer": 5, "owner": 7}[role]
 
 
-@pytest.mark.parametrize("path", [*PATHS, "/login", "/join/abc"])
-def test_pages_hold_no_script_or_style_of_their_own_and_only_files_that_are_there(path: str) -> None:
+@pytest.mark.parametrize("path", [*PATHS, "/login", "/join"])
+def test_pages_hold_no_script_or_style_of_their_own_and_only_files_that_are_there(
+    client: Client, link: str, path: str
+) -> None:
+    path = link if path == "/join" else path
     user = client()
     html = user.get(path).text
     assert not re.search(r"<script(?![^>]*src=)|<style|\son\w+=|\sstyle=|javascript:", html)
@@ -50,29 +78,31 @@ def test_pages_hold_no_script_or_style_of_their_own_and_only_files_that_are_ther
     assert {user.get(file).status_code for file in files} == {200}
 
 
-@pytest.mark.parametrize("path", [*PATHS, "/login", "/join/abc"])
-def test_no_control_can_be_used_before_a_script_serves_it(path: str) -> None:
+@pytest.mark.parametrize("path", [*PATHS, "/login", "/join"])
+def test_no_control_can_be_used_before_a_script_serves_it(client: Client, link: str, path: str) -> None:
+    path = link if path == "/join" else path
     html = client().get(path).text
     html = re.sub(r'<form method="dialog".*?</form>', "", html, flags=re.S)
     for button in re.findall(r"<button[^>]*>", html):
         assert " disabled" in button or " popovertarget=" in button, button
 
 
-def test_a_token_that_is_markup_stays_text() -> None:
+def test_a_token_that_is_markup_stays_text(client: Client) -> None:
     assert "<i>" not in client(role=None).get("/join/%22%3E%3Ci%3E").text
 
 
-def test_the_door_asks_for_a_password_only_where_there_are_any() -> None:
+def test_the_door_asks_for_a_password_only_where_there_are_any(client: Client) -> None:
+    assert "Password" not in client(role=None).get("/login").text
+    client("annotator")
     assert "Password" in client(role=None).get("/login").text
-    assert "Password" not in client(role=None, accounts=False).get("/login").text
 
 
-def test_only_who_can_come_back_is_offered_to_sign_out() -> None:
+def test_only_who_can_come_back_is_offered_to_sign_out(client: Client) -> None:
     assert "Sign out" in client().get("/").text
-    assert "Sign out" not in client(accounts=False).get("/").text
+    assert "Sign out" not in client(password=False).get("/").text
 
 
-def test_static_files_are_kept_for_ever_under_the_name_of_their_version() -> None:
+def test_static_files_are_kept_for_ever_under_the_name_of_their_version(client: Client) -> None:
     answer = client(role=None).get(f"/static/{static_version()}/js/api.js")
     assert answer.headers["content-type"].startswith("text/javascript")
     assert "immutable" in answer.headers["cache-control"]
@@ -80,7 +110,7 @@ def test_static_files_are_kept_for_ever_under_the_name_of_their_version() -> Non
 
 
 @pytest.mark.parametrize("name", ["js/none.js", "%2e%2e/pages.py", "..%2f..%2fpages.py", "js", ""])
-def test_nothing_but_static_files_is_served(name: str) -> None:
+def test_nothing_but_static_files_is_served(client: Client, name: str) -> None:
     assert client().get(f"/static/{static_version()}/{name}").status_code == 404
     assert client().get("/static/0123456789ab/js/api.js").status_code == 404
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,15 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class Confused:
+    """How often one gave one class where the other gave the other."""
+
+    one: str
+    other: str
+    times: int
+
+
+@dataclass(frozen=True)
 class Pair:
     """Two people on the texts that both labelled; `confused` counts their two classes where these differ."""
 
@@ -70,7 +80,35 @@ class Pair:
     other: str
     texts: int
     agreed: float
-    confused: dict[tuple[str, str], int]
+    confused: tuple[Confused, ...]
+
+
+@dataclass(frozen=True)
+class PersonAgreement:
+    """One person: how many texts they share with others, and on which share of these comparisons they agree."""
+
+    name: str
+    texts: int
+    agreed: float
+
+
+@dataclass(frozen=True)
+class AgreementReport(Agreement):
+    """The agreement of all, of everybody with the others, and of every two."""
+
+    people: tuple[PersonAgreement, ...] = ()
+    between: tuple[Pair, ...] = ()
+
+
+def agreement_report(answers: Sequence[Rating]) -> AgreementReport:
+    """All that these answers, of texts that several people labelled, say about agreement."""
+    pairs, seen = pairs_of_people(answers), Counter(person for _, person, _ in answers)
+    people = []
+    for name, texts in sorted(seen.items()):
+        mine = [pair for pair in pairs if name in (pair.one, pair.other)]
+        agreed = sum(pair.agreed * pair.texts for pair in mine) / sum(pair.texts for pair in mine)
+        people.append(PersonAgreement(name, texts, agreed))
+    return AgreementReport(**asdict(agreement(answers)), people=tuple(people), between=tuple(pairs))
 
 
 def agreement(answers: Iterable[Rating], seed: int = 0) -> Agreement:
@@ -103,7 +141,7 @@ def pairs_of_people(answers: Iterable[Rating]) -> list[Pair]:
     """Every two people who labelled some of the same texts, the least agreeing first.
 
     >>> pairs_of_people([("a", "Ann", "bug"), ("a", "Bo", "idea"), ("b", "Ann", "bug"), ("b", "Bo", "bug")])
-    [Pair(one='Ann', other='Bo', texts=2, agreed=0.5, confused={('bug', 'idea'): 1})]
+    [Pair(one='Ann', other='Bo', texts=2, agreed=0.5, confused=(Confused(one='bug', other='idea', times=1),))]
     """
     seen: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
     for said in _by_text(answers).values():
@@ -111,9 +149,9 @@ def pairs_of_people(answers: Iterable[Rating]) -> list[Pair]:
             seen.setdefault((one, other), Counter())[said[one], said[other]] += 1
     found = []
     for (one, other), classes in sorted(seen.items()):
-        confused = {both: n for both, n in classes.most_common() if both[0] != both[1]}
+        confused = tuple(Confused(*both, times) for both, times in classes.most_common() if both[0] != both[1])
         texts = classes.total()
-        found.append(Pair(one, other, texts, 1 - sum(confused.values()) / texts, confused))
+        found.append(Pair(one, other, texts, 1 - sum(some.times for some in confused) / texts, confused))
     return sorted(found, key=lambda pair: pair.agreed)
 
 
@@ -193,21 +231,24 @@ def kappa(one: Sequence[str], other: Sequence[str], seed: int = 0) -> Kappa:
 MOST_DISAGREEMENTS = 200
 
 
-def ratings(session: Session) -> list[Rating]:
-    """Text, person and class of each of them; who decides between others has seen their answers, and does not count."""
+def ratings(session: Session, least: int = 2) -> list[Rating]:
+    """The labels of texts that at least so many people labelled.
+
+    Who decides between others has seen their answers, and does not count.
+    """
     rows = session.execute(
         select(Text.id, Person.name, Class.name)
         .join(Vote, Vote.text_row == Text.row)
         .join(Person, Person.number == Vote.person_number)
         .join(Class, Class.number == Vote.class_number)
-        .where(Text.answered > 1, Person.kind == "person", ~Vote.decides)
+        .where(Text.answered >= least, Person.kind == "person", ~Vote.decides)
         .order_by(Text.row, Person.number)
     )
     return [(text, person, name) for text, person, name in rows]
 
 
-def disagreements(session: Session) -> list[tuple[Text, list[tuple[str, str, str]]]]:
-    """The first texts that people labelled differently and nobody decided, each with (person, class, comment)."""
+def disagreements(session: Session) -> list[dict[str, Any]]:
+    """The first texts that people labelled differently and nobody decided, each with what everybody said."""
     texts = session.scalars(
         select(Text)
         .outerjoin(Consensus, Consensus.text_row == Text.row)
@@ -215,7 +256,7 @@ def disagreements(session: Session) -> list[tuple[Text, list[tuple[str, str, str
         .order_by(Text.row)
         .limit(MOST_DISAGREEMENTS)
     ).all()
-    said: dict[int, list[tuple[str, str, str]]] = {text.row: [] for text in texts}
+    said: dict[int, list[dict[str, str]]] = {text.row: [] for text in texts}
     rows = session.execute(
         select(Vote.text_row, Person.name, Class.name, Annotation.comment)
         .join(Person, Person.number == Vote.person_number)
@@ -225,5 +266,5 @@ def disagreements(session: Session) -> list[tuple[Text, list[tuple[str, str, str
         .order_by(Annotation.number)
     )
     for row, person, name, comment in rows:
-        said[row].append((person, name, comment))
-    return [(text, said[text.row]) for text in texts]
+        said[row].append({"person": person, "class": name, "comment": comment})
+    return [{"id": text.id, "text": text.body, "annotations": said[text.row]} for text in texts]

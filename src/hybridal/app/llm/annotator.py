@@ -21,16 +21,20 @@ from hybridal.errors import UserError
 Route = Literal["accepted", "unsure", "contradicted", "unusable", "shared"]
 
 
-@dataclass(frozen=True)
-class Rule:
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Rule(BaseModel):
     """An answer is accepted from `threshold` on, unless the model gives another class with `contradiction` or more.
 
     A share `overlap` of the texts goes to people whatever the LLM says: on them it is put to the test.
     """
 
-    threshold: float = 0.9
-    contradiction: float = 0.8
-    overlap: float = 0.1
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+    threshold: Share = 0.9
+    contradiction: Share = 0.8
+    overlap: Share = 0.1
 
 
 @dataclass(frozen=True)
@@ -85,37 +89,25 @@ def urgency(said: LlmLabel | None) -> int:
 
 KEY_VARIABLE = "HYBRIDAL_LLM_KEY"
 
-Share = Annotated[float, Field(ge=0, le=1)]
 
-
-class RoutingSettings(BaseModel):
-    """When an answer of the LLM becomes a label (see `routing.Rule`)."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-    threshold: Share = 0.9
-    contradiction: Share = 0.8
-    overlap: Share = 0.1
-
-    @property
-    def rule(self) -> Rule:
-        """The same as a value."""
-        return Rule(self.threshold, self.contradiction, self.overlap)
-
-
-class LlmSettings(BaseModel):
-    """`examples` texts of each class are shown to the LLM: those of `shown`, chosen when it starts."""
+class LlmPlan(BaseModel):
+    """What an owner decides; `examples` texts of each class are shown to the LLM."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     base_url: str = Field(default="", max_length=500)
     model: str = Field(default="", max_length=200)
     budget_tokens: int = Field(default=500_000, ge=0, le=10**12)
-    routing: RoutingSettings = RoutingSettings()
+    routing: Rule = Rule()
     examples: int = Field(default=0, ge=0, le=10)
     per_minute: int = Field(default=60, ge=1, le=100_000)
     parallel: int = Field(default=4, ge=1, le=64)
     timeout: float = Field(default=60, ge=1, le=600)
+
+
+class LlmSettings(LlmPlan):
+    """What is kept of it: whether it is at work, and the ids of the texts that it is `shown`, chosen when it starts."""
+
     running: bool = False
     shown: tuple[str, ...] = ()
 
@@ -172,7 +164,7 @@ def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
         .order_by(Text.row)
     )
     instructions = Instructions(described, tuple((body, name) for body, name in examples))
-    return LlmAnnotator(plan.model, instructions, plan.routing.rule, frozenset(plan.shown))
+    return LlmAnnotator(plan.model, instructions, plan.routing, frozenset(plan.shown))
 
 
 def choose_examples(session: Session, each: int) -> tuple[str, ...]:

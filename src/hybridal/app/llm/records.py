@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Class, Consensus, LlmAnswer, Person, Prediction, QueuedText, Text, Vote
 from hybridal.app.errors import MissingError
-from hybridal.app.insight.agreement import kappa
-from hybridal.app.insight.alt_test import alt_test
 from hybridal.app.labelling.annotations import annotate, withdraw
 from hybridal.app.labelling.consensus import is_open, lock_text, lock_texts, votes_on
 from hybridal.app.llm.annotator import LlmAnnotator, ModelPrediction, Route, in_overlap, route, urgency
-from hybridal.app.llm.asking import LlmResult
+from hybridal.app.llm.client import LlmResult
 from hybridal.app.llm.prompt import LlmLabel, cache_key
 from hybridal.app.people import machine_annotator
 
@@ -138,42 +134,3 @@ def _prediction_of(session: Session, row: int) -> ModelPrediction | None:
         .where(Prediction.text_row == row)
     ).first()
     return None if found is None else ModelPrediction(found.name, found.probability)
-
-
-def evaluate_llm(session: Session, llm: LlmAnnotator, epsilon: float = 0.2) -> dict[str, Any]:
-    """The alternative-annotator test where there are people enough, and Cohen's κ with each of them in any case."""
-    said = labels_of_llm(session, llm)
-    people = labels_of_people(session, set(said))
-    kappas = []
-    for person, classes in people.items():
-        texts = sorted(classes)
-        found = kappa([said[text] for text in texts], [classes[text] for text in texts])
-        kappas.append({"person": person, **asdict(found)})
-    return {**asdict(alt_test(said, people, epsilon)), "kappas": kappas}
-
-
-def labels_of_llm(session: Session, llm: LlmAnnotator) -> dict[str, str]:
-    """The LLM's classes of the texts that went to people whatever it said: of the others, people see the hard ones."""
-    kept = session.execute(
-        select(Text, LlmAnswer.class_name)
-        .join(LlmAnswer, LlmAnswer.text_row == Text.row)
-        .where(LlmAnswer.model == llm.name, LlmAnswer.class_name.is_not(None))
-    )
-    return {text.id: name for text, name in kept if name is not None and is_shared(llm, text)}
-
-
-def labels_of_people(session: Session, texts: set[str]) -> dict[str, dict[str, str]]:
-    """Each person's classes of these texts; who decides between others has seen their answers, and does not count."""
-    rows = session.execute(
-        select(Person.name, Text.id, Class.name)
-        .join(Vote, Vote.person_number == Person.number)
-        .join(Text, Text.row == Vote.text_row)
-        .join(Class, Class.number == Vote.class_number)
-        .where(Person.kind == "person", ~Vote.decides)
-        .order_by(Person.number, Text.row)
-    )
-    people: dict[str, dict[str, str]] = {}
-    for person, text, name in rows:
-        if text in texts:
-            people.setdefault(person, {})[text] = name
-    return people

@@ -5,18 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from fastapi import APIRouter, FastAPI, Request
-from sqlalchemy import select
+from fastapi import APIRouter, FastAPI
 
 from hybridal import __version__
-from hybridal.app.db.schema import Person
-from hybridal.app.people import check_invitation
 from hybridal.app.project import Project
-from hybridal.app.web import routes
-from hybridal.app.web.auth import LoginLink, SessionCache, project_of, user_of
+from hybridal.app.web import pages, routes
+from hybridal.app.web.auth import LoginLink, SessionCache
 from hybridal.app.web.errors import ERROR_RESPONSES, add_handlers
 from hybridal.app.web.middleware import AccessMiddleware, RateLimiter, SecurityHeaders
-from hybridal.app.web.pages import pages
 
 
 def create_app(project: Project, login_link: LoginLink | None = None, requests_a_minute: int = 600) -> FastAPI:
@@ -37,7 +33,7 @@ def create_app(project: Project, login_link: LoginLink | None = None, requests_a
     add_handlers(app)
     for router in api():
         app.include_router(router)
-    app.include_router(pages(user_of, _accounts, _check_invitation))
+    app.include_router(pages.router)
     app.add_middleware(AccessMiddleware, login_link=login_link, limit=RateLimiter(requests_a_minute, 60.0))
     app.add_middleware(SecurityHeaders)
     return app
@@ -47,14 +43,3 @@ def api() -> list[APIRouter]:
     """The routers of all modules in `routes`."""
     names = sorted(module.name for module in iter_modules(routes.__path__))
     return [import_module(f"{routes.__name__}.{name}").router for name in names]
-
-
-def _check_invitation(request: Request, token: str) -> None:
-    with project_of(request).reads() as session:
-        check_invitation(session, token)
-
-
-def _accounts(request: Request) -> bool:
-    """Whether anybody signs in with a password here."""
-    with project_of(request).reads() as session:
-        return session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None

@@ -7,29 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from sqlalchemy import select
 
-from hybridal.app.people import ROLES
+from hybridal.app.db.schema import Person
+from hybridal.app.people import ROLES, check_invitation
+from hybridal.app.web.auth import project_of, user_of
 
 _FILES = Path(__file__).parent / "static"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-
-
-class PageUser(Protocol):
-    """Whoever is signed in."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def role(self) -> str: ...
-
-    @property
-    def can_return(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -61,52 +51,51 @@ PAGES = (
 )
 
 
-def pages(
-    user: Callable[[Request], PageUser | None],
-    accounts: Callable[[Request], bool],
-    check_invitation: Callable[[Request, str], object],
-) -> APIRouter:
-    """The routes of all pages. `user` says who is signed in; `accounts`, whether people sign in with passwords.
+router = APIRouter(include_in_schema=False)
 
-    `check_invitation` refuses the secret of a link that lets nobody in.
-    """
-    router = APIRouter(include_in_schema=False)
 
-    def frame(page: Page) -> Callable[[Request], Response]:
-        def show(request: Request) -> Response:
-            who = user(request)
-            if who is None:
-                return RedirectResponse("/login", 303)
-            shown = [entry for entry in PAGES if entry.opens_to(who.role)]
-            facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": who}
-            if page not in shown:
-                return _render("closed", 403, least=page.least, **facts)
-            return _render(page.name, **facts)
+def _frame(page: Page) -> Callable[[Request], Response]:
+    def show(request: Request) -> Response:
+        user = user_of(request)
+        if user is None:
+            return RedirectResponse("/login", 303)
+        shown = [entry for entry in PAGES if entry.opens_to(user.role)]
+        facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
+        if page not in shown:
+            return _render("closed", 403, least=page.least, **facts)
+        return _render(page.name, **facts)
 
-        return show
+    return show
 
-    for page in PAGES:
-        router.get(page.path)(frame(page))
 
-    @router.get("/login")
-    def login(request: Request) -> Response:
-        return _render("login", page="sign-in", title="Sign in", accounts=accounts(request))
+for _page in PAGES:
+    router.get(_page.path)(_frame(_page))
 
-    @router.get("/join/{token}")
-    def join(request: Request, token: str) -> Response:
-        check_invitation(request, token)
-        return _render("join", page="sign-in", title="Join", token=token)
 
-    @router.get("/static/{version}/{name:path}")
-    def static(version: str, name: str) -> Response:
-        known = _static_files()
-        if version != static_version() or name not in known:
-            return PlainTextResponse("File not found.", 404)
-        # The version changes with any file, so what was fetched once is right for ever.
-        for_ever = {"Cache-Control": "public, max-age=31536000, immutable"}
-        return FileResponse(known[name], media_type=_TYPES[known[name].suffix], headers=for_ever)
+@router.get("/login")
+def login(request: Request) -> Response:
+    """Asks for a password only where anybody has one."""
+    with project_of(request).reads() as session:
+        accounts = session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None
+    return _render("login", page="sign-in", title="Sign in", accounts=accounts)
 
-    return router
+
+@router.get("/join/{token}")
+def join(request: Request, token: str) -> Response:
+    """Refuses a link that lets nobody in."""
+    with project_of(request).reads() as session:
+        check_invitation(session, token)
+    return _render("join", page="sign-in", title="Join", token=token)
+
+
+@router.get("/static/{version}/{name:path}")
+def static(version: str, name: str) -> Response:
+    """The version changes with any file, so what was fetched once is right for ever."""
+    known = _static_files()
+    if version != static_version() or name not in known:
+        return PlainTextResponse("File not found.", 404)
+    for_ever = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return FileResponse(known[name], media_type=_TYPES[known[name].suffix], headers=for_ever)
 
 
 def error_page(status: int, sentence: str) -> Response:

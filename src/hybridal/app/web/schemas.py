@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import select
@@ -20,7 +20,16 @@ Number = Annotated[int, Field(ge=1, le=2**53)]
 class Schema(BaseModel):
     """JSON that says no more than it should. `class` is a word of Python: here it is called `class_`."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True, from_attributes=True)
+
+
+Entry = TypeVar("Entry")
+
+
+class Items(Schema, Generic[Entry]):
+    """A list, in its order."""
+
+    items: list[Entry]
 
 
 class Counts(Schema):
@@ -33,6 +42,13 @@ class Counts(Schema):
     skipped: int
     flagged: int
     disagreements: int
+
+
+class Saved(Schema):
+    """It is written down for good."""
+
+    ok: bool
+    counts: Counts
 
 
 class PredictionSchema(Schema):

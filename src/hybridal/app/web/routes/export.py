@@ -12,9 +12,8 @@ from fastapi.responses import StreamingResponse
 from hybridal.app.exchange.files import LABEL_FORMATS, PREDICTION_FORMATS, ModelArchive, label_rows, open_predictions
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
-from hybridal.app.exchange.label_studio_import import import_tasks
+from hybridal.app.exchange.label_studio_import import Imported, import_tasks
 from hybridal.app.web.auth import CurrentProject, Owner, Reviewer
-from hybridal.app.web.schemas import Schema
 from hybridal.errors import UserError
 
 router = APIRouter(prefix="/api")
@@ -34,15 +33,6 @@ def _sends(*kinds: str) -> dict[str, Any]:
     bytes_, tasks = {"type": "string", "format": "binary"}, {"type": "array", "items": {"type": "object"}}
     content = {_TYPES[kind].partition(";")[0]: {"schema": tasks if kind == "json" else bytes_} for kind in kinds}
     return {"response_class": StreamingResponse, "responses": {200: {"content": content, "description": "The file."}}}
-
-
-class Imported(Schema):
-    """How many texts are new or were there already, and how many labels were taken over or were there already."""
-
-    added: int
-    known: int
-    labelled: int
-    unchanged: int
 
 
 @router.get("/export/labels.{kind}", **_sends("csv", "jsonl", "parquet"))
@@ -79,8 +69,7 @@ def from_label_studio(
         data = json.load(file.file)
     except (ValueError, RecursionError) as error:
         raise UserError("The file is not JSON; export from Label Studio in the format JSON.") from error
-    found = import_tasks(project.sessions, read_tasks(data, text or None, choices or None))
-    return Imported(added=found.added, known=found.known, labelled=found.labelled, unchanged=found.unchanged)
+    return import_tasks(project.sessions, read_tasks(data, text or None, choices or None))
 
 
 def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:

@@ -8,25 +8,17 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class
 from hybridal.app.errors import ConflictError, ForbiddenError, MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
-from hybridal.app.labelling.classes import merge
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.people import User, may
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
-from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Item, Key, Number, Schema, items_of
+from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Item, Items, Key, Number, Saved, Schema, items_of
 
 router = APIRouter(prefix="/api")
-
-
-class Classes(Schema):
-    """The classes in their order."""
-
-    items: list[ClassSchema]
 
 
 class NewClass(Schema):
@@ -50,21 +42,16 @@ class MergeTarget(Schema):
     into: Number
 
 
-def class_schema(one: Class) -> ClassSchema:
-    """A class as JSON."""
-    return ClassSchema(number=one.number, name=one.name, description=one.description, position=one.position)
-
-
 def may_define(session: Session, user: User) -> bool:
     """Whether somebody may add classes: owners, and reviewers where the owners let them."""
     return may(user.person, "owner") or (may(user.person, "reviewer") and read(session)["open_classes"])
 
 
 @router.get("/classes")
-def list_classes(_: Annotator, project: CurrentProject) -> Classes:
+def list_classes(_: Annotator, project: CurrentProject) -> Items[ClassSchema]:
     """All classes that can be given."""
     with project.reads() as session:
-        return Classes(items=[class_schema(one) for one in classes.active(session)])
+        return Items(items=[ClassSchema.model_validate(one) for one in classes.active(session)])
 
 
 @router.post("/classes")
@@ -79,7 +66,7 @@ def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSc
         made = classes.add(session, [name])[0]
         if made.name != name:
             raise ConflictError(f"'{name:.40}' was merged into '{made.name:.40}'; choose another name.")
-        return class_schema(classes.describe(session, made.number, new.description))
+        return ClassSchema.model_validate(classes.describe(session, made.number, new.description))
 
 
 @router.patch("/classes/{number}")
@@ -93,14 +80,14 @@ def change_class(number: Number, change: ClassChange, _: Owner, project: Current
             one = classes.describe(session, number, change.description)
         if change.position is not None:
             one = classes.place(session, number, change.position)
-        return class_schema(one)
+        return ClassSchema.model_validate(one)
 
 
 @router.post("/classes/{number}/merge")
 def merge_classes(number: Number, other: MergeTarget, _: Owner, project: CurrentProject) -> ClassSchema:
     """Makes one class of two; every label stays, and is of the other class now."""
     with project.sessions.begin() as session:
-        return class_schema(merge(session, number, other.into))
+        return ClassSchema.model_validate(classes.merge(session, number, other.into))
 
 
 class Next(Schema):
@@ -121,13 +108,6 @@ class NewAnnotation(Schema):
     )
     flagged: bool = False
     comment: CleanStr = Field("", max_length=10_000)
-
-
-class Saved(Schema):
-    """It is written down for good."""
-
-    ok: bool
-    counts: Counts
 
 
 class UndoRequest(Schema):

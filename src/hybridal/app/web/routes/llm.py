@@ -10,16 +10,18 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from pydantic import Field
 
 from hybridal.app.llm.annotator import (
+    LlmPlan,
     LlmSettings,
-    RoutingSettings,
+    Rule,
     api_key,
     llm_annotator,
     load_settings,
     save_settings,
 )
 from hybridal.app.llm.client import check_address
+from hybridal.app.llm.evaluation import evaluate_llm
 from hybridal.app.llm.job import LlmWorker
-from hybridal.app.llm.records import evaluate_llm, llm_counts, spent_tokens
+from hybridal.app.llm.records import llm_counts, spent_tokens
 from hybridal.app.web.auth import CurrentProject, Owner
 from hybridal.app.web.schemas import Schema
 
@@ -52,17 +54,9 @@ class LlmState(Schema):
     error: str
 
 
-class LlmSchema(Schema):
+class LlmSchema(LlmPlan):
     """The plan, whether there is a key, and how far it has come."""
 
-    base_url: str
-    model: str
-    budget_tokens: int
-    routing: RoutingSettings
-    examples: int
-    per_minute: int
-    parallel: int
-    timeout: float
     has_key: bool
     state: LlmState
     asked: int
@@ -77,7 +71,7 @@ class LlmChange(Schema):
     base_url: str | None = Field(None, max_length=500)
     model: str | None = Field(None, max_length=200)
     budget_tokens: int | None = Field(None, ge=0, le=10**12)
-    routing: RoutingSettings | None = None
+    routing: Rule | None = None
     examples: int | None = Field(None, ge=0, le=10)
     per_minute: int | None = Field(None, ge=1, le=100_000)
     parallel: int | None = Field(None, ge=1, le=64)

@@ -28,7 +28,7 @@ from hybridal.app.people import (
 from hybridal.app.project import Project
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, cookie_name, set_cookie
 from hybridal.app.web.middleware import RateLimiter
-from hybridal.app.web.schemas import CleanStr, Done, Number, Schema
+from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
 
 router = APIRouter(prefix="/api")
 
@@ -115,12 +115,6 @@ class PersonSchema(Schema):
     skips: int
 
 
-class People(Schema):
-    """Everybody."""
-
-    items: list[PersonSchema]
-
-
 class PersonChange(Schema):
     """What shall be other of a person."""
 
@@ -131,7 +125,7 @@ class PersonChange(Schema):
 
 
 @router.get("/people")
-def list_people(_: Owner, project: CurrentProject) -> People:
+def list_people(_: Owner, project: CurrentProject) -> Items[PersonSchema]:
     """Everybody who has a say, with what they have said."""
     said = select(Vote.person_number, func.count(Vote.class_number), func.count())
     with project.reads() as session:
@@ -142,7 +136,7 @@ def list_people(_: Owner, project: CurrentProject) -> People:
         labels, answers = counts.get(person.number, (0, 0))
         facts = {name: getattr(person, name) for name in ("number", "name", "kind", "role", "active")}
         shapes.append(PersonSchema(**facts, labels=labels, skips=answers - labels))
-    return People(items=shapes)
+    return Items(items=shapes)
 
 
 @router.patch("/people")
@@ -167,12 +161,6 @@ class InvitationSchema(Schema):
     revoked: bool
 
 
-class Invitations(Schema):
-    """All of them, newest first."""
-
-    items: list[InvitationSchema]
-
-
 class InvitationRole(Schema):
     """What the invited person may do."""
 
@@ -187,12 +175,12 @@ class InvitationLink(Schema):
 
 
 @router.get("/invitations")
-def list_invitations(_: Owner, project: CurrentProject) -> Invitations:
-    """All invitations."""
+def list_invitations(_: Owner, project: CurrentProject) -> Items[InvitationSchema]:
+    """All invitations, newest first."""
     found = select(Invitation, Person.name).outerjoin(Person, Person.number == Invitation.used_by)
     with project.reads() as session:
         rows = session.execute(found.order_by(Invitation.number.desc()).limit(1000)).all()
-    return Invitations(
+    return Items(
         items=[
             InvitationSchema(number=one.number, role=one.role, until=one.until, used_by=name, revoked=one.revoked)
             for one, name in rows

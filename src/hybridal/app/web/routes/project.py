@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from pydantic import Field
 from sqlalchemy import update
 
-from hybridal.app import settings
 from hybridal.app.db.schema import Trainer
 from hybridal.app.errors import ForbiddenError
 from hybridal.app.labelling import classes
@@ -16,7 +15,6 @@ from hybridal.app.labelling.consensus import counts, new_labels
 from hybridal.app.people import may
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
-from hybridal.app.web.routes.labelling import class_schema
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
 
 router = APIRouter(prefix="/api")
@@ -64,13 +62,13 @@ class SettingsChange(Schema):
 def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
     """The project, the person who asks, and the classes."""
     with project.reads() as session:
-        decided = settings.read(session)
+        decided = read(session)
         return ProjectSchema(
             id=decided["key"],
             name=decided["name"],
             csrf=user.csrf,
             me=Me(name=user.name, role=user.role),
-            classes=[class_schema(one) for one in classes.active(session)],
+            classes=[ClassSchema.model_validate(one) for one in classes.active(session)],
             counts=Counts(**counts(session)),
             budget=decided["budget"],
             settings={name: decided[name] for name in SHOWN},

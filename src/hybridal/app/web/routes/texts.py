@@ -19,7 +19,7 @@ from hybridal.app.errors import MissingError, TooLargeError
 from hybridal.app.labelling.consensus import consensus_of, flagged, votes_by_text
 from hybridal.app.labelling.search import State, search
 from hybridal.app.labelling.source import read_source
-from hybridal.app.labelling.texts import add_in_parts
+from hybridal.app.labelling.texts import Added, add_in_parts
 from hybridal.app.people import User, may
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
@@ -209,17 +209,10 @@ MOST_ROWS = 1_000_000
 Column = Annotated[str, Form(max_length=200)]
 
 
-class UploadResult(Schema):
-    """How many texts are new, and how many were there already."""
-
-    added: int
-    known: int
-
-
 @router.post("/texts")
 def upload_texts(
     file: UploadFile, _: Owner, project: CurrentProject, text: Column = "", label: Column = "", id: Column = ""
-) -> UploadResult:
+) -> Added:
     """Adds the texts of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns."""
     with saved_upload(file) as path:
         check_unpacked_size(path, MOST_ROWS)
@@ -227,5 +220,4 @@ def upload_texts(
             source = read_source(path, text=text or None, label=label or None, id=id or None, most=MOST_ROWS)
         except NoColumnError as error:
             raise UserError(f"{error.found}: enter the column names in the fields for texts, labels or ids.") from error
-    made = add_in_parts(project.sessions, source.rows, numbered=source.numbered)
-    return UploadResult(added=made.added, known=made.known)
+    return add_in_parts(project.sessions, source.rows, numbered=source.numbered)

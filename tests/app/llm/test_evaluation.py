@@ -1,11 +1,16 @@
+from __future__ import annotations
+
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from hybridal.app.insight.alt_test import alt_test, benjamini_yekutieli
+from hybridal.app.llm.evaluation import alt_test, evaluate_llm, labels_of_llm
+from hybridal.app.llm.prompt import LlmLabel
+
+from .projects import llm_of, made, recorded, says, text
 
 TRUTH = {f"t{at}": str(at * 7 % 4) for at in range(120)}
 People = dict[str, dict[str, str]]
@@ -26,11 +31,11 @@ def straightforward(llm: dict[str, str], people: People, epsilon: float) -> tupl
     p_values, advantages = [], []
     for left_out in people:
         behind, wins = [], []
-        for text in people[left_out]:
-            others = [said[text] for person, said in people.items() if person != left_out and text in said]
-            if others and text in llm:
-                llm_score = np.mean([llm[text] == other for other in others])
-                person_score = np.mean([people[left_out][text] == other for other in others])
+        for id in people[left_out]:
+            others = [said[id] for person, said in people.items() if person != left_out and id in said]
+            if others and id in llm:
+                llm_score = np.mean([llm[id] == other for other in others])
+                person_score = np.mean([people[left_out][id] == other for other in others])
                 behind.append(int(person_score >= llm_score) - int(llm_score >= person_score))
                 wins.append(llm_score >= person_score)
         if len(behind) >= 30:
@@ -50,12 +55,6 @@ def test_it_is_the_procedure_done_with_scipy_and_statsmodels(seed: int, epsilon:
     assert [person.p for person in found.people] == pytest.approx(p_values)
     assert (found.winning_rate, found.advantage) == pytest.approx((winning_rate, advantage))
     assert found.passes == (winning_rate >= 0.5)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_the_correction_is_that_of_statsmodels(p_values: list[float]) -> None:
-    known = multipletests(p_values, alpha=0.05, method="fdr_by")[1]
-    assert benjamini_yekutieli(p_values) == pytest.approx(known.tolist())
 
 
 def test_an_llm_as_good_as_people_passes_and_one_that_guesses_fails() -> None:
@@ -93,3 +92,60 @@ def test_it_says_what_is_missing() -> None:
     some = dict(list(TRUTH.items())[:20])
     one = alt_test(TRUTH, {"Ann": TRUTH, "Bo": some, "Cy": dict(list(TRUTH.items())[20:45])})
     assert one.note.endswith("now there is one")
+
+
+def test_only_texts_that_went_to_people_anyway_are_compared(tmp_path: Path) -> None:
+    project = made(tmp_path, 6)
+    with project.sessions.begin() as session:
+        llm = llm_of(session)
+        text(session, "t1").split = "validation"
+        text(session, "t2").wanted = text(session, "t4").wanted = 2
+        session.flush()
+        for id in ("t0", "t1", "t2"):
+            recorded(session, llm, id, LlmLabel("bug", 0.5))
+        recorded(session, llm, "t4", None)
+        assert labels_of_llm(session, llm) == {"t1": "bug", "t2": "bug"}
+        everything = llm_of(session, routing={"overlap": 1.0})
+        assert set(labels_of_llm(session, everything)) == {"t0", "t1", "t2"}
+        assert labels_of_llm(session, llm_of(session, model="large")) == {}
+
+
+def test_people_are_heard_but_not_those_who_decide_between_them(tmp_path: Path) -> None:
+    project = made(tmp_path, 6)
+    with project.sessions.begin() as session:
+        says(session, "Ann", "t1", "bug")
+        says(session, "Bo", "t1", "idea")
+        says(session, "Cy", "t1", "bug", decides=True)
+        llm = llm_of(session, routing={"overlap": 1.0})
+        recorded(session, llm, "t1", LlmLabel("bug", 0.9))
+        assert [one["person"] for one in evaluate_llm(session, llm)["kappas"]] == ["Ann", "Bo"]
+
+
+def test_with_people_enough_the_test_is_made(tmp_path: Path) -> None:
+    project = made(tmp_path, 40)
+    with project.sessions.begin() as session:
+        llm = llm_of(session, routing={"overlap": 1.0})
+        for at in range(40):
+            name = "bug" if at % 3 else "idea"
+            recorded(session, llm, f"t{at}", LlmLabel(name, 0.9))
+            for who in ("Ann", "Bo", "Cy"):
+                says(session, who, f"t{at}", "bug" if who == "Cy" and at < 6 else name)
+        found = evaluate_llm(session, llm)
+        assert (found["passes"], found["winning_rate"], found["advantage"]) == (True, 1.0, 1.0)
+        assert [one["person"] for one in found["people"]] == ["Ann", "Bo", "Cy"]
+        assert [one["kappa"] for one in found["kappas"]][:2] == [1.0, 1.0]
+        assert found["kappas"][2]["agreed"] == 38 / 40
+
+
+def test_with_one_person_there_is_kappa_and_what_is_missing(tmp_path: Path, db: str | None) -> None:
+    project = made(tmp_path, 10, db)
+    with project.sessions.begin() as session:
+        llm = llm_of(session, routing={"overlap": 1.0})
+        for at in range(10):
+            recorded(session, llm, f"t{at}", LlmLabel("bug" if at % 2 else "idea", 0.9))
+            says(session, "Ann", f"t{at}", "bug" if at % 2 else "idea")
+        found = evaluate_llm(session, llm)
+        assert found["passes"] is None
+        assert "needs two people" in found["note"]
+        assert found["kappas"] == [{"person": "Ann", "kappa": 1.0, "low": 1.0, "high": 1.0, "texts": 10, "agreed": 1.0}]
+        assert evaluate_llm(session, llm_of(session))["kappas"] == []

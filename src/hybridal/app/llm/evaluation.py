@@ -8,11 +8,18 @@ advise 0.2 where people are experts, 0.15 where they are skilled, 0.1 for crowds
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.schema import LlmAnswer, Text
+from hybridal.app.insight.agreement import kappa, ratings
+from hybridal.app.llm.annotator import LlmAnnotator
+from hybridal.app.llm.records import is_shared
 
 Labels = Mapping[str, str]  # text: class
 
@@ -64,6 +71,8 @@ def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) ->
     >>> alt_test(alike, {"Ann": alike}).note
     'needs two people, better three, who each labelled 30 of the same texts as the LLM; now there is none'
     """
+    from scipy.stats import false_discovery_control  # heavy, and rarely asked for
+
     others = {text: {person: said[text] for person, said in people.items() if text in said} for text in llm}
     shared = {text: said for text, said in others.items() if len(said) > 1}
     compared = [_compared(person, llm, shared, epsilon) for person in people]
@@ -72,27 +81,12 @@ def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) ->
         now = "there is none" if not tested else "there is one"
         missing = f"needs two people, better three, who each labelled {MIN_TEXTS} of the same texts as the LLM"
         return AltTest((), None, None, None, epsilon, f"{missing}; now {now}")
-    adjusted = benjamini_yekutieli([found.p for found in tested])
+    adjusted = false_discovery_control([found.p for found in tested], method="by").tolist()
     judged = tuple(replace(found, adjusted=p, llm_holds=p <= _LEVEL) for found, p in zip(tested, adjusted, strict=True))
     rate = float(np.mean([found.llm_holds for found in judged]))
     advantage = float(np.mean([found.llm_wins for found in judged]))
     few = "with two people, one's habits weigh much: three are better" if len(judged) == 2 else ""
     return AltTest(judged, rate, advantage, rate >= 0.5, epsilon, few)
-
-
-def benjamini_yekutieli(p_values: Sequence[float]) -> list[float]:
-    """p values that may be compared with a false discovery rate, however they depend on each other.
-
-    >>> [round(p, 4) for p in benjamini_yekutieli([0.01, 0.04, 0.03])]
-    [0.055, 0.0733, 0.0733]
-    """
-    m = len(p_values)
-    harmonic = sum(1 / rank for rank in range(1, m + 1))
-    adjusted, least = [1.0] * m, 1.0
-    for rank, at in sorted(enumerate(np.argsort(p_values, kind="stable"), start=1), reverse=True):
-        least = min(least, p_values[at] * m * harmonic / rank)
-        adjusted[at] = least
-    return adjusted
 
 
 def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: float) -> Comparison | None:
@@ -111,9 +105,33 @@ def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: f
 
 def _p_value(behind: np.typing.NDArray[np.float64], epsilon: float) -> float:
     """The one-sided t-test of H0 "the mean is ε or more"; without any spread there is nothing to doubt."""
-    from scipy.special import stdtr
+    from scipy.stats import ttest_1samp
 
-    mean, spread = float(behind.mean()), float(behind.std(ddof=1))
-    if spread == 0:
-        return 0.0 if mean < epsilon else 1.0
-    return float(stdtr(len(behind) - 1, (mean - epsilon) / (spread / math.sqrt(len(behind)))))
+    if np.ptp(behind) == 0:
+        return 0.0 if behind[0] < epsilon else 1.0
+    return float(ttest_1samp(behind, epsilon, alternative="less").pvalue)
+
+
+def evaluate_llm(session: Session, llm: LlmAnnotator, epsilon: float = 0.2) -> dict[str, Any]:
+    """The alternative-annotator test where there are people enough, and Cohen's κ with each of them in any case."""
+    said = labels_of_llm(session, llm)
+    people: dict[str, dict[str, str]] = {}
+    for text, person, name in ratings(session, least=1):
+        if text in said:
+            people.setdefault(person, {})[text] = name
+    kappas = []
+    for person, classes in people.items():
+        texts = sorted(classes)
+        found = kappa([said[text] for text in texts], [classes[text] for text in texts])
+        kappas.append({"person": person, **asdict(found)})
+    return {**asdict(alt_test(said, people, epsilon)), "kappas": kappas}
+
+
+def labels_of_llm(session: Session, llm: LlmAnnotator) -> dict[str, str]:
+    """The LLM's classes of the texts that went to people whatever it said: of the others, people see the hard ones."""
+    kept = session.execute(
+        select(Text, LlmAnswer.class_name)
+        .join(LlmAnswer, LlmAnswer.text_row == Text.row)
+        .where(LlmAnswer.model == llm.name, LlmAnswer.class_name.is_not(None))
+    )
+    return {text.id: name for text, name in kept if name is not None and is_shared(llm, text)}
