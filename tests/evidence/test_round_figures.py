@@ -15,8 +15,7 @@ from hybridal.evidence.round_figures import (
     step_curve,
     strategy_strip,
 )
-from hybridal.evidence.style import SURFACE
-from hybridal.evidence.svg import to_svg
+from hybridal.evidence.style import SURFACE, to_svg
 
 from .drawn import bars, xs, ys
 from .made_up import SPECS, bare, histories_of, history_of

@@ -1,5 +1,5 @@
 from hybridal.evidence.history import detectors_of
-from hybridal.evidence.run_tables import comparison_table, round_table
+from hybridal.evidence.run_report import comparison_table, round_table
 from hybridal.evidence.table import Entry
 from hybridal.schedules import make_schedule
 

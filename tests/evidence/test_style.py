@@ -3,8 +3,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from hybridal.evidence.style import colours, new_figure, styled, whole_rounds
-from hybridal.evidence.svg import to_svg
+import matplotlib as mpl
+
+from hybridal.evidence.style import GRID, INK, MUTED, colours, new_figure, styled, to_svg, whole_rounds
 
 
 def test_colour_names_are_css_names_and_no_light_colour_means_two_things() -> None:
@@ -41,8 +42,16 @@ def test_evidence_is_light_to_import_and_pyplot_is_never_loaded() -> None:
         "import sys, hybridal.evidence, hybridal.evidence.run_report as r\n"
         "assert not {'matplotlib', 'jinja2', 'torch'} & set(sys.modules), 'heavy'\n"
         "from hybridal.evidence.round_figures import learning_curve\n"
-        "from hybridal.evidence.svg import to_svg\n"
+        "from hybridal.evidence.style import to_svg\n"
         "to_svg(learning_curve({'retrain': []}))\n"
         "assert not {'matplotlib.pyplot', 'torch'} & set(sys.modules), 'pyplot'\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_file_of_the_style_has_the_inks_of_the_pages() -> None:
+    with styled():
+        assert {mpl.rcParams[name] for name in ("text.color", "axes.labelcolor", "xtick.labelcolor")} == {INK}
+        assert {mpl.rcParams[name] for name in ("axes.edgecolor", "xtick.color", "ytick.color")} == {MUTED}
+        assert (mpl.rcParams["grid.color"], mpl.rcParams["font.size"]) == (GRID, 9)
+        assert new_figure(3.0).get_size_inches().tolist() == [4.2, 3.0]

@@ -4,8 +4,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from hybridal.evidence.style import colours, new_figure, styled
-from hybridal.evidence.svg import to_svg
+from hybridal.evidence.style import colours, new_figure, styled, to_svg
 
 
 def drawing(text: str = "label") -> Figure:

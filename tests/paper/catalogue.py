@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybridal.evidence import study_report
 from hybridal.evidence.results import results
-from hybridal.evidence.svg import Drawn
+from hybridal.evidence.style import Drawn
 from hybridal.evidence.table import Table
 from hybridal.paper import catalogue
 from hybridal.study.folder import StudyFolder

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -16,18 +17,48 @@ from hybridal.core.facts import Round
 from hybridal.evidence.formats import plain
 from hybridal.evidence.history import Histories
 from hybridal.evidence.names import distinct_markers, distinct_names, look, method_names
-from hybridal.evidence.style import COLUMN, INK, MUTED, SURFACE, new_figure
+from hybridal.evidence.style import COLUMN, INK, MUTED, SURFACE, new_figure, styled
+from hybridal.measures.stabilisation import Stabilisation
 
 # Width in inches of a figure across two columns; its text has the same size.
 FULL = 2 * COLUMN + 0.4
 DASHED, DOTTED, DASHDOT = (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5))
 UNITS = {"steps": "optimiser steps", "seconds": "training seconds"}
-STAR_KEY: dict[str, Any] = {"marker": "*", "markersize": 10, "color": INK}
+# A legend's entry: how its line looks, and its label.
+Key = dict[str, Any]
+STAR_KEY: Key = {"marker": "*", "markersize": 10, "color": INK}
 # On a fixed background text must not follow the page, as the inks of the style do.
 ON_LIGHT, ON_DARK = "#15181d", "#fdfdfd"
 
 
-# Panels and legends.
+# Figures, panels and legends.
+
+
+@contextmanager
+def drawing(height: float, width: float = COLUMN, keys: Sequence[Key] = ()) -> Iterator[Figure]:
+    """A figure in the house's style; below what is drawn into it comes one legend, which has room beside the height."""
+    with styled():
+        columns, room = _legend_shape(keys, width) if keys else (0, 0.0)
+        figure = new_figure(height + room, width)
+        yield figure
+        if keys:
+            handles = [Line2D([], [], **key) for key in keys]
+            figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
+@contextmanager
+def paneled(
+    count: int, width: float, height: float, keys: Sequence[Key] = (), extra: float = 0.0, **options: Any
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A drawing with panels of this height: one or two of them below each other in a column, side by side across two
+    columns; many in as many columns as fit. `extra` inches are left below them."""
+    columns = columns_of(count, width)
+    rows = -(-count // columns)
+    with drawing(rows * height + extra, width, keys) as figure:
+        grid = figure.subplots(rows, columns, squeeze=False, subplot_kw=options)
+        for spare in grid.flat[count:]:
+            spare.remove()
+        yield figure, list(grid.flat[:count])
 
 
 def is_full(width: float) -> bool:
@@ -38,20 +69,6 @@ def columns_of(count: int, width: float) -> int:
     return min(count, 4) if is_full(width) else 1 + (count > 3)
 
 
-def paneled(
-    count: int, width: float, height: float, legend: float = 0.0, polar: bool = False
-) -> tuple[Figure, list[Axes]]:
-    """A figure with panels of this height: one or two of them below each other in a column, side by side across two
-    columns; many in as many columns as fit."""
-    columns = columns_of(count, width)
-    rows = -(-count // columns)
-    figure = new_figure(rows * height + legend, width)
-    grid = figure.subplots(rows, columns, squeeze=False, subplot_kw={"projection": "polar"} if polar else None)
-    for spare in grid.flat[count:]:
-        spare.remove()
-    return figure, list(grid.flat[:count])
-
-
 def label_outside(panels: Sequence[Axes], width: float, x: str, y: str = "") -> None:
     """Names the axes once: below the lowest panels, and left of the leftmost."""
     columns = columns_of(len(panels), width)
@@ -60,32 +77,24 @@ def label_outside(panels: Sequence[Axes], width: float, x: str, y: str = "") -> 
         axes.set_ylabel(y if at % columns == 0 else "")
 
 
-def key(label: str, **look_of_it: Any) -> Line2D:
+def key(label: str, **look_of_it: Any) -> Key:
     """A legend's entry that is no schedule's."""
-    return Line2D([], [], **({"color": MUTED, "linestyle": "none", "label": label} | look_of_it))
+    return {"color": MUTED, "linestyle": "none", "label": label} | look_of_it
 
 
-def method_keys(specs: Sequence[str], short: bool = False) -> list[Line2D]:
+def method_keys(specs: Iterable[str], short: bool = False) -> list[Key]:
     """A legend's entries for schedules; short ones name hybrids by their signal alone."""
-    names, shapes = method_names(specs, short), distinct_markers(specs)
+    names = method_names(specs, short)
+    shapes = distinct_markers(names)
     return [
-        Line2D([], [], color=look(spec).light, linewidth=2, marker=shapes[spec], label=names[spec]) for spec in specs
+        {"color": look(spec).light, "linewidth": 2, "marker": shapes[spec], "label": name}
+        for spec, name in names.items()
     ]
 
 
-def legend_room(keys: Sequence[Line2D], width: float) -> float:
-    """Inches that a legend needs."""
-    return _legend_shape(keys, width)[1] if keys else 0.0
-
-
-def legend(figure: Figure, keys: Sequence[Line2D], width: float) -> None:
-    """One legend for all panels, below them."""
-    if keys:
-        figure.legend(handles=list(keys), loc="outside lower center", ncols=_legend_shape(keys, width)[0])
-
-
-def _legend_shape(keys: Sequence[Line2D], width: float) -> tuple[int, float]:
-    widest = 0.47 + 0.07 * max(len(str(entry.get_label())) for entry in keys)
+def _legend_shape(keys: Sequence[Key], width: float) -> tuple[int, float]:
+    """Its columns, and the inches that it needs."""
+    widest = 0.47 + 0.07 * max(len(key["label"]) for key in keys)
     fit = max(1, min(len(keys), int((width + 0.07) / widest)))
     rows = -(-len(keys) // fit)
     return -(-len(keys) // rows), 0.19 * rows + 0.12
@@ -100,24 +109,44 @@ def mark(axes: Axes, x: float, y: float, shape: str, size: float, colour: str, l
     axes.plot([x], [y], marker=shape, markersize=size, color=colour, label=label, **rim)
 
 
-def marks(axes: Axes, at: Sequence[tuple[float, float]], marker: str, colour: str, face: str, size: float) -> None:
-    """Marks without a line, above all lines."""
-    look_of_it: dict[str, Any] = {"markerfacecolor": face, "linestyle": "none", "zorder": 3}
-    axes.plot([x for x, _ in at], [y for _, y in at], marker=marker, markersize=size, color=colour, **look_of_it)
-
-
 def star(axes: Axes, x: float, y: float, colour: str, size: float = 11) -> None:
     """Where a schedule switched."""
     mark(axes, x, y, "*", size, colour, "switch")
 
 
-def sorted_sizes(count: int, largest: float = 9.0, smallest: float = 5.0) -> list[float]:
-    """Marker sizes that fall: of marks in one place, all stay visible.
+def marked_line(
+    axes: Axes, points: Sequence[tuple[float, float, bool]], colour: str, marker: str, size: float, **line: Any
+) -> None:
+    """A line through points (x, y, filled or open), and their marks above all lines."""
+    axes.plot([x for x, _, _ in points], [y for _, y, _ in points], color=colour, **line)
+    for face, filled in ((colour, True), (SURFACE, False)) if size else ():
+        chosen = [(x, y) for x, y, full in points if full == filled]
+        options: dict[str, Any] = {"markerfacecolor": face, "linestyle": "none", "zorder": 3}
+        xs, ys = [x for x, _ in chosen], [y for _, y in chosen]
+        axes.plot(xs, ys, marker=marker, markersize=size, color=colour, **options)
 
-    >>> sorted_sizes(3), sorted_sizes(1)
-    ([9.0, 7.0, 5.0], [9.0])
-    """
-    return [largest - (largest - smallest) * at / max(count - 1, 1) for at in range(count)]
+
+def stable_points(
+    changes: Sequence[float | None], detector: Stabilisation | None, floor: float = 0.0
+) -> list[tuple[float, float, bool]]:
+    """The changes by round, and whether each is stable; those below the floor are lifted to it."""
+    streaks = detector.streaks(changes) if detector else [0] * len(changes)
+    rounds = zip(changes, streaks, strict=True)
+    return [(t, max(value, floor), streak > 0) for t, (value, streak) in enumerate(rounds, 1) if value is not None]
+
+
+def rows(axes: Axes, names: Sequence[str], top: float = -0.5) -> None:
+    """Names down the y axis, from the first to the last, and no lines between them."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, top)
+    axes.grid(axis="y", visible=False)
+
+
+def bare(axes: Axes) -> None:
+    """No grid and no frame."""
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
 
 
 def widths(specs: Sequence[str]) -> dict[str, float]:
@@ -158,17 +187,11 @@ def shades() -> Colormap:
 
 
 def ink_on(red: float, green: float, blue: float) -> str:
-    """The ink that can be read on a colour.
-
-    >>> ink_on(1.0, 1.0, 0.9), ink_on(0.1, 0.1, 0.4)
-    ('#15181d', '#fdfdfd')
-    """
+    """The ink that can be read on a colour."""
     return ON_LIGHT if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else ON_DARK
 
 
 # Curves of single histories.
-
-Measure = Callable[[Round], float | None]
 
 
 def longest(histories: Histories) -> int:
@@ -180,24 +203,15 @@ def names_of(histories: Histories) -> dict[str, str]:
     return {spec: plain(name, 32) for spec, name in distinct_names(histories).items()}
 
 
-def curve(axes: Axes, found: Sequence[tuple[Round, float]], spec: str, marker: str, **line: Any) -> None:
-    """One line; its markers are filled where the model was retrained, and open where it went on from before."""
-    colour, size = look(spec).light, line.pop("markersize", 4.5)
-    axes.plot([fact.round for fact, _ in found], [value for _, value in found], color=colour, **line)
-    for face, anew in ((colour, True), (SURFACE, False)):
-        chosen = [(fact.round, value) for fact, value in found if (fact.update == "retrain") == anew]
-        if size:
-            marks(axes, chosen, marker, colour, face, size)
-
-
-def curves(axes: Axes, histories: Histories, measure: Measure, **line: Any) -> bool:
-    """One line a schedule; says whether anything was there to draw."""
-    markers, broad, drawn = distinct_markers(histories), widths(list(histories)), False
-    for spec, history in histories.items():
-        if found := [(fact, value) for fact in history if (value := measure(fact)) is not None]:
-            curve(axes, found, spec, markers[spec], **{"linewidth": broad[spec], **line})
-            drawn = True
-    return drawn
+def curves(axes: Axes, found: Mapping[str, Sequence[tuple[Round, float]]], **line: Any) -> bool:
+    """One line a schedule, its markers filled where the model was retrained, and open where it went on from before;
+    says whether anything was there to draw."""
+    markers, broad, size = distinct_markers(found), widths(list(found)), line.pop("markersize", 4.5)
+    for spec, values in found.items():
+        points = [(fact.round, value, fact.update == "retrain") for fact, value in values]
+        if points:
+            marked_line(axes, points, look(spec).light, markers[spec], size, **{"linewidth": broad[spec], **line})
+    return any(found.values())
 
 
 def labels_above(axes: Axes, histories: Histories) -> None:
@@ -222,19 +236,18 @@ def _columns(names: Iterable[str]) -> int:
     return 1 if max(map(len, names), default=0) > 22 else 2
 
 
-def rounds_legend(figure: Figure, histories: Histories, extra: Sequence[Line2D] = (), shapes: bool = True) -> None:
+def rounds_legend(figure: Figure, histories: Histories, extra: Sequence[Key] = (), shapes: bool = True) -> None:
     """One legend below the figure: schedules where there are several, then what the line styles mean."""
-    names, markers = names_of(histories), distinct_markers(histories)
-    many = len(histories) > 1
-    handles = [
-        Line2D([], [], color=look(spec).light, marker=markers[spec], linewidth=2.2, label=names[spec])
-        for spec in histories
-        if many
-    ]
+    keys: list[Key] = []
+    if len(histories) > 1:
+        markers = distinct_markers(histories)
+        for spec, name in names_of(histories).items():
+            keys.append({"color": look(spec).light, "marker": markers[spec], "linewidth": 2.2, "label": name})
     updates = {fact.update == "retrain" for history in histories.values() for fact in history}
     if shapes and len(updates) > 1:
-        handles += [key("retrained", marker="o"), key("not retrained", marker="o", markerfacecolor=SURFACE)]
-    handles += extra
-    if handles:
-        columns = _columns(str(handle.get_label()) for handle in handles)
-        figure.legend(handles=handles, loc="outside lower center", ncols=3 if len(handles) == 3 else columns)
+        keys += [key("retrained", marker="o"), key("not retrained", marker="o", markerfacecolor=SURFACE)]
+    keys += extra
+    if keys:
+        columns = 3 if len(keys) == 3 else _columns(key["label"] for key in keys)
+        handles = [Line2D([], [], **key) for key in keys]
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns)

@@ -2,169 +2,148 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from hybridal.core.facts import Round
 from hybridal.evidence import figure_kit as kit
-from hybridal.evidence.formats import plain
-from hybridal.evidence.history import Histories, phase_names, total_seconds
+from hybridal.evidence.formats import change, plain, threshold
+from hybridal.evidence.history import Histories, changes, phase_names, total_seconds
 from hybridal.evidence.names import distinct_markers, letter, look, schedule_name
-from hybridal.evidence.style import INKS, MUTED, new_figure, styled, whole_rounds
+from hybridal.evidence.style import INK, INKS, MUTED, SURFACE, whole_rounds
+from hybridal.measures.stabilisation import Stabilisation
 
-
-def _measure(split: str, name: str) -> kit.Measure:
-    def measure(fact: Round) -> float | None:
-        metrics = getattr(fact, split)
-        return None if metrics is None else float(getattr(metrics, name))
-
-    return measure
+_TINT = 0.3
 
 
 def learning_curve(histories: Histories) -> Figure:
-    """Accuracy and macro-F1 on validation as lines, and on test, where it was measured, as dotted ones.
-
-    >>> len(learning_curve({"retrain": []}).axes)
-    2
-    """
-    with styled():
-        figure = new_figure(4.4 + kit.rounds_room(histories))
-        panels = figure.subplots(2, 1, sharex=True)
-        tested = False
-        for axes, (title, name) in zip(panels, {"Accuracy": "accuracy", "Macro-F1": "f1"}.items(), strict=True):
-            whole_rounds(axes, kit.longest(histories))
-            shown = kit.curves(axes, histories, _measure("validation", name))
-            on_test = kit.curves(axes, histories, _measure("test", name), linestyle=":", linewidth=1.2, markersize=6.5)
-            tested = tested or on_test
-            axes.set_title(title)
-            if not (shown or on_test):
-                kit.nothing(axes, "no labelled validation or test texts")
-        panels[0].set_xlabel("")
-        kit.labels_above(panels[0], histories)
-        extra = [
-            kit.key("validation", linestyle="-"),
-            kit.key("test (larger)", linestyle=":", marker="o", markersize=6.5),
-        ]
-        kit.rounds_legend(figure, histories, extra if tested else [])
-        return figure
+    """Accuracy and macro-F1 on validation as lines, and on test, where it was measured, as dotted ones."""
+    on_test = {"linestyle": ":", "linewidth": 1.2, "markersize": 6.5}
+    return _two_measures(
+        histories,
+        {"Accuracy": "accuracy", "Macro-F1": "f1"},
+        {"validation.{}": {}, "test.{}": on_test},
+        [kit.key("validation", linestyle="-"), kit.key("test (larger)", linestyle=":", marker="o", markersize=6.5)],
+        "no labelled validation or test texts",
+    )
 
 
 def calibration_curves(histories: Histories) -> Figure:
-    """NLL and ECE on validation: solid as they came out, dashed after temperature scaling.
+    """NLL and ECE on validation: solid as they came out, dashed after temperature scaling."""
+    return _two_measures(
+        histories,
+        {"Negative log-likelihood (NLL)": "nll", "Expected calibration error (ECE)": "ece"},
+        {"validation.{}": {}, "validation.{}_scaled": {"linestyle": kit.DASHED, "linewidth": 1.1, "markersize": 0}},
+        [kit.key("raw", linestyle="-"), kit.key("after temperature", linestyle=kit.DASHED)],
+        "no labelled validation texts",
+        from_zero=True,
+    )
 
-    >>> [axes.get_title(loc="left") for axes in calibration_curves({"retrain": []}).axes]
-    ['Negative log-likelihood (NLL)', 'Expected calibration error (ECE)']
-    """
-    shown = {"Negative log-likelihood (NLL)": "nll", "Expected calibration error (ECE)": "ece"}
-    with styled():
-        figure = new_figure(4.4 + kit.rounds_room(histories))
+
+def _two_measures(
+    histories: Histories,
+    titles: Mapping[str, str],
+    lines: Mapping[str, Mapping[str, Any]],
+    keys: Sequence[kit.Key],
+    missing: str,
+    from_zero: bool = False,
+) -> Figure:
+    """A panel a measure, with two lines a schedule; the keys of the lines are shown where the second one is there."""
+    with kit.drawing(4.4 + kit.rounds_room(histories)) as figure:
         panels = figure.subplots(2, 1, sharex=True)
-        for axes, (title, name) in zip(panels, shown.items(), strict=True):
+        both = False
+        for axes, (title, name) in zip(panels, titles.items(), strict=True):
             whole_rounds(axes, kit.longest(histories))
-            known = kit.curves(axes, histories, _measure("validation", name))
-            scaled = _measure("validation", f"{name}_scaled")
-            kit.curves(axes, histories, scaled, linestyle=kit.DASHED, linewidth=1.1, markersize=0)
+            drawn = [
+                kit.curves(axes, _measured(histories, *where.format(name).split(".")), **look_of_it)
+                for where, look_of_it in lines.items()
+            ]
             axes.set_title(title)
-            if known:
+            both = both or drawn[-1]
+            if not any(drawn):
+                kit.nothing(axes, missing)
+            elif from_zero:
                 axes.set_ylim(bottom=0)
-            else:
-                kit.nothing(axes, "no labelled validation texts")
         panels[0].set_xlabel("")
         kit.labels_above(panels[0], histories)
-        kit.rounds_legend(
-            figure, histories, [kit.key("raw", linestyle="-"), kit.key("after temperature", linestyle=kit.DASHED)]
-        )
+        kit.rounds_legend(figure, histories, keys if both else [])
         return figure
 
 
-def step_curve(histories: Histories) -> Figure:
-    """Optimiser steps of all rounds so far.
+def _measured(histories: Histories, split: str, name: str) -> dict[str, list[tuple[Round, float]]]:
+    return {
+        spec: [(fact, getattr(metrics, name)) for fact in history if (metrics := getattr(fact, split)) is not None]
+        for spec, history in histories.items()
+    }
 
-    >>> step_curve({"retrain": []}).axes[0].get_title(loc="left")
-    'Optimiser steps, all rounds so far'
-    """
-    with styled():
-        figure = new_figure(3.0 + kit.rounds_room(histories))
+
+def step_curve(histories: Histories) -> Figure:
+    """Optimiser steps of all rounds so far."""
+    so_far = {
+        spec: list(zip(history, accumulate(fact.cost.steps for fact in history), strict=True))
+        for spec, history in histories.items()
+    }
+    with kit.drawing(3.0 + kit.rounds_room(histories)) as figure:
         axes = figure.subplots()
         whole_rounds(axes, kit.longest(histories))
         axes.set_title("Optimiser steps, all rounds so far")
-        markers, broad = distinct_markers(histories), kit.widths(list(histories))
-        for spec, history in histories.items():
-            so_far = accumulate(fact.cost.steps for fact in history)
-            kit.curve(axes, list(zip(history, so_far, strict=True)), spec, markers[spec], linewidth=broad[spec])
+        if not kit.curves(axes, so_far):
+            kit.nothing(axes, "no round is complete yet")
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        if not kit.longest(histories):
-            kit.nothing(axes, "no round is complete yet")
         kit.rounds_legend(figure, histories)
         return figure
 
 
 def phase_seconds(histories: Histories) -> Figure:
-    """Seconds per phase: of each round where there is one history, of each schedule where there are several.
-
-    >>> phase_seconds({"retrain": []}).axes[0].texts[0].get_text()
-    'no time was recorded'
-    """
-    with styled():
-        many = len(histories) > 1
-        figure = new_figure(1.3 + 0.34 * len(histories) if many else 3.0)
+    """Seconds per phase: of each round where there is one history, of each schedule where there are several."""
+    many, phases = len(histories) > 1, phase_names(histories)
+    with kit.drawing(1.3 + 0.34 * len(histories) if many else 3.0) as figure:
         axes = figure.subplots()
-        phases = phase_names(histories)
         if not phases:
             kit.nothing(axes, "no time was recorded")
-        elif many:
+            return figure
+        if many:
             names = list(kit.names_of(histories).values())
-            totals = [total_seconds(history) for history in histories.values()]
-            at = [0.0] * len(names)
-            for phase in phases:
-                lengths = [total.get(phase, 0.0) for total in totals]
-                axes.barh(
-                    range(len(names)), lengths, left=at, height=0.68, color=_colour(phase), label=plain(phase, 32)
-                )
-                at = [start + length for start, length in zip(at, lengths, strict=True)]
+            spent = dict(enumerate(total_seconds(history) for history in histories.values()))
+        else:
+            whole_rounds(axes, kit.longest(histories))
+            spent = {fact.round: dict(fact.seconds) for history in histories.values() for fact in history}
+        at = [0.0] * len(spent)
+        for phase in phases:
+            lengths = [seconds.get(phase, 0.0) for seconds in spent.values()]
+            look_of_it: dict[str, Any] = {
+                "color": INKS.get(f"phase-{phase}", (MUTED, MUTED))[0],
+                "label": plain(phase, 32),
+            }
+            if many:
+                axes.barh(list(spent), lengths, left=at, height=0.68, **look_of_it)
+            else:
+                axes.bar(list(spent), lengths, bottom=at, width=0.72, **look_of_it)
+            at = [start + length for start, length in zip(at, lengths, strict=True)]
+        if many:
             axes.set_yticks(range(len(names)), names)
             axes.invert_yaxis()
             axes.grid(axis="y", visible=False)
             axes.set_xlabel("seconds, all rounds")
         else:
-            (history,) = histories.values()
-            whole_rounds(axes, kit.longest(histories))
-            at = [0.0] * len(history)
-            for phase in phases:
-                lengths = [fact.seconds.get(phase, 0.0) for fact in history]
-                rounds = [fact.round for fact in history]
-                axes.bar(rounds, lengths, bottom=at, width=0.72, color=_colour(phase), label=plain(phase, 32))
-                at = [start + length for start, length in zip(at, lengths, strict=True)]
             axes.set_title("Seconds of each round")
-        if phases:
-            figure.legend(loc="outside lower center", ncols=3, handlelength=1.0, handleheight=1.0)
+        figure.legend(loc="outside lower center", ncols=3, handlelength=1.0, handleheight=1.0)
         return figure
 
 
-def _colour(phase: str) -> str:
-    return INKS.get(f"phase-{phase}", (MUTED, MUTED))[0]
-
-
-_TINT = 0.3
-
-
 def strategy_strip(histories: Histories) -> Figure:
-    """Rounds from left to right, schedules from top to bottom; letter and tint say the update.
-
-    >>> figure = strategy_strip({"retrain": [], "fixed:5": []})
-    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    ['Retrain', 'FixedSwitch@5']
-    """
-    with styled():
-        rows = max(len(histories), 1)
-        figure = new_figure(0.95 + 0.32 * rows)
+    """Rounds from left to right, schedules from top to bottom; letter and tint say the update."""
+    rows, last = max(len(histories), 1), kit.longest(histories)
+    with kit.drawing(0.95 + 0.32 * rows) as figure:
         axes = figure.subplots()
-        last = kit.longest(histories)
         whole_rounds(axes, last)
         axes.set_ylim(rows - 0.5, -0.5)
         axes.grid(visible=False)
@@ -173,8 +152,7 @@ def strategy_strip(histories: Histories) -> Figure:
         updates: dict[str, str] = {}
         for row, history in enumerate(histories.values()):
             for fact in history:
-                colour = look(fact.update).light
-                updates[fact.update] = colour
+                colour = updates.setdefault(fact.update, look(fact.update).light)
                 corner = (fact.round - 0.46, row - 0.42)
                 axes.add_patch(Rectangle(corner, 0.92, 0.84, facecolor=colour, alpha=_TINT, linewidth=0))
                 if last <= 30:
@@ -182,9 +160,71 @@ def strategy_strip(histories: Histories) -> Figure:
                     axes.text(fact.round, row, letter(fact.update), ha="center", va="center", fontsize=size)
         names = list(kit.names_of(histories).values())
         axes.set_yticks(range(len(names)), names if len(names) > 1 else [""] * len(names))
-        keys = [
-            Patch(color=c, alpha=_TINT, label=f"{letter(u)}  {plain(schedule_name(u), 32)}") for u, c in updates.items()
-        ]
+        labels = {update: f"{letter(update)}  {plain(schedule_name(update), 32)}" for update in updates}
+        keys = [Patch(color=colour, alpha=_TINT, label=labels[update]) for update, colour in updates.items()]
         if keys:
             figure.legend(handles=keys, loc="outside lower center", ncols=3, handlelength=1.2)
         return figure
+
+
+def signal_curve(histories: Histories, signal: str, detectors: Mapping[str, Stabilisation]) -> Figure:
+    """The changes of one signal on a logarithmic scale, with ε, the stable rounds and t* of each detector.
+
+    `detectors` are by spec, as the histories are; a history without one is drawn as a line only.
+    """
+    found = {spec: changes(history, signal) for spec, history in histories.items()}
+    values = [value for own in found.values() for value in own if value is not None]
+    with kit.drawing(3.1 + kit.rounds_room(histories)) as figure:
+        axes = figure.subplots()
+        whole_rounds(axes, kit.longest(histories))
+        if not values:
+            kit.nothing(axes, "no change was measured yet")
+            return figure
+        floor = _scale(axes, values, [detector.epsilon for detector in detectors.values()])
+        settled: dict[int, str] = {}
+        markers, broad = distinct_markers(histories), kit.widths(list(histories))
+        for spec, own in found.items():
+            detector, colour = detectors.get(spec), look(spec).light
+            points = kit.stable_points(own, detector, floor)
+            kit.marked_line(axes, points, colour, markers[spec], 5.5, linewidth=broad[spec])
+            if detector and (t_star := detector.t_star(own)):
+                settled[t_star] = colour
+        above = axes.get_xaxis_transform()
+        for row, (t_star, colour) in enumerate(sorted(settled.items())):
+            axes.axvline(t_star, color=colour, linewidth=1, linestyle=":")
+            # In one of three rows, so that neighbours do not overlap.
+            _outside(axes, f"t* = {t_star}", (t_star, 1), (0, 3 + 11 * (row % 3)), above, colour, ha="center")
+        for epsilon in sorted({detector.epsilon for detector in detectors.values()}):
+            axes.axhline(epsilon, color=INK, linestyle=(0, (5, 3)), linewidth=1)
+            _beside(axes, epsilon, f"ε = {threshold(epsilon)}", INK)
+        extra = [kit.key("moved", marker="o", markerfacecolor=SURFACE), kit.key("stable (below ε)", marker="o")]
+        kit.rounds_legend(figure, histories, extra if detectors else [], shapes=False)
+        return figure
+
+
+def _scale(axes: Axes, values: list[float], thresholds: list[float]) -> float:
+    """A logarithmic axis, because changes fall by orders of magnitude; 0 has a line of its own at the bottom."""
+    positive = [value for value in (*values, *thresholds) if value > 0] or [1.0]
+    low, high, still = min(positive), max(positive), 0 in values
+    floor = low / 3
+    axes.set_yscale("log")
+    axes.set_ylim(floor / 1.4 if still else low / 1.7, high * 2)
+    ticks = kit.decades(low / 1.7, high * 2, most=6)
+    axes.set_yticks(ticks, [change(tick) for tick in ticks])
+    axes.yaxis.set_minor_locator(NullLocator())
+    if still:
+        axes.axhline(floor, color=MUTED, linewidth=0.8)
+        _beside(axes, floor, "no change", MUTED)
+    return floor
+
+
+def _beside(axes: Axes, y: float, text: str, colour: str) -> None:
+    """A word at the right end of a horizontal line, where no curve can cross it."""
+    _outside(axes, text, (1, y), (4, 0), axes.get_yaxis_transform(), colour, va="center")
+
+
+def _outside(
+    axes: Axes, text: str, at: tuple[float, float], shift: tuple[int, int], where: Any, colour: str, **aligned: str
+) -> None:
+    options: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "color": colour, **aligned}
+    axes.annotate(text, at, xytext=shift, xycoords=where, **options)

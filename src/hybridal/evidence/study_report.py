@@ -18,7 +18,7 @@ from hybridal.study.plan import sharing
 from hybridal.system.files import write_whole
 
 if TYPE_CHECKING:
-    from hybridal.evidence.svg import Drawn
+    from hybridal.evidence.style import Drawn
 
 MakeTable = Callable[[Results], Table | None]
 MakeFigure = Callable[..., "Drawn | None"]
@@ -63,7 +63,7 @@ def write_study_report(folder: StudyFolder, catalogue: Catalogue, first: Mapping
 
     `first` are tables that were asked for this once; they come before those of the catalogue.
     """
-    from hybridal.evidence.svg import save
+    from hybridal.evidence.style import save
 
     found = results(folder)
     asked = {name: make(found) for name, make in (first or {}).items()}
@@ -82,7 +82,7 @@ def study_page(
     found: Results, tables: Mapping[str, Table], figures: Mapping[str, Drawn], front: Sequence[str] = ()
 ) -> Page:
     """What there is to say about a study, from its complete runs."""
-    from hybridal.evidence.svg import to_svg
+    from hybridal.evidence.style import to_svg
 
     folder = found.folder
     return Page(

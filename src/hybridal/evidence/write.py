@@ -9,27 +9,24 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, groupby
 from pathlib import Path
 
-from hybridal.evidence.table import Column, Entry, Row, Section, Table, Value
+from hybridal.evidence.table import Column, Entry, Row, Table
 from hybridal.system.files import write_whole
 
 
 def to_csv(table: Table) -> str:
-    """All numbers as they print in full, so that reading them gives the same ones again; a missing one is empty.
-
-    >>> from hybridal.evidence.table import MEAN
-    >>> from hybridal.evidence.table import Section
-    >>> row = (Entry("Retrain"), Entry("0.67 ± 0.00", (2 / 3, 0.001, 5)))
-    >>> table = Table("f1", "", (Column("Method"), Column("Yahoo", MEAN)), (Section(("BERT",), (row,)),), ("Backbone",))
-    >>> print(to_csv(table), end="")
-    Backbone,Method,Yahoo mean,Yahoo std,Yahoo n
-    BERT,Retrain,0.6666666666666666,0.001,5
-    """
-    lines = [_csv_line([*table.keys, *(name for column in table.columns for name in column.fields())])]
+    """All numbers as they print in full, so that reading them gives the same ones again; a missing one is empty."""
+    lines = [[*table.keys, *(name for column in table.columns for name in column.fields())]]
     for section in table.sections:
         for row in section.rows:
             cells = [_fields(entry, column) for entry, column in zip(row, table.columns, strict=True)]
-            lines.append(_csv_line([*section.keys, *chain(*cells)]))
-    return "".join(lines)
+            lines.append([*section.keys, *chain(*cells)])
+    return "".join(map(_csv_line, lines))
+
+
+def _fields(entry: Entry, column: Column) -> list[str]:
+    if not column.parts:
+        return [entry.text]
+    return ["" if number is None else repr(number) for number in entry.numbers] or [""] * len(column.parts)
 
 
 def _csv_line(fields: list[str]) -> str:
@@ -39,55 +36,25 @@ def _csv_line(fields: list[str]) -> str:
     return text.getvalue().removesuffix("\r\n") + "\n"
 
 
-def _fields(entry: Entry, column: Column) -> list[str]:
-    if not column.parts:
-        return [entry.text]
-    return [_exact(number) for number in entry.numbers] or [""] * len(column.parts)
-
-
-def _exact(number: Value) -> str:
-    return "" if number is None else repr(number)
-
-
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~$&!])")
 
 
 def to_markdown(table: Table) -> str:
-    """The best in bold, what a rule chose as code; a section begins with a row of its own.
-
-    >>> from hybridal.evidence.table import Section
-    >>> rows = ((Entry("Retrain"), Entry("0.67", (0.667,), best=True)), (Entry("a|b"), Entry("0.61", (0.61,), "*")))
-    >>> columns = (Column("Method"), Column("Yahoo", ("value",)))
-    >>> print(to_markdown(Table("f1", "Test F1.", columns, (Section((), rows),))))
-    Test F1.
-    <BLANKLINE>
-    | Method | Yahoo |
-    | :-- | --: |
-    | Retrain | **0.67** |
-    | a\\|b | 0.61\\* |
-    <BLANKLINE>
-    """
+    """The best in bold, what a rule chose as code; a section begins with a row of its own."""
     lines = [plain(table.caption), ""] if table.caption else []
-    lines.append(_line([_heading(column) for column in table.columns]))
-    lines.append(_line(["--:" if column.parts else ":--" for column in table.columns]))
+    headings = [": ".join(part for part in (column.group, column.title) if part) for column in table.columns]
+    lines.append(_line(map(plain, headings)))
+    lines.append(_line("--:" if column.parts else ":--" for column in table.columns))
     for section in table.sections:
         if section.title:
             lines.append(_line([f"**{plain(section.title)}**", *[""] * (len(table.columns) - 1)]))
-        lines += [_line([_as_markdown(entry) for entry in row]) for row in section.rows]
+        lines += [_line(map(_as_markdown, row)) for row in section.rows]
     return "\n".join(lines) + "\n"
 
 
 def plain(text: str) -> str:
-    """Text that Markdown shows as it is, on one line.
-
-    >>> print(plain("a_b\\n<c>"))
-    a\\_b \\<c\\>
-    """
+    """Text that Markdown shows as it is, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
-def _heading(column: Column) -> str:
-    return plain(": ".join(part for part in (column.group, column.title) if part))
 
 
 def _as_markdown(entry: Entry) -> str:
@@ -99,7 +66,7 @@ def _as_markdown(entry: Entry) -> str:
     return text + plain(entry.marks)
 
 
-def _line(cells: list[str]) -> str:
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
@@ -123,20 +90,15 @@ _JOINING = "-',"
 
 
 def escaped(text: str) -> str:
-    r"""Letters of other scripts stay as they are: LaTeX has read UTF-8 since 2018, given a font that has them.
-
-    >>> print(escaped("50% of R&D_x"), escaped("HybridAL Δα"), escaped("0.8 ± 0.1"), escaped("a--b"))
-    50\% of R\&D\_x HybridAL $\Delta \alpha$ 0.8 $\pm$ 0.1 a-{}-b
-    """
+    """Letters of other scripts stay as they are: LaTeX has read UTF-8 since 2018, given a font that has them."""
     one_line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     for sign in _JOINING:
         one_line = one_line.replace(sign * 2, f"{sign}\0{sign}").replace(sign * 2, f"{sign}\0{sign}")
-    pieces = groupby(one_line, key=lambda sign: sign in _MATH)
-    return "".join(_math(signs) if math else "".join(_TEXT.get(sign, sign) for sign in signs) for math, signs in pieces)
-
-
-def _math(signs: Iterable[str]) -> str:
-    return f"${''.join(_MATH[sign] for sign in signs).rstrip()}$"
+    pieces = []
+    for math, signs in groupby(one_line, key=lambda sign: sign in _MATH):
+        said = "".join((_MATH if math else _TEXT).get(sign, sign) for sign in signs)
+        pieces.append(f"${said.rstrip()}$" if math else said)
+    return "".join(pieces)
 
 
 PACKAGES = ("booktabs", "[table]{xcolor}", "pifont", "graphicx")
@@ -147,31 +109,13 @@ _WIDE = 6
 
 
 def to_latex(table: Table) -> str:
-    r"""A float of its own, with the caption and the label `tab:NAME`; it asks for `PACKAGES`.
-
-    >>> row = (Entry("A & B"), Entry("0.67", (0.667,), marks="*", best=True, shade=1.0))
-    >>> section = Section((), (row,))
-    >>> print(to_latex(Table("f1", "Test F1.", (Column("Method"), Column("Yahoo", ("value",))), (section,))))
-    \begin{table}[t]
-      \centering
-      \small
-      \begin{tabular}{lr}
-        \toprule
-        Method & Yahoo \\
-        \midrule
-        A \& B & \cellcolor{green!55} \textbf{0.67}\textsuperscript{*} \\
-        \bottomrule
-      \end{tabular}
-      \caption{Test F1.}
-      \label{tab:f1}
-    \end{table}
-    <BLANKLINE>
-    """
+    """A float of its own, with the caption and the label `tab:NAME`; it asks for `PACKAGES`."""
     wide = len(table.columns) > _WIDE
     float_name = "table*" if wide else "table"
     body = ["\\toprule", *_headings(table.columns)]
     for section in table.sections:
-        body += _latex_section(section, len(table.columns))
+        title = f"\\multicolumn{{{len(table.columns)}}}{{l}}{{\\textbf{{{escaped(section.title)}}}}} \\\\"
+        body += ["\\midrule", *([title] if section.title else []), *map(_latex_row, section.rows)]
     lines = [f"\\begin{{tabular}}{{{''.join('r' if column.parts else 'l' for column in table.columns)}}}"]
     lines += [f"  {line}" for line in [*body, "\\bottomrule"]]
     lines.append("\\end{tabular}")
@@ -202,11 +146,6 @@ def _headings(columns: tuple[Column, ...]) -> list[str]:
     return [f"{' & '.join(cells)} \\\\", "".join(rules), titles]
 
 
-def _latex_section(section: Section, columns: int) -> list[str]:
-    title = [f"\\multicolumn{{{columns}}}{{l}}{{\\textbf{{{escaped(section.title)}}}}} \\\\"] if section.title else []
-    return ["\\midrule", *title, *map(_latex_row, section.rows)]
-
-
 def _latex_row(row: Row) -> str:
     cells = " & ".join(map(_as_latex, row))
     # A bracket after the \\ of the row before would be read as the space to leave there.
@@ -225,22 +164,10 @@ def _as_latex(entry: Entry) -> str:
 
 
 def write_tables(tables: Mapping[str, Table], out: Path) -> list[Path]:
-    """Each table as NAME.md, NAME.csv and NAME.tex, and all of them as the document `tables.tex`.
-
-    >>> import tempfile
-    >>> from hybridal.evidence.table import Column
-    >>> from hybridal.evidence.table import Entry
-    >>> from hybridal.evidence.table import Section
-    >>> table = Table("f1", "F1.", (Column("Method"),), (Section((), ((Entry("Retrain"),),)),))
-    >>> [path.name for path in write_tables({"f1": table}, Path(tempfile.mkdtemp()))]
-    ['f1.md', 'f1.csv', 'f1.tex', 'tables.tex']
-    """
+    """Each table as NAME.md, NAME.csv and NAME.tex, and all of them as the document `tables.tex`."""
     out.mkdir(parents=True, exist_ok=True)
-    written = {}
-    for name, table in tables.items():
-        written[out / f"{name}.md"] = to_markdown(table)
-        written[out / f"{name}.csv"] = to_csv(table)
-        written[out / f"{name}.tex"] = to_latex(table)
+    kinds = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
+    written = {out / f"{name}.{kind}": make(table) for name, table in tables.items() for kind, make in kinds.items()}
     written[out / "tables.tex"] = to_document(list(tables.values()))
     for path, text in written.items():
         write_whole(path, text)

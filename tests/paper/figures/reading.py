@@ -11,7 +11,7 @@ from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hybridal.evidence.svg import Drawn
+from hybridal.evidence.style import Drawn
 
 
 def line(axes: Axes, label: str) -> Line2D:

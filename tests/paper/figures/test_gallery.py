@@ -9,7 +9,7 @@ import pytest
 from hybridal.errors import UserError
 from hybridal.evidence.comparable import comparable
 from hybridal.evidence.figure_kit import FULL
-from hybridal.evidence.svg import Drawn, save
+from hybridal.evidence.style import Drawn, save
 from hybridal.study.folder import StudyFolder
 from hybridal.study.presets import preset
 from hybridal.study.study import Study

@@ -18,8 +18,7 @@ from hybridal.evidence.formats import change, joined, plain, score, threshold
 from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
 from hybridal.evidence.results import COSTS, Cost, Results, variant_name
 from hybridal.evidence.statistics.tuning import QUALITY, choose, grids
-from hybridal.evidence.style import COLUMN, INK, new_figure, styled
-from hybridal.evidence.svg import Drawn
+from hybridal.evidence.style import COLUMN, INK, Drawn
 from hybridal.signals import signal_title
 from hybridal.study.study import Study
 
@@ -62,13 +61,10 @@ def cross_sections(found: Comparable, signal: str = "", cost: Cost = "steps", wi
     patiences = sorted(table["k"].unique())
     colours = {k: kit.shades()(0.25 + 0.75 * at / max(len(patiences) - 1, 1)) for at, k in enumerate(patiences)}
     shapes = dict(zip(patiences, _SHAPES * len(patiences), strict=False))
-    with styled():
-        keys = [
-            kit.key(f"k = {k}", color=colours[k], marker=shapes[k], linestyle="-", linewidth=1.7) for k in patiences
-        ]
-        keys.append(kit.key("chosen", **kit.STAR_KEY))
-        side = kit.is_full(width)
-        figure = new_figure((2.5 if side else 4.6) + kit.legend_room(keys, width), width)
+    keys = [kit.key(f"k = {k}", color=colours[k], marker=shapes[k], linestyle="-", linewidth=1.7) for k in patiences]
+    keys.append(kit.key("chosen", **kit.STAR_KEY))
+    side = kit.is_full(width)
+    with kit.drawing(2.5 if side else 4.6, width, keys) as figure:
         panels = list(figure.subplots(1 if side else 3, 3 if side else 1, sharex=True, squeeze=False).flat)
         titles = {"f1": "Validation macro-F1", "nll": "Validation NLL", "cost": unit.capitalize()}
         for axes, (column, title) in zip(panels, titles.items(), strict=True):
@@ -81,7 +77,6 @@ def cross_sections(found: Comparable, signal: str = "", cost: Cost = "steps", wi
         kit.thousands(panels[-1], "y")
         for axes in panels if side else panels[-1:]:
             axes.set_xlabel("ε")
-        kit.legend(figure, keys, width)
     spans = [
         f"{words} {table[column].min():{form}} to {table[column].max():{form}}"
         for column, words, form in (("f1", "F1", ".3f"), ("nll", "NLL", ".3f"), ("cost", unit, ",.0f"))
@@ -183,11 +178,10 @@ def sensitivity(results: Results, width: float = COLUMN) -> Drawn | None:
     split, runs, names, said = found.measured, found.runs, method_names(specs), []
     tasks = short_labels(runs["task"].unique())
     banded = runs["seed"].nunique() >= SEEDS_FOR_A_BAND
-    with styled():
-        keys = kit.method_keys(specs)
-        if varied.usual is not None:
-            keys.append(kit.key("as in the protocol", linestyle=kit.DOTTED, color=INK))
-        figure, panels = kit.paneled(len(tasks), width, 1.85, kit.legend_room(keys, width) + 0.2)
+    keys = kit.method_keys(specs)
+    if varied.usual is not None:
+        keys.append(kit.key("as in the protocol", linestyle=kit.DOTTED, color=INK))
+    with kit.paneled(len(tasks), width, 1.85, keys, extra=0.2) as (figure, panels):
         for axes, (task, title) in zip(panels, tasks.items(), strict=True):
             table = spread(runs[runs["task"] == task], varied, f"{split}_f1")
             _draw_spread(axes, table, specs, varied.ordered)
@@ -198,7 +192,6 @@ def sensitivity(results: Results, width: float = COLUMN) -> Drawn | None:
             for spec, method in names.items():
                 said.append(f"{title}, {method}: {joined([score(value) for value in table['mean'].xs(spec).tolist()])}")
         kit.label_outside(panels, width, varied.title, f"{split} macro-F1")
-        kit.legend(figure, keys, width)
     band = ", ±1 standard deviation" if banded else ""
     reading = f"Macro-F1 on {split} after the last round{band}; a flat line says that the choice does not matter."
     values = joined([value.replace("\n", " ") for value in varied.values.values()])

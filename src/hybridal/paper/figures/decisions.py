@@ -17,8 +17,7 @@ from hybridal.evidence.comparable import Comparable, of_comparable
 from hybridal.evidence.formats import change, counted, plain, threshold
 from hybridal.evidence.names import look, method_names, short_labels
 from hybridal.evidence.results import rules
-from hybridal.evidence.style import COLUMN, INK, MUTED, SURFACE, new_figure, styled, whole_rounds
-from hybridal.evidence.svg import Drawn
+from hybridal.evidence.style import COLUMN, INK, MUTED, SURFACE, Drawn, whole_rounds
 from hybridal.measures.stabilisation import Stabilisation
 
 # Four cases, and what is said where no run shows one.
@@ -53,15 +52,14 @@ def control_charts(found: Comparable, spec: str = "", width: float = COLUMN) -> 
     names = short_labels([*found.runs["task"], *found.runs["backbone"]], 14)
     places = [chart and f"{names[chart.run[0]]}, {names[chart.run[1]]}, seed {chart.run[2]}" for chart in charts]
     signal, colour = plain(rule.signal.title), look(spec).light
-    with styled():
-        keys = [
-            kit.key(f"{signal} below ε", marker="o", color=colour),
-            kit.key("not below", marker="o", color=colour, markerfacecolor=SURFACE),
-            kit.key(f"ε = {threshold(detector.epsilon)}, k = {detector.patience}", linestyle=kit.DASHED, color=INK),
-            kit.key("t*", **kit.STAR_KEY),
-        ]
-        rows = 1 if kit.is_full(width) else 2
-        figure = new_figure(1.75 * rows + 0.1 + kit.legend_room(keys, width), width)
+    keys = [
+        kit.key(f"{signal} below ε", marker="o", color=colour),
+        kit.key("not below", marker="o", color=colour, markerfacecolor=SURFACE),
+        kit.key(f"ε = {threshold(detector.epsilon)}, k = {detector.patience}", linestyle=kit.DASHED, color=INK),
+        kit.key("t*", **kit.STAR_KEY),
+    ]
+    rows = 1 if kit.is_full(width) else 2
+    with kit.drawing(1.75 * rows + 0.1, width, keys) as figure:
         panels = figure.subplots(rows, 4 // rows, sharex=True, sharey=True).flat
         for axes, (case, missing), chart, place in zip(panels, _CASES.items(), charts, places, strict=True):
             axes.set_title(case, pad=17)
@@ -75,7 +73,6 @@ def control_charts(found: Comparable, spec: str = "", width: float = COLUMN) -> 
             whole_rounds(axes, int(found.runs["rounds"].max()))
             if at < 2 and rows == 2:
                 axes.set_xlabel("")
-        kit.legend(figure, keys, width)
     said = [
         f"{case}: {place}, {'never' if chart.t_star is None else f't* = {chart.t_star}'}"
         for case, chart, place in zip(_CASES, charts, places, strict=True)
@@ -113,12 +110,8 @@ def _dips(chart: Chart, detector: Stabilisation) -> int:
 
 
 def _draw_chart(axes: Axes, chart: Chart, detector: Stabilisation, colour: str) -> None:
-    streaks = detector.streaks(chart.changes)
-    drawn = [(t, value, streak > 0) for t, (value, streak) in enumerate(zip(chart.changes, streaks, strict=True), 1)
-             if value is not None]  # fmt: skip
-    axes.plot([t for t, _, _ in drawn], [value for _, value, _ in drawn], color=colour, linewidth=0.9, alpha=0.8)
-    for face, stable in ((colour, True), (SURFACE, False)):
-        kit.marks(axes, [(t, value) for t, value, below in drawn if below == stable], "o", colour, face, size=3.6)
+    points = kit.stable_points(chart.changes, detector)
+    kit.marked_line(axes, points, colour, "o", 3.6, linewidth=0.9, alpha=0.8)
     axes.axhline(detector.epsilon, color=INK, linestyle=kit.DASHED, linewidth=1)
     if chart.t_star is not None:
         axes.axvline(chart.t_star, color=MUTED, linewidth=0.8, linestyle=":")
@@ -186,8 +179,7 @@ def stretches(comparison: Comparable, width: float = COLUMN) -> Drawn | None:
     if not shown:
         return None
     titles, names, said = method_names(found, short=True), method_names(found), []
-    with styled():
-        figure, panels = kit.paneled(len(shown), width, 1.6, 0.55)
+    with kit.paneled(len(shown), width, 1.6, extra=0.55) as (figure, panels):
         for axes, (spec, (detector, lengths)) in zip(panels, shown.items(), strict=True):
             _draw_lengths(axes, lengths, detector.patience, look(spec).light)
             axes.set_title(f"{titles[spec]}: {lengths.filtered_share(detector.patience):.0%} filtered")

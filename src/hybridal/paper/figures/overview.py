@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.projections.polar import PolarAxes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
@@ -19,8 +18,7 @@ from hybridal.evidence.formats import joined, score
 from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
 from hybridal.evidence.results import Cost
 from hybridal.evidence.statistics.regret import pareto
-from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, new_figure, styled
-from hybridal.evidence.svg import Drawn
+from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, Drawn
 
 # Two axes make a line, not a shape; and shapes that lie on each other soon cannot be told apart.
 _TASKS, _METHODS = 3, 6
@@ -38,16 +36,12 @@ def radar(found: Comparable, cost: Cost = "steps", width: float = COLUMN) -> Dra
         return None
     profiles = {"Speed": _scaled(found.runs, column, specs), "Calibration": _scaled(found.runs, f"{split}_nll", specs)}
     names, said = method_names(specs), []
-    with styled():
-        keys = kit.method_keys(specs)
-        figure, panels = kit.paneled(
-            2, width, 3.4 if kit.is_full(width) else 2.45, kit.legend_room(keys, width), polar=True
-        )
+    height = 3.4 if kit.is_full(width) else 2.45
+    with kit.paneled(2, width, height, kit.method_keys(specs), projection="polar") as (figure, panels):
         for axes, (title, profile) in zip(panels, profiles.items(), strict=True):
             assert isinstance(axes, PolarAxes)
             _draw_radar(axes, profile)
             axes.set_title(title, loc="center", pad=8)
-        kit.legend(figure, keys, width)
     for title, profile in profiles.items():
         means = {spec: float(profile[spec].mean()) for spec in names}
         best = max(means, key=lambda spec: means[spec])
@@ -101,8 +95,7 @@ def violins(found: Comparable, width: float = COLUMN) -> Drawn | None:
     if split is None or not specs:
         return None
     names, parts, said = method_names(specs), list(found.families()), []
-    with styled():
-        figure = new_figure(0.75 + 0.31 * len(specs), width)
+    with kit.drawing(0.75 + 0.31 * len(specs), width) as figure:
         panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
         for axes, (family, part) in zip(panels, parts, strict=True):
             for row, spec in enumerate(specs):
@@ -115,7 +108,7 @@ def violins(found: Comparable, width: float = COLUMN) -> Drawn | None:
             axes.spines["left"].set_visible(False)
             middle = part.runs.groupby("schedule")[f"{split}_f1"].median()
             said.append(f"{family}, median: {joined([f'{names[spec]} {score(middle[spec])}' for spec in specs])}.")
-        panels[0].set_yticks(range(len(specs)), list(names.values()))
+        kit.rows(panels[0], list(names.values()))
         panels[0].set_ylim(len(specs) - 0.45, -0.55)
     most = max(int(part.runs["schedule"].value_counts().max()) for _, part in parts)
     marks = "dots are medians, bars quartiles" if most >= _RUNS_FOR_A_DENSITY else "dots are runs, bars their median"
@@ -165,10 +158,9 @@ def pareto_plane(found: Comparable, cost: Cost = "steps", width: float = COLUMN)
     specs, backbones = list(dict.fromkeys(p.spec for p in points)), list(dict.fromkeys(p.backbone for p in points))
     many, places, (unit, heading) = len(backbones) > 1, short_labels(backbones), _UNITS[cost]
     by_backbone = dict(zip(backbones, _SHAPES * len(backbones), strict=False))
-    sizes = dict(zip(specs, kit.sorted_sizes(len(specs)), strict=True))
-    with styled():
-        keys = _plane_keys(specs, by_backbone if many else {}, places)
-        figure, (axes,) = kit.paneled(1, width, 3.1, kit.legend_room(keys, width))
+    # Sizes fall: of marks in one place, all stay visible.
+    sizes = dict(zip(specs, np.linspace(9.0, 5.0, len(specs)).tolist(), strict=True))
+    with kit.paneled(1, width, 3.1, _plane_keys(specs, by_backbone if many else {}, places)) as (figure, (axes,)):
         for point in points:
             shape = by_backbone[point.backbone] if many else look(point.spec).marker
             kit.mark(axes, point.cost, point.nll, shape, sizes[point.spec], look(point.spec).light, point.spec)
@@ -183,7 +175,6 @@ def pareto_plane(found: Comparable, cost: Cost = "steps", width: float = COLUMN)
         axes.set_title(f"{split.capitalize()} NLL against training cost")
         kit.thousands(axes)
         axes.margins(0.07)
-        kit.legend(figure, keys, width)
     names = method_names(specs)
     on = [f"{names[p.spec]} on {places[p.backbone]} ({p.cost:,.0f}, {p.nll:.3f})" for p in _frontier(points)]
     reading = (
@@ -214,16 +205,14 @@ def _draw_frontier(axes: Axes, points: Sequence[Point], style: tuple[int, tuple[
     axes.plot(xs, ys, color=colour, linewidth=1.1, linestyle=style, zorder=2)
 
 
-def _plane_keys(specs: list[str], shapes: dict[str, str], names: dict[str, str]) -> list[Line2D]:
+def _plane_keys(specs: list[str], shapes: dict[str, str], names: dict[str, str]) -> list[kit.Key]:
     """Colours are schedules, and shapes backbones where there are several; fixed switches share one entry."""
     fixed = [spec for spec in specs if spec.startswith("fixed:")]
     keys = kit.method_keys([spec for spec in specs if spec not in fixed])
     if fixed:
         keys.append(kit.key("FixedSwitch@k", marker="D", color=look(fixed[0]).light))
     for entry in keys:
-        entry.set(linestyle="none", markersize=6)
-        if shapes:
-            entry.set_marker("o")
+        entry |= {"linestyle": "none", "markersize": 6, **({"marker": "o"} if shapes else {})}
     keys += [kit.key(names[backbone], marker=shape, color=INK, markersize=6) for backbone, shape in shapes.items()]
     keys.append(kit.key("frontier", linestyle=kit.DASHED, color=INK))
     if "newonly" in specs:

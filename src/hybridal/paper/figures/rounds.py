@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator
 from numpy.typing import NDArray
 
@@ -17,8 +16,7 @@ from hybridal.evidence.comparable import SEEDS_FOR_A_BAND, Comparable, of_compar
 from hybridal.evidence.formats import counted, joined, score
 from hybridal.evidence.names import distinct_markers, look, method_names
 from hybridal.evidence.results import rules
-from hybridal.evidence.style import COLUMN, GRID, MUTED, styled, whole_rounds
-from hybridal.evidence.svg import Drawn
+from hybridal.evidence.style import COLUMN, GRID, MUTED, Drawn, whole_rounds
 
 Measure = Literal["f1", "nll"]
 
@@ -47,16 +45,13 @@ def trajectories(found: Comparable, measure: Measure = "f1", width: float = COLU
     called, better, heading, corner = _MEASURES[measure]
     names, said, band = method_names(specs), [], ""
     parts = {family: (part, mean_curves(part, column, specs)) for family, part in found.families()}
-    with styled():
-        keys = _keys(found, specs)
-        figure, panels = kit.paneled(len(parts), width, 2.35, kit.legend_room(keys, width))
+    with kit.paneled(len(parts), width, 2.35, _keys(found, specs)) as (figure, panels):
         for axes, (family, (part, curves)) in zip(panels, parts.items(), strict=True):
             _draw(axes, part, curves, f"{family}: {called}", corner)
             ends = [f"{names[spec]} {score(float(curve.mean[-1]))}" for spec, curve in curves.items()]
             said.append(f"{family}, {called} in the last round: {joined(ends)}.")
             band = " with ±1 standard error" if any(curve.sem is not None for curve in curves.values()) else ""
         kit.label_outside(panels, width, "round")
-        kit.legend(figure, keys, width)
     runs = counted(len(found.runs) // found.runs["schedule"].nunique(), "run")
     reading = f"Mean {called} of {runs} a schedule{band}, {better} is better; stars stand at the mean t*."
     return Drawn(figure, heading, reading, " ".join(said))
@@ -70,12 +65,9 @@ def signal_f1(found: Comparable, width: float = COLUMN) -> Drawn | None:
     if found.rounds["validation_f1"].isna().any() or len(signals) < _SIGNALS:
         return None
     names, curves = method_names(specs, short=True), mean_curves(found, "validation_f1", specs, by_task=True)
-    with styled():
-        keys = _keys(found, specs, short=True)
-        figure, (axes,) = kit.paneled(1, width, 2.9, kit.legend_room(keys, width))
+    with kit.paneled(1, width, 2.9, _keys(found, specs, short=True)) as (figure, (axes,)):
         title = f"Validation macro-F1, mean of {counted(found.runs['task'].nunique(), 'task')}"
         _draw(axes, found, curves, title, "lower")
-        kit.legend(figure, keys, width)
     ends = [
         f"{names[spec]} {score(float(curve.mean[-1]))}"
         + ("" if curve.t_star is None else f" (mean t* {curve.t_star:.1f})")
@@ -85,7 +77,7 @@ def signal_f1(found: Comparable, width: float = COLUMN) -> Drawn | None:
     return Drawn(figure, "Signals and F1", reading, f"Mean validation macro-F1 in the last round: {joined(ends)}.")
 
 
-def _keys(found: Comparable, specs: Sequence[str], short: bool = False) -> list[Line2D]:
+def _keys(found: Comparable, specs: Sequence[str], short: bool = False) -> list[kit.Key]:
     switched = found.runs["t_star"].notna().any()
     return kit.method_keys(specs, short) + ([kit.key("mean t*", **kit.STAR_KEY)] if switched else [])
 

@@ -8,14 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
+from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.comparable import Comparable, of_comparable
-from hybridal.evidence.figure_kit import DASHED, ink_on, legend, legend_room, method_keys, paneled
-from hybridal.evidence.formats import counted, joined, plain
+from hybridal.evidence.formats import NONE, counted, fixed, joined, plain
 from hybridal.evidence.names import distinct_markers, look, method_names
 from hybridal.evidence.results import FINETUNE, RETRAIN, Cost, Results, rules
 from hybridal.evidence.statistics.ranks import spearman
-from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, new_figure, styled
-from hybridal.evidence.svg import Drawn
+from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, Drawn
 from hybridal.signals import signal_title
 
 # Orange for opposite, blue for alike, nearly white for nothing: the colour-blind tell them apart too.
@@ -33,24 +32,20 @@ def correlation_matrix(found: Comparable, width: float = COLUMN) -> Drawn | None
         return None
     names, rho = [plain(signal_title(name)) for name in table.columns], spearman(table.to_numpy(dtype=float))
     count = len(names)
-    with styled():
-        side = min(width, COLUMN)
-        figure = new_figure(0.5 + side * (0.3 + 0.55 * min(count, 9) / 9), width)
+    with kit.drawing(0.5 + min(width, COLUMN) * (0.3 + 0.55 * min(count, 9) / 9), width) as figure:
         axes = figure.subplots()
+        kit.bare(axes)
         for row in range(1, count):
             for column in range(row):
                 value = rho[row][column]
                 colour = GRID if value is None else _COLOURS((value + 1) / 2)
                 axes.add_patch(Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=colour, linewidth=0))
-                ink = INK if value is None else ink_on(*colour[:3])
+                ink = INK if value is None else kit.ink_on(*colour[:3])
                 axes.text(column, row, _rho(value), ha="center", va="center", fontsize=8, color=ink)
         axes.set(xlim=(-0.5, count - 1.5), ylim=(count - 0.5, 0.5))
         axes.set_yticks(range(1, count), names[1:])
         fits = 0.08 * max(map(len, names)) < (width - 0.7) / (count - 1)
         axes.set_xticks(range(count - 1), names[:-1], rotation=0 if fits else 35)
-        axes.grid(visible=False)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
         axes.set_title(f"Spearman's ρ of {counted(len(table), 'round')} of Retrain")
     pairs = [(value, names[j], names[i]) for i, row in enumerate(rho) for j, value in enumerate(row[:i])]
     known = sorted((pair for pair in pairs if pair[0] is not None), key=lambda pair: -abs(pair[0] or 0))
@@ -72,12 +67,8 @@ def _changes(found: Comparable) -> pd.DataFrame | None:
 
 
 def _rho(value: float | None) -> str:
-    """Two digits with a true minus; ρ of a signal that never changes is none.
-
-    >>> _rho(-0.004), _rho(0.789), _rho(-0.3), _rho(None)
-    ('0.00', '0.79', '−0.30', '–')
-    """
-    return "–" if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+    """Two digits, and no minus before a zero; ρ of a signal that never changes is none."""
+    return NONE if value is None else fixed(2)(round(value, 2) + 0.0)
 
 
 def parallel_signals(results: Results, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
@@ -86,12 +77,11 @@ def parallel_signals(results: Results, cost: Cost = "steps", width: float = COLU
     if table is None:
         return None
     names, shapes = method_names(table.index, short=True), distinct_markers(table.index)
-    with styled():
-        keys = method_keys(list(table.index), short=True)
-        for entry, spec in zip(keys, table.index, strict=True):
-            if spec in _REFERENCES:
-                entry.set(linestyle=DASHED, marker="")
-        figure, (axes,) = paneled(1, width, 2.8, legend_room(keys, width))
+    keys = kit.method_keys(list(table.index), short=True)
+    for key, spec in zip(keys, table.index, strict=True):
+        if spec in _REFERENCES:
+            key |= {"linestyle": kit.DASHED, "marker": ""}
+    with kit.paneled(1, width, 2.8, keys) as (figure, (axes,)):
         for spec, row in _heights(table).iterrows():
             known, reference = row.dropna(), spec in _REFERENCES
             axes.plot(
@@ -99,13 +89,12 @@ def parallel_signals(results: Results, cost: Cost = "steps", width: float = COLU
                 known.to_numpy(float),
                 color=look(str(spec)).light,
                 marker="" if reference else shapes[str(spec)],
-                linestyle=DASHED if reference else "-",
+                linestyle=kit.DASHED if reference else "-",
                 zorder=3 if reference else 2,  # a signal that never fires lies on Retrain
                 markersize=5,
                 label=str(spec),
             )
         _draw_axes(axes, table)
-        legend(figure, keys, width)
     ranked = table[["rank", "rate"]].dropna().sort_values("rank", kind="stable")
     said = [
         f"{names[spec]} (mean rank {rank:.1f}, switched in {rate:.0%} of runs)"
@@ -157,6 +146,4 @@ def _draw_axes(axes: Axes, table: pd.DataFrame) -> None:
     axes.xaxis.tick_top()
     axes.tick_params(axis="x", pad=4)
     axes.set_yticks([])
-    axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    kit.bare(axes)

@@ -16,8 +16,7 @@ from hybridal.evidence.formats import joined, score
 from hybridal.evidence.names import look, method_names, schedule_of
 from hybridal.evidence.results import FINETUNE, RETRAIN, Cost, rules
 from hybridal.evidence.statistics.regret import regrets
-from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, new_figure, styled, whole_rounds
-from hybridal.evidence.svg import Drawn
+from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, Drawn, whole_rounds
 
 _LINES = {RETRAIN: kit.DASHED, FINETUNE: kit.DASHDOT}
 
@@ -32,8 +31,7 @@ def switch_tradeoff(found: Comparable, width: float = COLUMN) -> Drawn | None:
     split, names = found.measured, method_names(table.index)
     # matplotlib draws a scale of 50 colours and more as a picture.
     scale, steps = Normalize(1, int(found.runs["rounds"].max())), kit.shades().resampled(40)
-    with styled():
-        figure = new_figure(1.25 + 0.3 * len(bars), width)
+    with kit.drawing(1.25 + 0.3 * len(bars), width) as figure:
         axes = figure.subplots()
         colours = [GRID if pd.isna(at) else kit.shades()(scale(at)) for at in bars["switch"]]
         axes.barh(range(len(bars)), bars["nll"], height=0.7, color=colours)
@@ -45,10 +43,8 @@ def switch_tradeoff(found: Comparable, width: float = COLUMN) -> Drawn | None:
             end = axes.annotate(score(nll), (nll, row), (4, 0), textcoords="offset points", va="center", fontsize=8)
             end.set_bbox({"facecolor": SURFACE, "edgecolor": "none", "pad": 0.8})
         _references(axes, table["nll"])
-        axes.set_yticks(range(len(bars)), list(method_names(bars.index).values()))
-        axes.set_ylim(len(bars) - 0.5, -0.6)
+        kit.rows(axes, list(method_names(bars.index).values()), top=-0.6)
         axes.set_xlim(0, 1.1 * table["nll"].max())
-        axes.grid(axis="y", visible=False)
         axes.set_xlabel(f"mean {split} NLL")
         colourbar = figure.colorbar(ScalarMappable(scale, steps), ax=axes, aspect=18, pad=0.02)
         colourbar.set_label("first round that fine-tuned, mean")
@@ -97,21 +93,16 @@ def regret_by_signal(found: Comparable, cost: Cost = "steps", width: float = COL
         return None
     specs = [str(spec) for spec in table["schedule"].unique() if spec]
     names, means = method_names(specs), _averages(table)
-    with styled():
-        keys = [
-            *kit.method_keys(specs),
-            kit.key("misses the F1 bound", marker="o", color=MUTED, markerfacecolor=SURFACE),
-        ]
-        rows = 0.3 * len(specs)
-        if kit.is_full(width):
-            figure = new_figure(max(2.9, rows + 0.9) + kit.legend_room(keys, width), width)
-            panels = figure.subplot_mosaic([["curve", "cells"], ["kept", "cells"]], height_ratios=[3, 1])
-        else:
-            figure = new_figure(3.5 + rows + kit.legend_room(keys, width), width)
-            panels = figure.subplot_mosaic([["curve"], ["kept"], ["cells"]], height_ratios=[2.1, 0.6, 0.25 + rows])
-        _curve(panels["curve"], panels["kept"], table)
-        _cells(panels["cells"], table, names)
-        kit.legend(figure, keys, width)
+    keys = [*kit.method_keys(specs), kit.key("misses the F1 bound", marker="o", markerfacecolor=SURFACE)]
+    rows = 0.3 * len(specs)
+    if kit.is_full(width):
+        height, places, ratios = max(2.9, rows + 0.9), "ac;bc", [3.0, 1.0]
+    else:
+        height, places, ratios = 3.5 + rows, "a;b;c", [2.1, 0.6, 0.25 + rows]
+    with kit.drawing(height, width, keys) as figure:
+        panels = figure.subplot_mosaic(places, height_ratios=ratios)
+        _curve(panels["a"], panels["b"], table)
+        _cells(panels["c"], table, names)
     said = [
         f"{names[spec]} {score(None if np.isnan(mean) else mean)} (switch round {switch:.1f} on average, "
         f"best {best:.1f}, F1 kept in {kept:.0%} of cells)"
@@ -155,9 +146,7 @@ def _cells(axes: Axes, table: pd.DataFrame, names: dict[str, str]) -> None:
                       markerfacecolor=face, linestyle="none", label=f"{spec} {feasible}")  # fmt: skip
         axes.plot([float(means[spec])] * 2, [row - 0.32, row + 0.32], color=INK, linewidth=1.6)
     axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(range(len(names)), list(names.values()))
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
+    kit.rows(axes, list(names.values()))
     axes.set_title("Regret of single cells, mean as a bar")
 
 

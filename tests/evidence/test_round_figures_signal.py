@@ -5,9 +5,8 @@ from matplotlib.figure import Figure
 
 from hybridal.core.facts import Round
 from hybridal.evidence.names import look
-from hybridal.evidence.signal_figure import signal_curve
-from hybridal.evidence.style import SURFACE
-from hybridal.evidence.svg import to_svg
+from hybridal.evidence.round_figures import signal_curve
+from hybridal.evidence.style import SURFACE, to_svg
 from hybridal.measures.stabilisation import Stabilisation
 
 from .drawn import xs, ys

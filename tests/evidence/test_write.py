@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hybridal.evidence.table import MEAN, Column, Entry, Section, Table
 from hybridal.evidence.write import escaped, to_csv, to_latex, to_markdown
 
-from .latex_reader import check, read, shown
+from ..paper.latex_reader import check, read, shown
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=12)
 
@@ -84,3 +84,48 @@ def test_a_table_that_does_not_fit_its_columns_is_refused() -> None:
         Table("t", "", (Column("a", MEAN),), (Section((), ((Entry("x", (1.0,)),),)),))
     with pytest.raises(ValueError, match="must have the keys"):
         Table("t", "", (Column("a"),), (Section(("k",), ()),))
+
+
+def test_the_same_table_in_three_ways() -> None:
+    rows = (
+        (Entry("Retrain"), Entry("0.67 ± 0.00", (2 / 3, 0.001, 5), best=True, shade=1.0)),
+        (Entry("A|B & C"), Entry("0.61", (0.61, None, 1), "*")),
+    )
+    columns = (Column("Method"), Column("Yahoo", MEAN))
+    table = Table("f1", "Test F1.", columns, (Section(("BERT",), rows),), ("Backbone",))
+    assert to_csv(table).splitlines() == [
+        "Backbone,Method,Yahoo mean,Yahoo std,Yahoo n",
+        "BERT,Retrain,0.6666666666666666,0.001,5",
+        "BERT,A|B & C,0.61,,1",
+    ]
+    assert to_markdown(table).splitlines() == [
+        "Test F1.",
+        "",
+        "| Method | Yahoo |",
+        "| :-- | --: |",
+        "| **BERT** |  |",
+        "| Retrain | **0.67 ± 0.00** |",
+        r"| A\|B \& C | 0.61\* |",
+    ]
+    assert [line.strip() for line in to_latex(table).splitlines()] == [
+        r"\begin{table}[t]",
+        r"\centering",
+        r"\small",
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"Method & Yahoo \\",
+        r"\midrule",
+        r"\multicolumn{2}{l}{\textbf{BERT}} \\",
+        r"Retrain & \cellcolor{green!55} \textbf{0.67 $\pm$ 0.00} \\",
+        r"A\textbar{}B \& C & 0.61\textsuperscript{*} \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\caption{Test F1.}",
+        r"\label{tab:f1}",
+        r"\end{table}",
+    ]
+
+
+def test_signs_of_latex() -> None:
+    assert escaped("50% of R&D_x") == r"50\% of R\&D\_x"
+    assert [escaped("HybridAL Δα"), escaped("a--b")] == [r"HybridAL $\Delta \alpha$", "a-{}-b"]
