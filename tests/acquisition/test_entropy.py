@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.stats
 
-from hybridal.acquisition import _chunks
+from hybridal.acquisition import _geometry
 from hybridal.acquisition.entropy import Entropy, entropies
 from hybridal.testing import FakeCandidates
 
@@ -17,7 +17,7 @@ def test_they_are_those_of_scipy() -> None:
 def test_chunks_change_nothing() -> None:
     probabilities = np.random.default_rng(2).dirichlet(np.ones(5), size=100)
     whole = entropies(probabilities)
-    parts = np.concatenate([entropies(probabilities[some]) for some in _chunks.chunks(100, _chunks.NUMBERS // 7)])
+    parts = np.concatenate([entropies(probabilities[some]) for some in _geometry.chunks(100, _geometry.NUMBERS // 7)])
     np.testing.assert_array_equal(whole, parts)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from hybridal.cli.help import Verb, Verbs
+from hybridal.cli.wording import Verb, Verbs
 
 LONG = "Say something that is far longer than what a terminal can show in one of its lines, and do not cut it short"
 

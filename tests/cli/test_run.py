@@ -71,7 +71,7 @@ class TestRun:
         settings, history = RunFolder(folder).settings(), RunFolder(folder).history()
         assert (settings.protocol, settings.schedule, settings.stop) == ("best", "auto", "never")
         assert [fact.cost.steps > 0 for fact in history] == [False, *(fact.update != "refit" for fact in history[1:])]
-        assert (history[-1].update, history[-1].reason) == ("finetune:2", "the last round")
+        assert (history[-1].update, history[-1].reason) == ("finetune:3", "the last round")
         assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
         assert [fact.validation.n for fact in history if fact.validation] == [3, 5, 7, 9]
         lines = ended.stdout.splitlines()

@@ -1,16 +1,25 @@
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hybridal import __version__
 from hybridal.core.facts import Cost, Metrics, Round
-from hybridal.runs.export import export_model
+from hybridal.core.pool import Pool
+from hybridal.loop.loop import State
+from hybridal.runs import checkpoint
+from hybridal.runs.export import export_model, labels_csv
+from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
+from hybridal.tasks.task import Split, Task
 from hybridal.testing.small import toy_task
 
 TASK = toy_task()
@@ -130,3 +139,49 @@ def test_the_card_says_when_code_must_be_trusted(export: Export) -> None:
     assert "trust_remote_code" not in (export(parts) / "README.md").read_text()
     parts.loads_plainly = False
     assert "trust_remote_code=True" in (export(parts) / "README.md").read_text()
+
+
+HOSTILE = [
+    'say "hi", then go',
+    "two\nlines",
+    "carriage\rreturn",
+    "both\r\n",
+    "",
+    "é🦊",
+    "=1+1",
+    " spaces ",
+    "not labelled",
+]
+MAIL = Task(
+    "mail",
+    ("ham, fresh", "spam"),
+    Split([f"id,{i}" for i in range(len(HOSTILE))], HOSTILE, np.zeros(len(HOSTILE), dtype=np.int64)),
+    Split.empty(),
+    Split.empty(),
+)
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def test_labels_lie_in_the_order_they_were_acquired_and_any_text_survives(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", Settings("mail"), MAIL, {})
+    given = {6: 0, 2: 1, 0: 1, 5: 0, 1: 1, 3: 0, 4: 0, 7: 1}
+    checkpoint.save(folder.checkpoint, State(0, "", Pool.unlabelled(len(HOSTILE)).reveal(given)), None)
+    assert rows(labels_csv(folder)) == [
+        ["id", "label", "text"],
+        *([f"id,{row}", MAIL.classes[label], HOSTILE[row]] for row, label in given.items()),
+    ]
+
+
+def test_what_waits_for_its_label_is_not_in_the_table(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", Settings("mail"), MAIL, {})
+    pool = Pool.unlabelled(len(HOSTILE)).reveal({4: 1}).choose(np.array([1, 2]))
+    checkpoint.save(folder.checkpoint, State(0, "", pool), None)
+    assert [row[0] for row in rows(labels_csv(folder))] == ["id", "id,4"]
+
+
+def test_a_run_that_has_not_begun_has_no_labels(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", Settings("mail"), replace(MAIL), {})
+    assert rows(labels_csv(folder)) == [["id", "label", "text"]]

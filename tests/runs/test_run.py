@@ -333,7 +333,7 @@ class TestBest:
         assert "refit" in [fact.update for fact in history]
         assert history[0].reason == "nothing has been learnt yet"
         assert all((fact.update == "refit") is not bool(fact.reason) for fact in history)
-        assert (history[-1].update, history[-1].reason) == ("finetune:2", "the last round")
+        assert (history[-1].update, history[-1].reason) == ("finetune:3", "the last round")
         assert [fact.news is not None and fact.news.last for fact in history] == [False] * 5 + [True]
         assert {*history[-1].changes} == {"agreement", "drift"}
 
@@ -343,7 +343,7 @@ class TestBest:
         monkeypatch.setattr(run, "advise", lambda history, classes: SimpleNamespace(stop=len(history) == 3))
         folder = run.begin(replace(best, stop="auto"), tmp_path / "run")
         history = run.carry_on(folder)
-        assert history[3].update == "finetune:2"
+        assert history[3].update == "finetune:3"
         assert history[3].labels == history[2].labels  # nobody was asked for more
         assert history[3].cost.examples == 2 * history[3].labels
         assert run.carry_on(folder) == history

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.tasks import delimited, jsonl, parquet, read
+from hybridal.tasks import formats, read
 from hybridal.tasks.read import count_rows, read_rows, stream_rows
 
 Write = Callable[[str, str | bytes], Path]
@@ -55,7 +55,7 @@ def test_without_an_id_column_rows_are_counted_from_one(write: Write) -> None:
 
 
 def test_a_file_with_too_many_rows_is_not_read_to_its_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "CHUNK", 2)
+    monkeypatch.setattr(formats, "CHUNK", 2)
     path = write("x.csv", 'text\na\nb\nc\nd\n""\n')  # the last row has no text, and nobody complains of it
     with pytest.raises(UserError, match="more than 2 rows"):
         read_rows(path, "text", most=2)
@@ -64,7 +64,7 @@ def test_a_file_with_too_many_rows_is_not_read_to_its_end(write: Write, monkeypa
 
 
 def test_all_empty_texts_are_counted_at_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "CHUNK", 4)
+    monkeypatch.setattr(formats, "CHUNK", 4)
     few = write("few.csv", 'text\na\n""\nb\nc\nd\n" "\n')
     with pytest.raises(
         UserError, match=r"few\.csv, line 3, column 'text': the text is empty, 2 in all \(then 7\); fill"
@@ -154,8 +154,7 @@ class TestPieces:
 
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in (delimited, jsonl, parquet):
-            monkeypatch.setattr(module, "CHUNK", 3)
+        monkeypatch.setattr(formats, "CHUNK", 3)
 
     @pytest.mark.parametrize("count", [1, 3, 4, 6, 8])
     @pytest.mark.parametrize("name", ["mail.csv", "mail.jsonl", "mail.parquet"])

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.acquisition._distance import apart, finite, products, squared_norms
+from hybridal.acquisition._geometry import apart, finite, plus_plus, products, squared_norms
 from hybridal.acquisition._ranking import canonical
-from hybridal.acquisition._seeding import plus_plus
 from hybridal.core.outputs import Floats
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.acquisition._distance import settled
+from hybridal.acquisition._geometry import settled
 from hybridal.acquisition._ranking import top
 from hybridal.acquisition.entropy import entropies
 from hybridal.core.outputs import Floats

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.acquisition._chunks import chunks
-from hybridal.acquisition._distance import finite, settled, squared_distances
+from hybridal.acquisition._geometry import chunks, finite, settled, squared_distances
 from hybridal.acquisition._ranking import canonical, top
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.acquisition._chunks import chunks
-from hybridal.acquisition._distance import apart, finite, products, squared_distances, squared_norms
+from hybridal.acquisition._geometry import apart, chunks, finite, products, squared_distances, squared_norms
 from hybridal.acquisition._ranking import canonical
 from hybridal.core.outputs import Floats
 

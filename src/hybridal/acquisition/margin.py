@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.acquisition._chunks import chunks
+from hybridal.acquisition._geometry import chunks
 from hybridal.acquisition._ranking import top
 from hybridal.core.outputs import Floats
 

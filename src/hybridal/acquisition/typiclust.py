@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.acquisition._chunks import chunks
-from hybridal.acquisition._distance import finite, squared_distances
-from hybridal.acquisition._kmeans import clusters
+from hybridal.acquisition._geometry import chunks, clusters, finite, squared_distances
 from hybridal.acquisition._ranking import canonical
 from hybridal.core.outputs import Floats
 

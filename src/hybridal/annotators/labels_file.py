@@ -11,7 +11,7 @@ from pathlib import Path
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
 from hybridal.system.files import write_whole
-from hybridal.tasks.delimited import long_fields
+from hybridal.tasks.formats import long_fields
 
 
 class LabelsFile:

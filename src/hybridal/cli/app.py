@@ -10,8 +10,7 @@ import typer
 
 from hybridal import __version__
 from hybridal.cli import compare, export, label, listing, predict, report, resume, run, study, what_if
-from hybridal.cli.help import VERB, Verb, Verbs
-from hybridal.cli.wording import flags_of, in_options
+from hybridal.cli.wording import VERB, Verb, Verbs, flags_of, in_options
 from hybridal.errors import RunError, UserError
 
 EXIT_CODES = "Exit codes: 0 done · 1 a bug of ours · 2 bad input · 3 a run that could not go on · 130 stopped by you."

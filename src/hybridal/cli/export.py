@@ -17,7 +17,7 @@ def export(
     onnx: Annotated[bool, typer.Option("--onnx", help="Add model.onnx, to serve it without torch.")] = False,
 ) -> None:
     """Copy a run's model folder, with its labels beside it, to a place of your own."""
-    from hybridal.runs.labels import labels_csv
+    from hybridal.runs.export import labels_csv
     from hybridal.runs.record import RunFolder
     from hybridal.system.files import folder_made_whole
 

@@ -20,7 +20,7 @@ def predict(
     device: o.DeviceName = None,
 ) -> None:
     """Predict the class of each text of a file, with calibrated probabilities."""
-    from hybridal.cli.text_progress import text_progress
+    from hybridal.cli.progress import text_progress
     from hybridal.learners.predictions import WRITERS, write_predictions
     from hybridal.learners.text_classifier import TextClassifier
     from hybridal.tasks.read import count_rows, stream_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybridal.cli import options as o
-from hybridal.cli.help import Verb
+from hybridal.cli.wording import Verb
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
@@ -196,14 +196,14 @@ def find_study(
 
 def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
     """Shows the plan, computes, writes the report; exits with 1 if a cell failed."""
+    from hybridal.cli.progress import study_progress
     from hybridal.cli.study_plan import print_plan
-    from hybridal.cli.study_progress import progress
     from hybridal.paper import write_paper_report
     from hybridal.study.run import run_study
 
     if not quiet:
         print_plan(folder, False)
-    with progress(folder, quiet) as done:
+    with study_progress(folder, quiet) as done:
         outcomes = run_study(folder, engine, done)
     target = write_paper_report(folder)
     if not quiet:

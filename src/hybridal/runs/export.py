@@ -1,7 +1,9 @@
-"""The exported model: a folder that transformers loads by itself, with a card and the fitted temperature."""
+"""What leaves a run: the model, as a folder that transformers loads by itself, and the labels, as a table."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import shutil
 import tempfile
@@ -11,6 +13,8 @@ from typing import Any
 from hybridal import __version__
 from hybridal.backbones.backbone import ABOUT
 from hybridal.core.facts import Metrics, Round
+from hybridal.runs import checkpoint
+from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.system.files import folder_made_whole, strict_json
 from hybridal.tasks.task import Task
@@ -87,3 +91,18 @@ def _row(split: str, m: Metrics | None) -> str:
         return ""
     values = (m.accuracy, m.f1, m.nll, m.nll_scaled, m.ece, m.ece_scaled)
     return f"| {split} | {m.n} | " + " | ".join(f"{value:.3f}" for value in values) + " |\n"
+
+
+def labels_csv(folder: RunFolder) -> str:
+    """CSV with id, label and text of each labelled text, in the order they were acquired."""
+    saved = checkpoint.load(folder.checkpoint)
+    task = folder.task()
+    table = io.StringIO()
+    # The usual \r\n: with another line end the writer does not quote a lone \r, and readers see two rows.
+    writer = csv.writer(table)
+    writer.writerow(["id", "label", "text"])
+    pool = saved[0].pool if saved else None
+    for row in pool.order.tolist() if pool is not None else []:
+        assert pool is not None
+        writer.writerow([task.train.ids[row], task.classes[pool.labels[row]], task.train.texts[row]])
+    return table.getvalue()

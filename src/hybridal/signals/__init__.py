@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.errors import UserError
 from hybridal.registry import Registry
-from hybridal.signals._checked import measured_change
 
 if TYPE_CHECKING:
     import torch
@@ -94,6 +94,35 @@ def signal_title(name: str) -> str:
         return SIGNALS.make(name).title
     except UserError:
         return name
+
+
+def measured_change(signal: Signal, before: Snapshot, now: Snapshot) -> float:
+    """The signal's change between two rounds; one that is not finite would decide silently, so it is an error.
+
+    >>> import numpy as np
+    >>> from hybridal.signals.loss import Loss
+    >>> measured_change(Loss(), {"loss": np.array(0.5)}, {"loss": np.array(0.25)})
+    0.25
+    >>> measured_change(Loss(), {"loss": np.array(0.5)}, {"loss": np.array(np.nan)})
+    Traceback (most recent call last):
+    ...
+    hybridal.errors.UserError: The signal 'loss' changed by nan, which is not a finite number; training may have
+    diverged: lower the learning rate, or watch another signal.
+    """
+    change = float(signal.change(before, now))
+    if not math.isfinite(change):
+        raise UserError(
+            f"The signal '{signal.name}' changed by {change}, which is not a finite number; "
+            "training may have diverged: lower the learning rate, or watch another signal."
+        )
+    return change
+
+
+def hidden_states(outputs: Outputs, signal: str) -> Floats:
+    """The last hidden states at position 0, which a pass keeps only when it was asked to."""
+    if outputs.hidden is None:
+        raise ValueError(f"the signal '{signal}' needs features, but this pass was made without them")
+    return outputs.hidden
 
 
 __all__ = ["SIGNALS", "ModelView", "Sample", "Signal", "Snapshot", "measured_change", "signal_title"]

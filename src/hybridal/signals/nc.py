@@ -9,8 +9,7 @@ import numpy as np
 
 from hybridal.core.outputs import Floats, Ints
 from hybridal.errors import UserError
-from hybridal.signals import ModelView, Signal, Snapshot
-from hybridal.signals._features import hidden_states
+from hybridal.signals import ModelView, Signal, Snapshot, hidden_states
 
 
 def within_class_spread(features: Floats, labels: Ints) -> float:

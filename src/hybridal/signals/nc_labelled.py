@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.signals import ModelView, Signal, Snapshot
-from hybridal.signals._features import hidden_states
+from hybridal.signals import ModelView, Signal, Snapshot, hidden_states
 from hybridal.signals.nc import Nc, within_class_spread
 
 

@@ -12,8 +12,8 @@ from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.core.source import source_of
 from hybridal.errors import UserError
 from hybridal.tasks.classes import choose_classes
-from hybridal.tasks.divide import divide
 from hybridal.tasks.read import Rows, read_rows
+from hybridal.tasks.splits import divide
 from hybridal.tasks.task import Split, Task
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.tasks.divide import divide
+from hybridal.tasks.splits import divide
 from hybridal.tasks.task import Split, Task, check_classes, spelt
 
 if TYPE_CHECKING:

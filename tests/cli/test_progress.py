@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from hybridal.cli import text_progress as module
-from hybridal.cli.text_progress import text_progress
+from hybridal.cli import progress as module
+from hybridal.cli.progress import text_progress
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> str:
