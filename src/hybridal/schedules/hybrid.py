@@ -40,7 +40,7 @@ class HybridAL(Schedule):
         object.__setattr__(self, "signal", chosen)
         object.__setattr__(self, "epsilon", chosen.epsilon if epsilon is None else float(epsilon))
         object.__setattr__(self, "patience", chosen.patience if patience is None else patience)
-        Stabilisation(self.epsilon, self.patience)  # refuses what is none
+        Stabilisation(self.epsilon, self.patience)  # refuses what is no ε or no k
 
     @property
     def spec(self) -> str:
@@ -55,12 +55,8 @@ class HybridAL(Schedule):
         return f"HybridAL {self.signal.title}"
 
     @property
-    def detector(self) -> Stabilisation:
-        return Stabilisation(self.epsilon, self.patience)
-
-    @property
     def rule(self) -> Rule:
-        return Rule(self.signal, self.detector)
+        return Rule(self.signal, Stabilisation(self.epsilon, self.patience))
 
     def switch_rounds(self, rounds: int) -> range:
         # The first round has no change, and the streak must be complete before.
