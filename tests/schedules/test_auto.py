@@ -4,12 +4,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridal.core.facts import Cost, News, Round
 from hybridal.schedules import make_schedule
-from hybridal.schedules.auto import ALARM, GROWTH, Auto, drifted
+from hybridal.schedules.auto import ALARM, GROWTH, Auto, drifted, grown
 
 
 def fact(update: str, labels: int, drift: float | None = 0.0, news: News | None = None, steps: int = 9) -> Round:
@@ -38,11 +39,11 @@ def test_it_is_made_by_its_name() -> None:
     assert make_schedule("auto").spec == "auto"
 
 
-def test_it_begins_with_a_retraining_and_trains_on_when_labels_have_grown_by_half() -> None:
+def test_it_begins_with_a_retraining_and_trains_on_when_labels_have_grown() -> None:
     quiet = [(News(added=16), 0.5)] * 12  # 50 labels, then 66, 82, ...
     history = played(quiet)
     trained = {f.labels: f.update for f in history if f.update != "refit"}
-    assert trained == {50: "retrain", 82: "finetune:2", 130: "finetune:2", 210: "finetune:2"}
+    assert trained == {50: "retrain", 82: "finetune:3", 146: "finetune:3", 242: "finetune:3"}
     assert history[2].reason == ""  # made up here; what it says is below
     assert Auto().decide(history[:2], history[2].news).reason == "82 labels, 50 when the encoder was last trained"
 
@@ -84,12 +85,29 @@ def test_the_last_round_goes_over_all_labels_once_more() -> None:
     history = played([(News(added=16), 0.0)] * 5)
     known = history[-1].labels
     update = Auto().decide(history, News(known, 16, last=True))
-    assert (update.spec, update.reason) == ("finetune:2", "the last round")
+    assert (update.spec, update.reason) == ("finetune:3", "the last round")
     loud = [*history, fact("refit", known + 16, 9.0, News(known, 16))]
     assert Auto().decide(loud, News(known + 16, 16)).spec == "retrain"
-    assert Auto().decide(loud, News(known + 16, 16, last=True)).spec == "finetune:2"
+    assert Auto().decide(loud, News(known + 16, 16, last=True)).spec == "finetune:3"
     assert Auto().decide(history, News(known, 16, classes=1, last=True)).spec == "retrain"
     assert Auto().decide([], News(added=50, last=True)).spec == "retrain"
+
+
+def test_classes_with_few_labels_that_get_more_are_trained_on() -> None:
+    history = [fact("retrain", 104, news=News(known=92, added=12, classes=1, counts=(50, 50, 4)))]
+    news = News(known=104, added=16, counts=(52, 52, 16))
+    assert Auto().decide(history, news).spec == "finetune:3"
+    assert Auto().decide(history, news).reason.startswith("classes with few labels")
+    assert Auto().decide(history, replace(news, counts=(58, 58, 4))).spec == "refit"
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=8), st.integers(1, 9))
+def test_what_a_class_grew_by_is_what_all_did_if_they_grew_alike(counts: list[int], times: int) -> None:
+    more = [times * (count + 1) - 1 for count in counts]
+    assert grown(counts, more) == pytest.approx(times)
+    assert grown(counts, [*counts, 0]) == pytest.approx(1.0)
+    assert grown(counts, [*counts, 1]) > 1.0
+    assert grown([], counts) == 1.0  # nothing is known of what was before
 
 
 def test_a_class_that_appears_too_early_is_not_forgotten() -> None:

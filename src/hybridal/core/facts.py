@@ -41,8 +41,8 @@ class Cost:
 @dataclass(frozen=True)
 class News:
     """What came since the last update: new labels, old ones that were corrected or withdrawn, and classes that had no
-    label before; `known` labels were there already, and made us expect so many new classes. `last` says that no round
-    follows: the model is used as it is then.
+    label before; `known` labels were there already, and made us expect so many new classes. `counts` are the labels
+    of each class, old and new. `last` says that no round follows: the model is used as it is then.
     """
 
     known: int = 0
@@ -52,6 +52,7 @@ class News:
     classes: int = 0
     expected: float = 0.0
     last: bool = False
+    counts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Round:
         for split in ("validation", "test", "cross"):
             known[split] = None if known.get(split) is None else Metrics(**known[split])
         if known.get("news") is not None:
-            known["news"] = News(**known["news"])
+            known["news"] = News(**{**known["news"], "counts": tuple(known["news"].get("counts", ()))})
         known["acquired"] = tuple(known["acquired"])
         known["scores"] = tuple(known["scores"])
         known["held"] = tuple(known.get("held", ()))

@@ -66,7 +66,7 @@ class Pool:
 
         >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
         >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).news()
-        News(known=1, added=1, corrected=1, withdrawn=1, classes=1, expected=1.0, last=False)
+        News(known=1, added=1, corrected=1, withdrawn=1, classes=1, expected=1.0, last=False, counts=(2, 0, 1))
         """
         older, newest = self.labels[self.older_rows()], self.labels[self.newest_rows()]
         added = max(0, self.newest - self.corrected)  # one that was corrected may be withdrawn after
@@ -79,6 +79,7 @@ class Pool:
             withdrawn=self.withdrawn,
             classes=len(np.setdiff1d(newest, older)),
             expected=added * alone,
+            counts=tuple(np.bincount(self.labels[self.order]).tolist()),
         )
 
     def choose(self, rows: Ints, held: Ints | None = None) -> Pool:

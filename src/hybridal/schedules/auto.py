@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from hybridal.core.facts import News, Round
 from hybridal.schedules import Schedule
 from hybridal.signals import Signal
@@ -21,7 +23,7 @@ from hybridal.updates.retrain import Retrain
 # (1 + 1 / GROWTH) times the examples of one at the end, however often something speaks for one.
 GROWTH = 0.25
 # The encoder is trained on when the labels have grown by this share since it was last, for so many epochs.
-GROWN, EPOCHS = 0.5, 2
+GROWN, EPOCHS = 0.6, 3
 # Page's test on the drift: what is noise in one round, and how much beyond it must add up.
 ALLOWED, ALARM = 1.0, 4.0
 
@@ -30,11 +32,12 @@ ALLOWED, ALARM = 1.0, 4.0
 class Auto(Schedule):
     """Fits the head to each batch at no cost; trains the encoder on when that is due, and anew when that is worth it.
 
-    It is due when the labels have grown by half since the encoder was last trained, and in the last round: brief
-    trainings on all labels, from the last weights. A new start is worth it when the encoder has not been trained yet,
-    when there are twice as many new labels as old ones, when more classes appear than were to be expected, when more
-    labels were corrected or withdrawn than chance moves their counts (√n), and when the model drifts away from what a
-    frozen encoder makes of the same labels. No threshold has a unit, so they hold for any encoder.
+    It is due when the labels have grown by more than half since the encoder was last trained, or those of classes that
+    had few, and in the last round: brief trainings on all labels, from the last weights. A new start is worth it when
+    the encoder has not been trained yet, when there are twice as many new labels as old ones, when more classes appear
+    than were to be expected, when more labels were corrected or withdrawn than chance moves their counts (√n), and when
+    the model drifts away from what a frozen encoder makes of the same labels. No threshold has a unit, so they hold for
+    any encoder.
 
     >>> Auto().decide([]).reason
     'nothing has been learnt yet'
@@ -47,7 +50,7 @@ class Auto(Schedule):
     watches: ClassVar[tuple[Signal, ...]] = (Agreement(), Drift())
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
-        trained = [fact.labels for fact in history if fact.cost.steps]
+        trained = [fact for fact in history if fact.cost.steps]
         if not trained:
             return Retrain(reason="nothing has been learnt yet")
         news = news or News(known=history[-1].labels)
@@ -55,9 +58,11 @@ class Auto(Schedule):
             return Retrain(reason=why)
         if news.last:
             return FineTune(EPOCHS, reason="the last round")
-        labels = news.known + news.added + news.corrected
-        if labels >= (1 + GROWN) * trained[-1]:
-            return FineTune(EPOCHS, reason=f"{labels} labels, {trained[-1]} when the encoder was last trained")
+        labels, before = news.known + news.added + news.corrected, trained[-1].labels
+        if labels >= (1 + GROWN) * before:
+            return FineTune(EPOCHS, reason=f"{labels} labels, {before} when the encoder was last trained")
+        if trained[-1].news and grown(trained[-1].news.counts, news.counts) >= 1 + GROWN:
+            return FineTune(EPOCHS, reason="classes with few labels have more than when the encoder was last trained")
         return Refit()
 
     def _reason(self, history: Sequence[Round], news: News) -> str:
@@ -81,6 +86,22 @@ class Auto(Schedule):
         if (alarm := drifted([fact.changes.get(Drift.name) for fact in history[last + 1 :]])) > ALARM:
             return f"drifted from the frozen encoder's answers ({alarm:.1f} times its noise)"
         return ""
+
+
+def grown(before: Sequence[int], now: Sequence[int]) -> float:
+    """How many times more labels there are of a class, by a mean in which a class counts the more the fewer it has.
+
+    It is the harmonic mean of the counts, one added to each: about what the labels grew by if all classes grew alike.
+
+    >>> grown([99, 99, 99], [199, 199, 199]), round(grown([100, 100, 0], [101, 101, 15]), 1)
+    (2.0, 12.4)
+    """
+    if not before or not now:
+        return 1.0
+    counts = np.zeros((2, max(len(before), len(now))))
+    counts[0, : len(before)], counts[1, : len(now)] = before, now
+    was, is_now = (1 / (1 + counts)).sum(axis=1)
+    return float(was / is_now)
 
 
 def drifted(changes: Sequence[float | None]) -> float:

@@ -15,11 +15,10 @@ from hybridal.app.insight.progress import progress, review_texts
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.annotations import undo
 from hybridal.app.labelling.classes import merge
-from hybridal.app.project import Project
+from hybridal.app.project import Project, chapter_folders
 from hybridal.app.settings import DEFAULTS
 from hybridal.app.settings import write as decide
 from hybridal.app.trainer.cycle import Cycle
-from hybridal.app.trainer.runs import chapter_folders
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 
@@ -87,17 +86,18 @@ def test_the_first_model_fills_the_queue_and_says_what_it_thinks(project: Projec
 
 def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
     cycle = trained(project)
-    for _ in range(2):
+    for _ in range(3):
         label_some(project, 6, 1)
         assert cycle.turn()
     assert not cycle.turn()
     (folder,) = chapter_folders(project.runs)
     history = RunFolder(folder).history()
-    assert [fact.labels for fact in history] == [6, 12, 18]
-    assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8]
-    assert [fact.update for fact in history] == ["retrain", "retrain", "finetune:2"]
-    # A probe; two epochs of two batches; three, as the protocol says, over the six newest and as many older ones.
-    assert [fact.cost.steps for fact in history] == [0, 4, 6]
+    assert [fact.labels for fact in history] == [6, 12, 18, 24]
+    assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8, 9]
+    assert [fact.update for fact in history] == ["retrain", "retrain", "refit", "finetune:3"]
+    # A probe; the protocol's two epochs; a new head; three epochs, since there are twice as many labels.
+    batches = [-(-fact.labels // 8) for fact in history]
+    assert [fact.cost.steps for fact in history] == [0, 2 * batches[1], 0, 3 * batches[3]]
     assert len(history[-1].acquired) == 24
 
 
@@ -337,7 +337,7 @@ def test_what_cannot_be_learnt_is_refused_with_a_reason(project: Project) -> Non
 
 def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
-    monkeypatch.setattr("hybridal.app.trainer.status.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("hybridal.app.trainer.publish.time.monotonic", lambda: float(next(ticks)))
     said: list[dict[str, Any]] = []
     cycle = started(project)
     monkeypatch.setattr(cycle.status, "_write", lambda **values: said.append(values))
