@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridal.core.facts import Round
-from hybridal.evidence.formats import NONE, change, count, counted, duration, score
+from hybridal.evidence.formats import NONE, change, count, counted, duration, fixed, score
 from hybridal.evidence.history import (
     Histories,
     changes,
@@ -25,7 +25,7 @@ from hybridal.evidence.names import distinct_names, look, schedule_name
 from hybridal.evidence.page import Page, Part, about_tables, render, task_name
 from hybridal.evidence.panels import panels
 from hybridal.evidence.story import cost_story, outlook, story
-from hybridal.evidence.table import ONE, Column, Entry, Section, Table, measured, one, whole
+from hybridal.evidence.table import ONE, Column, Entry, Row, Section, Table, one, ranked
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.files import write_whole
@@ -42,6 +42,7 @@ MEASURES = (
     ("ECE", "ece", "expected calibration error: lower is better"),
     ("ECE scaled", "ece_scaled", "after temperature scaling"),
 )
+_COUNT, _SCORE = fixed(0), fixed(3)
 ROUNDS_NOTE = "Measures are on validation unless they say otherwise; a dot marks a change below ε."
 
 
@@ -93,11 +94,11 @@ def _tiles(history: Sequence[Round]) -> list[tuple[str, Entry, str]]:
     if found is not None:
         split, metrics = found
         right = f"{count(metrics.right)} of {count(metrics.n)}"
-        tiles.append(("Macro-F1", measured(metrics.f1), split))
-        tiles.append(("Accuracy", measured(metrics.accuracy), right))
-        tiles.append(("NLL", measured(metrics.nll), f"{score(metrics.nll_scaled)} scaled"))
-    tiles.append(("Labels", whole(history[-1].labels), counted(len(history), "round")))
-    return [*tiles, ("Steps", whole(cost.steps), counted(cost.epochs, "epoch"))]
+        tiles.append(("Macro-F1", one(metrics.f1, _SCORE), split))
+        tiles.append(("Accuracy", one(metrics.accuracy, _SCORE), right))
+        tiles.append(("NLL", one(metrics.nll, _SCORE), f"{score(metrics.nll_scaled)} scaled"))
+    tiles.append(("Labels", one(history[-1].labels, _COUNT), counted(len(history), "round")))
+    return [*tiles, ("Steps", one(cost.steps, _COUNT), counted(cost.epochs, "epoch"))]
 
 
 def comparison_page(histories: Histories, schedules: Sequence[Schedule], about: Mapping[str, Any]) -> Page:
@@ -170,14 +171,15 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
     stable = {name: detectors[name].streaks(changes(history, name)) for name in signals if name in detectors}
     rows = []
     for at, fact in enumerate(history):
-        row = [whole(fact.round), Entry(schedule_name(fact.update), token=look(fact.update).token), whole(fact.labels)]
-        row += [measured(getattr(fact.validation, name, None)) for _, name, _ in MEASURES]
-        row += [measured(getattr(fact.validation, "brier", None)), measured(fact.temperature, 2)]
-        row += [measured(getattr(fact.test, name, None)) for name in ("f1", "accuracy", "nll")] if tested else []
+        update = Entry(schedule_name(fact.update), token=look(fact.update).token)
+        row = [one(fact.round, _COUNT), update, one(fact.labels, _COUNT)]
+        row += [one(getattr(fact.validation, name, None), _SCORE) for _, name, _ in MEASURES]
+        row += [one(getattr(fact.validation, "brier", None), _SCORE), one(fact.temperature, fixed(2))]
+        row += [one(getattr(fact.test, name, None), _SCORE) for name in ("f1", "accuracy", "nll")] if tested else []
         for name in signals:
             stays = bool(name in stable and stable[name][at])
             row.append(replace(one(fact.changes.get(name), change), stable=stays))
-        row += [whole(fact.cost.steps), whole(fact.cost.tokens)]
+        row += [one(fact.cost.steps, _COUNT), one(fact.cost.tokens, _COUNT)]
         row.append(Entry(f"{fact.cost.epochs} ({fact.kept_epoch})", (fact.cost.epochs,)))
         spent = (fact.training_time, sum(fact.seconds.values()))
         row += [one(seconds if fact.seconds else None, duration) for seconds in spent]
@@ -193,38 +195,27 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     columns += [_number("Steps", "optimiser steps"), _number("Tokens", "trained on")]
     columns += [_number("Training time", "with the validation after each epoch")]
     columns += [_number("t*", "round in which the signal had settled"), Column("Word", hint="updates in their order")]
-    rows = []
+    rows: list[Row] = []
     for spec, history in histories.items():
         found, cost = final(history, split), total_cost(history)
         row = [Entry(names[spec], hint=spec, token=look(spec).token)]
-        row += [measured(getattr(found[1], name) if found else None) for _, name, _ in MEASURES]
+        row += [one(getattr(found[1], name) if found else None, _SCORE) for _, name, _ in MEASURES]
         spent = [fact.training_time for fact in history if fact.seconds]
-        row += [whole(cost.steps), whole(cost.tokens), one(sum(spent) if spent else None, duration)]
-        row += [whole(t_star(schedules.get(spec), history))]
+        row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]
+        row += [one(t_star(schedules.get(spec), history), _COUNT)]
         row += [Entry(short_word(history) or NONE, hint=history[-1].word if history else "")]
-        rows.append(row)
+        rows.append(tuple(row))
+    # Runs that are not as far as others are out of competition.
     longest = max((len(history) for history in histories.values()), default=0)
     level = [len(history) == longest for history in histories.values()]
-    for column, better in enumerate((max, max, min, min, min, min, min, min, min), start=1):
-        _mark_best(rows, column, better, level)
+    fair = [row for row, able in zip(rows, level, strict=True) if able]
+    best = iter(ranked(ranked(fair, (1, 2), higher=True), range(3, 10), higher=False))
+    rows = [next(best) if able else row for row, able in zip(rows, level, strict=True)]
     note = f"Measures are those of the last round, on the {split} texts. The best of each column is marked with a star."
     if not all(level):
         note += " Schedules that have fewer rounds than others are not at their end and get no star."
-    return Table("comparison", note, tuple(columns), (Section((), tuple(map(tuple, rows))),))
+    return Table("comparison", note, tuple(columns), (Section((), tuple(rows)),))
 
 
 def _number(title: str, hint: str = "") -> Column:
     return Column(title, ONE, hint=hint)
-
-
-def _mark_best(rows: list[list[Entry]], column: int, better: Callable[..., Any], level: Sequence[bool]) -> None:
-    """Marks what reads the same as the best; runs that are not as far as others are out of competition."""
-    able = [row for row, fair in zip(rows, level, strict=True) if fair and row[column].value is not None]
-    if len(able) < 2:
-        return
-    best = better((row[column] for row in able), key=lambda entry: entry.value).text
-    if all(row[column].text == best for row in able):
-        return
-    for row in able:
-        if row[column].text == best:
-            row[column] = replace(row[column], best=True)

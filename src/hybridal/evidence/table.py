@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
-from hybridal.evidence.formats import NONE, Shown, count, percent, score, with_spread
+from hybridal.evidence.formats import NONE, Shown, percent, with_spread
 
 Value = float | int | None
 MEAN = ("mean", "std", "n")
@@ -49,13 +49,7 @@ Row = tuple[Entry, ...]
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds. `parts` names the numbers of its cells; a column without parts holds words.
-
-    >>> Column("IMDb", MEAN, group="F1").fields()
-    ['F1 IMDb mean', 'F1 IMDb std', 'F1 IMDb n']
-    >>> Column("t*", ONE).fields(), Column("Method").fields()
-    (['t*'], ['Method'])
-    """
+    """What a column holds. `parts` names the numbers of its cells; a column without parts holds words."""
 
     title: str
     parts: tuple[str, ...] = ()
@@ -67,7 +61,7 @@ class Column:
         return f"{self.group} {self.title}".strip()
 
     def fields(self) -> list[str]:
-        """The names under which a file of exact values holds this column."""
+        """The names under which a file of exact values holds this column, such as `F1 IMDb mean` and `F1 IMDb std`."""
         return [f"{self.name} {part}" for part in self.parts] if len(self.parts) > 1 else [self.name]
 
 
@@ -85,13 +79,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells in sections, under columns.
-
-    >>> section = Section(("BERT",), ((Entry("Retrain"), Entry("0.67", (0.667,))),))
-    >>> table = Table("f1", "Test F1.", (Column("Method"), Column("Yahoo", ONE)), (section,), ("Backbone",))
-    >>> [[entry.text for entry in row] for row in table.rows()]
-    [['Retrain', '0.67']]
-    """
+    """Rows of cells in sections, under columns."""
 
     name: str
     caption: str
@@ -103,15 +91,12 @@ class Table:
         for section in self.sections:
             if len(section.keys) != len(self.keys):
                 raise ValueError(f"table {self.name}: section {section.keys} must have the keys {self.keys}")
-            for row in section.rows:
-                self._check(row)
-
-    def _check(self, row: Row) -> None:
-        if len(row) != len(self.columns):
-            raise ValueError(f"table {self.name}: a row has {len(row)} cells for {len(self.columns)} columns")
-        for entry, column in zip(row, self.columns, strict=True):
-            if entry.numbers and len(entry.numbers) != len(column.parts):
-                raise ValueError(f"table {self.name}: '{column.title}' holds {column.parts}, not {entry.numbers}")
+        for row in self.rows():
+            if len(row) != len(self.columns):
+                raise ValueError(f"table {self.name}: a row has {len(row)} cells for {len(self.columns)} columns")
+            for entry, column in zip(row, self.columns, strict=True):
+                if entry.numbers and len(entry.numbers) != len(column.parts):
+                    raise ValueError(f"table {self.name}: '{column.title}' holds {column.parts}, not {entry.numbers}")
 
     def rows(self) -> Iterator[Row]:
         """All rows, section by section."""
@@ -141,23 +126,8 @@ def one(value: Value, shown: Shown) -> Entry:
     return MISSING if value is None else Entry(shown(value), (value,))
 
 
-def whole(value: int | None) -> Entry:
-    """A whole number."""
-    return MISSING if value is None else Entry(count(value), (value,))
-
-
-def measured(value: float | None, digits: int = 3) -> Entry:
-    """A measure such as accuracy."""
-    return MISSING if value is None else Entry(score(value, digits), (value,))
-
-
 def mean_of(numbers: Sequence[float], shown: Shown, *more: Value) -> Entry:
-    """Mean ± standard deviation (ddof = 1); one number has no spread, and none is a dash.
-
-    >>> from hybridal.evidence.formats import fixed
-    >>> mean_of([0.81, 0.83], fixed(3)).text, mean_of([0.81], fixed(3)).numbers, mean_of([], fixed(3)).text
-    ('0.820 ± 0.014', (0.81, None, 1), '–')
-    """
+    """Mean ± standard deviation (ddof = 1); one number has no spread, and none is a dash."""
     if not numbers:
         return Entry(NONE, (None, None, 0, *more))
     mean, spread = fmean(numbers), stdev(numbers) if len(numbers) > 1 else None
@@ -165,11 +135,7 @@ def mean_of(numbers: Sequence[float], shown: Shown, *more: Value) -> Entry:
 
 
 def rate(numbers: Sequence[float], *more: Value) -> Entry:
-    """The share of ones among ones and zeros, whose spread says nothing more.
-
-    >>> rate([1.0, 0.0, 1.0, 1.0]).text
-    '75%'
-    """
+    """The share of ones among ones and zeros, whose spread says nothing more."""
     return MISSING if not numbers else replace(mean_of(numbers, percent(), *more), text=percent()(fmean(numbers)))
 
 
@@ -178,14 +144,12 @@ def ranked(rows: Sequence[Row], columns: Sequence[int], higher: bool | None) -> 
 
     Where all read the same, nothing stands out. `higher` None says that neither end is the good one.
     """
-    if higher is None:
-        return list(rows)
-    for at in columns:
-        known = {row[at].value: _mean_text(row[at]) for row in rows}
-        values = [value for value in known if value is not None]
-        if len({known[value] for value in values}) < 2:
+    for at in columns if higher is not None else ():
+        known = {value: _mean_text(row[at]) for row in rows if (value := row[at].value) is not None}
+        if len(set(known.values())) < 2:
             continue
-        best, worst = (max(values), min(values)) if higher else (min(values), max(values))
+        low, high = min(known), max(known)
+        best, worst = (high, low) if higher else (low, high)
         rows = [(*row[:at], _ranked(row[at], best, worst, known[best]), *row[at + 1 :]) for row in rows]
     return list(rows)
 

@@ -82,20 +82,12 @@ def published_method(spec: str) -> str | None:
 
 
 def known_task(name: str) -> str:
-    """A task however it is spelt.
-
-    >>> known_task("ag_news"), known_task("AG-News"), known_task("yahoo_answers"), known_task("SST-2")
-    ('agnews', 'agnews', 'yahoo', 'sst2')
-    """
+    """A task however it is spelt: `ag_news` and `AG-News` are both `agnews`."""
     return _TASKS.get(same_name(name), name)
 
 
 def known_backbone(name: str) -> str:
-    """A backbone by its short name, whether it was named so, or by its id on the hub.
-
-    >>> known_backbone("DistilBERT"), known_backbone("google-bert/bert-base-uncased"), known_backbone("roberta-base")
-    ('distilbert', 'bert', 'roberta')
-    """
+    """A backbone by its short name, whether it was named so, or by its id on the hub, such as `roberta-base`."""
     lower = name.lower()
     for short, hub_id in HUB_IDS.items():
         if lower in (short, hub_id.lower(), hub_id.lower().split("/")[-1]):

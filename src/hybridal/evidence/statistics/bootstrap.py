@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,12 +24,9 @@ class Interval:
     cells: int
     values: int
     estimate: float | None
-    low: float | None
-    high: float | None
-    error: float | None
-    confidence: float
-    method: Method
-    resamples: int
+    low: float | None = None
+    high: float | None = None
+    error: float | None = None
     note: str = ""
 
 
@@ -65,14 +62,10 @@ def bootstrap(
     for at, group in enumerate(groups, start=1):
         if not group.size:
             raise UserError(f"cell {at} has no numbers; leave the cell out.")
-    count = sum(group.size for group in groups)
-
-    def found(low: float | None, high: float | None, error: float | None, note: str = "") -> Interval:
-        return Interval(len(groups), count, estimate, low, high, error, confidence, method, resamples, note)
-
     estimate = _value(statistic, groups) if groups else None
-    if estimate is None or len(groups) < 2:
-        return found(None, None, None, "one cell says nothing about other cells" if groups else "there are no cells")
+    found = Interval(len(groups), sum(group.size for group in groups), estimate)
+    if len(groups) < 2:
+        return replace(found, note="one cell says nothing about other cells" if groups else "there are no cells")
     from scipy import stats
 
     with warnings.catch_warnings():
@@ -88,11 +81,11 @@ def bootstrap(
         )
     values = drawn.bootstrap_distribution
     if np.ptp(values) <= 1e-14 * np.abs(values).max():
-        return found(None, None, None, "the statistic is the same in all resamples")
+        return replace(found, note="the statistic is the same in all resamples")
     low, high, error = (float(one) for one in (*drawn.confidence_interval, drawn.standard_error))
     if not np.isfinite([low, high]).all():
-        return found(None, None, error, "the statistic is too biased or skewed for BCa")
-    return found(low, high, error)
+        return replace(found, error=error, note="the statistic is too biased or skewed for BCa")
+    return replace(found, low=low, high=high, error=error)
 
 
 def _value(statistic: Statistic, groups: Sequence[Array]) -> float:

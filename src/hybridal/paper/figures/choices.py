@@ -16,13 +16,14 @@ from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.comparable import SEEDS_FOR_A_BAND, Comparable, comparable, of_comparable
 from hybridal.evidence.formats import change, joined, plain, score, threshold
 from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
-from hybridal.evidence.results import COSTS, Cost, Results, variant_name
+from hybridal.evidence.results import Results, variant_name
 from hybridal.evidence.statistics.tuning import QUALITY, choose, grids
 from hybridal.evidence.style import COLUMN, INK, Drawn
 from hybridal.signals import signal_title
 from hybridal.study.study import Study
 
 _SHAPES = "os^Dvph"
+_TITLES = ("Validation macro-F1", "Validation NLL", "Optimiser steps")
 _PAIR = ["task", "backbone", "seed"]
 _NAMES = {
     "candidates": "subset size N",
@@ -47,17 +48,16 @@ def _tuned(found: Comparable) -> dict[str, pd.DataFrame]:
 
 
 @of_comparable
-def cross_sections(found: Comparable, signal: str = "", cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+def cross_sections(found: Comparable, signal: str = "", width: float = COLUMN) -> Drawn | None:
     """A signal's grid (the first one's where none is named): a panel a measure, ε along it, a line a k."""
     named = [(name, table) for name, table in _tuned(found).items() if signal in ("", name)]
-    if not named or found.cost(cost) is None or found.runs[QUALITY].isna().any(axis=None):
+    if not named or found.cost("steps") is None or found.runs[QUALITY].isna().any(axis=None):
         return None
     signal, table = named[0]
-    best = choose(table.set_index(["epsilon", "k"]), COSTS[cost]).chosen
-    columns = dict(zip([*QUALITY, COSTS[cost]], ("f1", "nll", "cost"), strict=True))
-    table = table.rename(columns=columns).sort_values(["k", "epsilon"])
+    best = choose(table.set_index(["epsilon", "k"]), "steps").chosen
+    table, columns = table.sort_values(["k", "epsilon"]), [*QUALITY, "steps"]
     chosen = table[(table["epsilon"] == best[0]) & (table["k"] == best[1])].iloc[0]
-    name, unit = plain(signal_title(signal)), kit.UNITS[cost]
+    name = plain(signal_title(signal))
     patiences = sorted(table["k"].unique())
     colours = {k: kit.shades()(0.25 + 0.75 * at / max(len(patiences) - 1, 1)) for at, k in enumerate(patiences)}
     shapes = dict(zip(patiences, _SHAPES * len(patiences), strict=False))
@@ -66,8 +66,7 @@ def cross_sections(found: Comparable, signal: str = "", cost: Cost = "steps", wi
     side = kit.is_full(width)
     with kit.drawing(2.5 if side else 4.6, width, keys) as figure:
         panels = list(figure.subplots(1 if side else 3, 3 if side else 1, sharex=True, squeeze=False).flat)
-        titles = {"f1": "Validation macro-F1", "nll": "Validation NLL", "cost": unit.capitalize()}
-        for axes, (column, title) in zip(panels, titles.items(), strict=True):
+        for axes, column, title in zip(panels, columns, _TITLES, strict=True):
             for k in patiences:
                 own = table[table["k"] == k]
                 axes.plot(own["epsilon"], own[column], color=colours[k], marker=shapes[k], markersize=4.5, label=f"{k}")
@@ -79,14 +78,15 @@ def cross_sections(found: Comparable, signal: str = "", cost: Cost = "steps", wi
             axes.set_xlabel("ε")
     spans = [
         f"{words} {table[column].min():{form}} to {table[column].max():{form}}"
-        for column, words, form in (("f1", "F1", ".3f"), ("nll", "NLL", ".3f"), ("cost", unit, ",.0f"))
+        for column, words, form in zip(columns, ("F1", "NLL", "optimiser steps"), (".3f", ".3f", ",.0f"), strict=True)
     ]
     reading = (
         "The star is the pair that the paper's rule chooses: among those within 0.5% of the best F1, the lowest sum of "
         "relative cost and half the relative NLL."
     )
     pair = f"ε = {threshold(best[0])}, k = {best[1]}"
-    at = f"F1 {chosen['f1']:.3f}, NLL {chosen['nll']:.3f}, {chosen['cost']:,.0f} {unit}"
+    f1, nll, steps = (chosen[column] for column in columns)
+    at = f"F1 {f1:.3f}, NLL {nll:.3f}, {steps:,.0f} optimiser steps"
     alt = f"Over the grid: {', '.join(spans)}. Chosen: {pair} with {at}."
     return Drawn(figure, f"ε and k of {name}", reading, alt)
 

@@ -168,13 +168,10 @@ def stretch_lengths(runs: Sequence[Changes], detector: Stabilisation) -> Lengths
 @of_comparable
 def stretches(comparison: Comparable, width: float = COLUMN) -> Drawn | None:
     """A panel a hybrid schedule: stretches by length in its own runs, those shorter than k apart from the others."""
-    found = {
-        spec: (
-            rule.detector,
-            stretch_lengths([*comparison.changes(spec, rule.signal.name).values()], rule.detector),
-        )
-        for spec, rule in rules(comparison.methods(fixed=False)).items()
-    }
+    found = {}
+    for spec, rule in rules(comparison.methods(fixed=False)).items():
+        changes = list(comparison.changes(spec, rule.signal.name).values())
+        found[spec] = (rule.detector, stretch_lengths(changes, rule.detector))
     shown = {spec: one for spec, one in found.items() if one[1].total}
     if not shown:
         return None
@@ -192,9 +189,9 @@ def stretches(comparison: Comparable, width: float = COLUMN) -> Drawn | None:
         figure.legend(handles=keys, loc="outside lower center", ncols=3, handlelength=1.1, columnspacing=1.0)
     for spec, (detector, lengths) in found.items():
         share = lengths.filtered_share(detector.patience)
-        rule = f"{names[spec]} (ε = {threshold(detector.epsilon)}, k = {detector.patience})"
+        name = f"{names[spec]} (ε = {threshold(detector.epsilon)}, k = {detector.patience})"
         many = counted(lengths.total.total(), "stretch", "stretches")
-        said.append(f"{rule}: " + ("never below ε" if share is None else f"{many}, {share:.0%} shorter than k"))
+        said.append(f"{name}: " + ("never below ε" if share is None else f"{many}, {share:.0%} shorter than k"))
     reading = (
         "Stretches shorter than k (grey) never cause a switch; the first that is long enough does, and those after the "
         "switch (pale) can no longer."

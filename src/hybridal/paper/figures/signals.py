@@ -12,7 +12,7 @@ from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.comparable import Comparable, of_comparable
 from hybridal.evidence.formats import NONE, counted, fixed, joined, plain
 from hybridal.evidence.names import distinct_markers, look, method_names
-from hybridal.evidence.results import FINETUNE, RETRAIN, Cost, Results, rules
+from hybridal.evidence.results import FINETUNE, RETRAIN, Results, rules
 from hybridal.evidence.statistics.ranks import spearman
 from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, Drawn
 from hybridal.signals import signal_title
@@ -71,9 +71,9 @@ def _rho(value: float | None) -> str:
     return NONE if value is None else fixed(2)(round(value, 2) + 0.0)
 
 
-def parallel_signals(results: Results, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+def parallel_signals(results: Results, width: float = COLUMN) -> Drawn | None:
     """A line a signal through five axes, the best on top; Retrain and FineTune, dashed, have no rate and no rank."""
-    table = profile(results, cost)
+    table = profile(results)
     if table is None:
         return None
     names, shapes = method_names(table.index, short=True), distinct_markers(table.index)
@@ -108,9 +108,9 @@ def parallel_signals(results: Results, cost: Cost = "steps", width: float = COLU
 
 
 @of_comparable
-def profile(found: Comparable, cost: Cost = "steps") -> pd.DataFrame | None:
+def profile(found: Comparable) -> pd.DataFrame | None:
     """A row a schedule with its mean `rate` of switching, `cost`, `f1`, `nll` and `rank`; None below two signals."""
-    split, column, signals = found.measured, found.cost(cost), list(rules(found.methods(fixed=False)))
+    split, column, signals = found.measured, found.cost("steps"), list(rules(found.methods(fixed=False)))
     if split is None or column is None or len(signals) < 2:
         return None
     groups = found.runs[found.runs["schedule"].isin([*_REFERENCES, *signals])].groupby("schedule", sort=False)

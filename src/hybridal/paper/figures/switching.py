@@ -14,7 +14,7 @@ from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.comparable import MOST_METHODS, Comparable, of_comparable
 from hybridal.evidence.formats import joined, score
 from hybridal.evidence.names import look, method_names, schedule_of
-from hybridal.evidence.results import FINETUNE, RETRAIN, Cost, rules
+from hybridal.evidence.results import FINETUNE, RETRAIN, rules
 from hybridal.evidence.statistics.regret import regrets
 from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, Drawn, whole_rounds
 
@@ -86,9 +86,9 @@ def _switches(found: Comparable) -> pd.DataFrame | None:
 
 
 @of_comparable
-def regret_by_signal(found: Comparable, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
+def regret_by_signal(found: Comparable, width: float = COLUMN) -> Drawn | None:
     """Regret of every switch round and of each signal, how often F1 is kept, and the regrets of single cells."""
-    table = _regrets(found, cost)
+    table = _regrets(found)
     if table is None:
         return None
     specs = [str(spec) for spec in table["schedule"].unique() if spec]
@@ -150,12 +150,12 @@ def _cells(axes: Axes, table: pd.DataFrame, names: dict[str, str]) -> None:
     axes.set_title("Regret of single cells, mean as a bar")
 
 
-def _regrets(found: Comparable, cost: Cost) -> pd.DataFrame | None:
+def _regrets(found: Comparable) -> pd.DataFrame | None:
     """A row a cell and switch round (`schedule` is empty), and a row a cell and schedule that switches or is pure.
 
     None where no cell has tried every switch round, or no hybrid schedule ran.
     """
-    watching, column = rules(found.specs), found.cost(cost)
+    watching, column = rules(found.specs), found.cost("steps")
     if found.measured is None or column is None or not watching:
         return None
     rows = [
