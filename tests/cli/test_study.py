@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from hybridal.cli.app import app
 from hybridal.cli.study import choose_engine
-from hybridal.study.engines import CellOutcome
-from hybridal.study.engines.here import Here
+from hybridal.study.engines import CellOutcome, Here
 from hybridal.study.engines.lanes import Lanes
 from hybridal.study.engines.processes import Processes
 from hybridal.study.engines.ray import RayEngine

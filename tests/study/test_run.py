@@ -9,8 +9,7 @@ import pytest
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
-from hybridal.study.engines import CellOutcome
-from hybridal.study.engines.here import Here
+from hybridal.study.engines import CellOutcome, Here
 from hybridal.study.folder import StudyFolder
 from hybridal.study.run import begin_study, run_study
 from hybridal.study.study import CellPlan

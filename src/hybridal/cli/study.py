@@ -220,7 +220,7 @@ def choose_engine(workers: int | None, ray: str | None, gpus_per_cell: float | N
     """Ray where it is asked for; lanes where there are GPUs; one process where one is enough; else a pool of them."""
     import os
 
-    from hybridal.study.engines.here import Here
+    from hybridal.study.engines import Here
     from hybridal.study.engines.lanes import Lanes
     from hybridal.study.engines.processes import Processes
 

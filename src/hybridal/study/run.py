@@ -10,8 +10,7 @@ from pathlib import Path
 from hybridal.core.observer import Observer
 from hybridal.runs.assemble import find_task, surroundings
 from hybridal.runs.run import check
-from hybridal.study.engines import CellOutcome, Engine
-from hybridal.study.engines.here import Here
+from hybridal.study.engines import CellOutcome, Engine, Here
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
 from hybridal.tasks.store import save_task

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hybridal.study.engines.here import Here
+from hybridal.study.engines import Here
 from hybridal.study.folder import StudyFolder
 
 from .small import begun, run, small_study, write_texts

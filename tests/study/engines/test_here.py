@@ -4,8 +4,7 @@ from pathlib import Path
 
 import torch
 
-from hybridal.study.engines import one_thread
-from hybridal.study.engines.here import Here
+from hybridal.study.engines import Here, one_thread
 from hybridal.study.folder import StudyFolder
 
 from .small import begun, facts, rounds, run, small_study

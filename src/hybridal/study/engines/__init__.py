@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -83,6 +83,20 @@ def work(
         folder.write_error(cell, error)
         return CellOutcome(cell.key, error)
     return CellOutcome(cell.key)
+
+
+@dataclass
+class Here:
+    """In this process, one cell after the other: the only engine in which an observer sees every epoch."""
+
+    observer: Observer = field(default_factory=Observer)
+
+    def device(self, asked: str) -> str:
+        return device_here(asked)
+
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
+        for cell in cells:
+            yield work(folder, cell, observer=self.observer)
 
 
 def run_cell(
