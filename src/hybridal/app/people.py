@@ -19,7 +19,7 @@ from hybridal.errors import UserError
 
 
 def draw_token() -> str:
-    """A secret that nobody predictions."""
+    """A secret that nobody can guess."""
     return token_urlsafe(32)
 
 

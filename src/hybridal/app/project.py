@@ -1,11 +1,14 @@
-"""A project: one folder beside the data, and a database."""
+"""A project: one folder beside the data, a database, and the chapters of its model, read without the model."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
@@ -23,11 +26,19 @@ from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.texts import draw_overlap
 from hybridal.app.people import add_person
+from hybridal.core.facts import Round
+from hybridal.core.rules import Rules
 from hybridal.errors import UserError
+from hybridal.runs.record import RunFolder
+from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.files import strict_json, write_whole
+
+log = logging.getLogger(__name__)
 
 DB_VARIABLE = "HYBRIDAL_DB"
 """An address with a password is not written down: the trainer, and later starts, read it from here."""
+
+PREDICTIONS_FILE, MODEL_FOLDER = "predictions.parquet", "model"  # in `exports`
 
 
 class Project:
@@ -168,3 +179,43 @@ def _reach(address: str) -> Engine:
             f"The database cannot be used ({reason:.200}); check `db` or {DB_VARIABLE}, and that it runs.", field="db"
         ) from error
     return engine
+
+
+@dataclass(frozen=True)
+class ChapterRecord:
+    """A chapter as its folder tells it, after `before` rounds of earlier ones."""
+
+    history: Sequence[Round]
+    schedule: Schedule
+    before: int
+    rules: Rules
+
+
+def chapter_folders(runs: Path) -> list[Path]:
+    """The chapters' folders in order; other things may lie beside them."""
+    return sorted((path for path in runs.glob("[0-9]*") if path.name.isdigit()), key=lambda path: int(path.name))
+
+
+def read_chapters(chapters: Sequence[Path]) -> list[ChapterRecord]:
+    """What these chapters tell; one that is damaged is passed over."""
+    found: list[ChapterRecord] = []
+    for path in chapters:
+        try:
+            folder = RunFolder.open(path)
+            settings = folder.settings()
+            schedule = make_schedule(settings.schedule)
+            found.append(ChapterRecord(folder.history(), schedule, count_rounds(found), settings.rules))
+        except UserError as error:
+            log.warning("Chapter %s is passed over: %s", path.name, error)
+    return found
+
+
+def count_rounds(chapters: Sequence[ChapterRecord]) -> int:
+    """How many rounds all these chapters have."""
+    return sum(len(chapter.history) for chapter in chapters)
+
+
+def clear_scratch(folder: Path, name: str = "*") -> None:
+    """Takes away what was half written, to be called `name`, when a trainer was killed."""
+    for left in folder.glob(f".{name}.*"):
+        shutil.rmtree(left) if left.is_dir() else left.unlink()

@@ -22,7 +22,6 @@ from hybridal.app.exchange.files import (
     LABEL_FORMATS,
     PART_BYTES,
     PREDICTION_FORMATS,
-    PREDICTIONS_FILE,
     ModelArchive,
     csv_parts,
     escape_formula,
@@ -32,7 +31,7 @@ from hybridal.app.exchange.files import (
 )
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
-from hybridal.app.project import Project
+from hybridal.app.project import PREDICTIONS_FILE, Project
 
 from .projects import NASTY, empty, made
 

@@ -164,8 +164,8 @@ def test_a_fine_tune_saves_the_passes_that_a_retrain_would_have_needed() -> None
     # Steps of 10 examples: 15 in the retrains, 14 in place of 35 in the others.
     assert found["share"] == pytest.approx((35 - 14) / (15 + 35))
     assert found["sentence"] == (
-        "2 of 4 updates went on from the last weights: 14 steps where retraining would have taken about 35 steps, "
-        "which saved about 21.0 s."
+        "2 of 4 updates continued from the previous weights: 14 steps where retraining would have taken about "
+        "35 steps, which saved about 21.0 s."
     )
 
 

@@ -10,11 +10,10 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import Prediction, QueuedText, Text
 from hybridal.app.labelling import classes, texts
-from hybridal.app.project import Project
+from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
-from hybridal.app.trainer.runs import chapter_folders
 from hybridal.models import evaluation
 from hybridal.runs.record import RunFolder
 

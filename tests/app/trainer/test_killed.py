@@ -15,8 +15,7 @@ from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Consensus, Prediction, QueuedText
 from hybridal.app.insight.progress import progress
-from hybridal.app.project import Project
-from hybridal.app.trainer.runs import chapter_folders
+from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.supervisor import Supervisor
 
 from .laboratory import Laboratory
@@ -25,7 +24,7 @@ from .projects import ask, label_some, made, row
 KILLED = -signal.SIGKILL
 
 INSTANTS = {
-    "in the middle of training": ("hybridal.app.trainer.status.Status.progress", "before"),
+    "in the middle of training": ("hybridal.app.trainer.publish.Status.progress", "before"),
     "before the checkpoint": ("hybridal.runs.checkpoint.save", "before"),
     "between checkpoint and record": ("hybridal.runs.journal.Journal.append", "before"),
     "between record and queue": ("hybridal.app.trainer.cycle.publish", "before"),

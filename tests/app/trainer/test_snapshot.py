@@ -16,7 +16,6 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.snapshot import (
     LabelCounts,
     Snapshot,
-    is_due,
     missing_labels,
     poll,
     refusal,
@@ -36,11 +35,11 @@ def test_a_first_model_waits_for_its_initial_labels() -> None:
 
 
 def test_a_first_model_waits_for_two_labels_of_two_classes() -> None:
-    assert not is_due(LabelCounts(20, (20, 0, 0), 9), False, 16, 8)
-    assert not is_due(LabelCounts(21, (20, 1, 0), 9), False, 16, 8)
-    assert is_due(LabelCounts(22, (20, 0, 2), 9), False, 16, 8)
-    assert not is_due(LabelCounts(20, (20,), 9), False, 16, 8)
-    assert not is_due(LabelCounts(20, (), 9), False, 16, 0)
+    assert missing_labels(LabelCounts(20, (20, 0, 0), 9), False, 16, 8) > 0
+    assert missing_labels(LabelCounts(21, (20, 1, 0), 9), False, 16, 8) > 0
+    assert missing_labels(LabelCounts(22, (20, 0, 2), 9), False, 16, 8) == 0
+    assert missing_labels(LabelCounts(20, (20,), 9), False, 16, 8) > 0
+    assert missing_labels(LabelCounts(20, (), 9), False, 16, 0) > 0
 
 
 def test_a_first_model_waits_for_something_to_be_measured_on() -> None:
@@ -48,23 +47,20 @@ def test_a_first_model_waits_for_something_to_be_measured_on() -> None:
 
 
 def test_further_models_wait_for_a_batch_of_new_labels() -> None:
-    assert not is_due(LabelCounts(15, (90, 90), 9), True, 16, 8)
-    assert is_due(LabelCounts(16, (90, 90), 9), True, 16, 8)
+    assert missing_labels(LabelCounts(15, (90, 90), 9), True, 16, 8) > 0
+    assert missing_labels(LabelCounts(16, (90, 90), 9), True, 16, 8) == 0
 
 
-@given(all_labels, st.booleans(), st.integers(1, 40), st.integers(1, 40))
-def test_due_is_when_nothing_lacks_and_what_is_due_is_never_refused(
-    labels: LabelCounts, trained: bool, batch: int, initial: int
-) -> None:
-    assert is_due(labels, trained, batch, initial) == (missing_labels(labels, trained, batch, initial) == 0)
-    if is_due(labels, False, batch, initial):
+@given(all_labels, st.integers(1, 40), st.integers(1, 40))
+def test_what_is_due_is_never_refused(labels: LabelCounts, batch: int, initial: int) -> None:
+    if missing_labels(labels, False, batch, initial) == 0:
         assert refusal(labels) == ""
 
 
 @given(all_labels, st.integers(1, 40), st.integers(1, 40))
 def test_so_many_more_labels_of_the_right_kind_are_enough(labels: LabelCounts, batch: int, initial: int) -> None:
     n = missing_labels(labels, True, batch, initial)
-    assert is_due(LabelCounts(labels.new + n, labels.per_class, labels.validation), True, batch, initial)
+    assert missing_labels(LabelCounts(labels.new + n, labels.per_class, labels.validation), True, batch, initial) == 0
 
 
 def test_who_asks_too_early_is_told_what_is_missing() -> None:

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session, aliased
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote
 from hybridal.app.errors import MissingError
+from hybridal.app.project import MODEL_FOLDER, PREDICTIONS_FILE
 from hybridal.system.files import strict_json
 
 # What spreadsheets run when a file is opened; the last four are what some of them read as the first four.
@@ -200,7 +201,6 @@ def _batches(lines: Lines) -> Iterator[list[Any]]:
         yield some
 
 
-PREDICTIONS_FILE = "predictions.parquet"
 _PREDICTIONS_AT_ONCE = 1000
 
 
@@ -236,7 +236,7 @@ class ModelArchive:
     """The files of the newest model, all opened at once: one that replaces it meanwhile is not mixed in."""
 
     def __init__(self, exports: Path) -> None:
-        folder = exports / "model"
+        folder = exports / MODEL_FOLDER
         with ExitStack() as opened:
             try:
                 paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())

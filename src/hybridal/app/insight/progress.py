@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Trainer
 from hybridal.app.labelling.consensus import new_labels
-from hybridal.app.project import Project
-from hybridal.app.trainer.runs import ChapterRecord, chapter_folders, read_chapters
+from hybridal.app.project import ChapterRecord, Project, chapter_folders, read_chapters
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
 from hybridal.evidence.formats import counted, duration
@@ -119,9 +118,9 @@ def _measures(fact: Round) -> dict[str, float | None]:
 def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
     """Saved seconds, their `share` of what retraining always would have taken, counted in steps, and a sentence.
 
-    A retrain of a round that went on from the last weights would have taken the steps that the rules say; where they
-    let validation stop it, as many passes over its labels as the retrains took on average. Its seconds go by their
-    pace. Seconds depend on the machine and what else it did; steps do not, so they come first.
+    A retrain of a round that continued from the previous weights would have taken the steps that the rules say; where
+    they let validation stop it, as many passes over its labels as the retrains took on average. Its seconds go by
+    their pace. Seconds depend on the machine and what else it did; steps do not, so they come first.
     """
     retrains = [fact for fact in history if fact.update == "retrain" and fact.cost.steps]
     tuned = [fact for fact in history if fact.update != "retrain" and fact.cost.steps]
@@ -148,8 +147,8 @@ def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
 
 def _sentence(history: Sequence[Round], tuned: Sequence[Round], spent: int, instead: int, seconds: float) -> str:
     first = (
-        f"{len(tuned)} of {counted(len(history), 'update')} went on from the last weights: {counted(spent, 'step')} "
-        f"where retraining would have taken about {counted(instead, 'step')}"
+        f"{len(tuned)} of {counted(len(history), 'update')} continued from the previous weights: "
+        f"{counted(spent, 'step')} where retraining would have taken about {counted(instead, 'step')}"
     )
     if spent >= instead:
         return f"{first}, so nothing was saved."

@@ -88,11 +88,8 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
         .where(Annotation.text_row == text.row, Annotation.person_number == person.number)
         .order_by(Annotation.number)
     ).all()
-    withdrawal = Annotation(key=key, text_row=text.row, person_number=person.number, action="withdraw")
-    session.add(withdrawal)
-    session.flush()
-    before = last_not_withdrawn([*history, withdrawal])
-    record_vote(session, text, person, None if before is None else _vote_of(session, person, before), withdrawal.number)
+    before = last_not_withdrawn([*history, Annotation(action="withdraw")])
+    _add_withdrawal(session, person, text, key, None if before is None else _vote_of(session, person, before))
     if before is None:
         lease_again(session, person, text)
     return text
@@ -137,7 +134,12 @@ def withdraw(session: Session, person: Person, text_row: int, key: str) -> None:
         or session.scalar(select(Annotation.number).where(Annotation.key == key)) is not None
     ):
         return
-    withdrawal = Annotation(key=key, text_row=text_row, person_number=person.number, action="withdraw")
+    _add_withdrawal(session, person, text, key, None)
+
+
+def _add_withdrawal(session: Session, person: Person, text: Text, key: str, left: CastVote | None) -> None:
+    """Takes back what somebody says of a text; `left` is what they say then."""
+    withdrawal = Annotation(key=key, text_row=text.row, person_number=person.number, action="withdraw")
     session.add(withdrawal)
     session.flush()
-    record_vote(session, text, person, None, withdrawal.number)
+    record_vote(session, text, person, left, withdrawal.number)

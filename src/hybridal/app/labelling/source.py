@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hybridal.app.errors import TooLargeError
 from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, Row
 from hybridal.errors import UserError
 from hybridal.tasks import load_task, task_names
@@ -13,6 +14,8 @@ from hybridal.tasks.classes import choose_classes, sort_names
 from hybridal.tasks.mirror import same_name
 from hybridal.tasks.read import Rows, read_rows
 from hybridal.tasks.task import check_classes
+
+MOST_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ def read_source(
         task = load_task(source, classes=classes)
         pairs = zip(task.train.ids, task.train.texts, strict=True)
         return Source(task.name, [(id, body, None) for id, body in pairs], task.classes)
+    if most is not None:
+        check_unpacked_size(Path(source), most)
     rows = read_rows(source, text or "text", label, id, most)
     _check_lengths(rows)
     found = Source(Path(source).stem, [*zip(rows.ids, rows.texts, rows.labels, strict=True)], (), rows.numbered)
@@ -72,3 +77,33 @@ def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
         return replace(found, classes=names, rows=[row for row in found.rows if row[2] is None or row[2] in names])
     check_classes(classes)
     return replace(found, classes=tuple(classes))
+
+
+def check_unpacked_size(path: Path, most_rows: int) -> None:
+    """Refuses a Parquet file that would fill the memory; what is no Parquet file is left to its reader."""
+    import pyarrow
+    from pyarrow import compute, parquet, types
+
+    try:
+        every = range(parquet.read_metadata(path).num_columns)
+        # Words that are repeated are read once, and their lengths added up.
+        with parquet.ParquetFile(path, read_dictionary=every) as file:
+            words = [field.name for field in file.schema_arrow if types.is_dictionary(field.type)]
+            groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+            _check_size(path, file.metadata.num_rows, sum(group.total_byte_size for group in groups), most_rows)
+            total = 0
+            for batch in file.iter_batches(columns=words):
+                for column in batch.columns:
+                    lengths = compute.binary_length(column.dictionary).cast("int64")
+                    total += compute.sum(lengths.take(column.indices)).as_py() or 0
+                _check_size(path, file.metadata.num_rows, total, most_rows)
+    except (pyarrow.ArrowException, OSError):
+        return
+
+
+def _check_size(path: Path, rows: int, total: int, most_rows: int) -> None:
+    if rows > most_rows or total > MOST_BYTES:
+        raise TooLargeError(
+            f"{path}: uncompressed it has {rows} rows and at least {total} bytes; "
+            f"{most_rows} rows and {MOST_BYTES} bytes are the limit."
+        )

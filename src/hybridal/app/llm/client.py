@@ -241,7 +241,7 @@ def _read(body: bytes) -> Reply | None:
         return None
 
 
-# A careful first prediction; once the server has counted some questions, the dearest of them is the measure.
+# A careful first estimate; once the server has counted some questions, the dearest of them is the measure.
 _TOKENS_PER_BYTE = 0.5
 
 

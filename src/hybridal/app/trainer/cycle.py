@@ -7,14 +7,27 @@ from collections.abc import Callable
 
 from sqlalchemy.exc import InterfaceError, OperationalError
 
-from hybridal.app.project import Project
+from hybridal.app.project import Project, clear_scratch
 from hybridal.app.trainer import chapter as chapters
-from hybridal.app.trainer.chapter import Chapter, Frame, first_batch, learner_options, model_settings
+from hybridal.app.trainer.chapter import (
+    Chapter,
+    Frame,
+    export_predictions,
+    first_batch,
+    learner_options,
+    model_settings,
+)
 from hybridal.app.trainer.first_model import FirstModel, serving_order
-from hybridal.app.trainer.publish import export_predictions, publish, published_round
-from hybridal.app.trainer.runs import clear_scratch
-from hybridal.app.trainer.snapshot import Snapshot, is_due, loadable, missing_labels, poll, refusal, snapshot, task_of
-from hybridal.app.trainer.status import Status, clear_request, error_sentence, expected_seconds, write_status
+from hybridal.app.trainer.publish import (
+    Status,
+    clear_request,
+    error_sentence,
+    expected_seconds,
+    publish,
+    published_round,
+    write_status,
+)
+from hybridal.app.trainer.snapshot import Snapshot, loadable, missing_labels, poll, refusal, snapshot, task_of
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 
@@ -126,11 +139,10 @@ class Cycle:
             now = snapshot(session)
         self._labelled = [*now.pool, *now.validation]
         labels = now.labels(self.chapter.learnt() if self.chapter else {})
-        rules = self.chapter is not None, batch, first_batch(self.project)
-        due = is_due(labels, *rules)
-        if not due:
-            self.status.say("waiting", done=labels.new, total=labels.new + missing_labels(labels, *rules), error="")
-        return due
+        missing = missing_labels(labels, self.chapter is not None, batch, first_batch(self.project))
+        if missing:
+            self.status.say("waiting", done=labels.new, total=labels.new + missing, error="")
+        return not missing
 
     def _attempt(self, work: Callable[[], None], asked: str, newest: int) -> None:
         """Does it; when that fails, says why."""

@@ -1,27 +1,117 @@
-"""What a new model predicts, brought to the people: the queue and its predictions, and files of all predictions."""
+"""What the trainer tells people: what it does, errors in one sentence, and the queue and predictions of a new model."""
 
 from __future__ import annotations
 
+import logging
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Class, Prediction, QueuedText, Text
+from hybridal.app.db.connect import Sessions
+from hybridal.app.db.schema import Prediction, QueuedText, Text, Trainer, now
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
-from hybridal.app.trainer.chapter import Chapter, ScoredText
-from hybridal.app.trainer.runs import clear_scratch
 from hybridal.app.trainer.snapshot import current_classes
-from hybridal.app.trainer.status import clear_request, write_status
-from hybridal.runs.export import export_model
-from hybridal.system.files import file_made_whole
+from hybridal.core.facts import Round
+from hybridal.core.observer import Observer
+from hybridal.errors import UserError
 
-PART = 100
-PAUSE = 0.02  # seconds: in SQLite, whoever waits gets in here
+if TYPE_CHECKING:
+    from hybridal.app.trainer.chapter import ScoredText
+
+LONGEST_ERROR = 300
+PROGRESS_PAUSE = 0.5  # seconds between two reports of progress: more often nobody sees
+PART = 100  # predictions in a transaction
+PAUSE = 0.02  # seconds between two of them: in SQLite, whoever waits gets in here
+_ABSOLUTE = re.compile(r"(?<![\w/.])(?:/[^\s/'\"<>:;,()]+)+/?")
+log = logging.getLogger(__name__)
+
+
+def error_sentence(error: BaseException, folder: Path) -> str:
+    """A `UserError`'s own text, else the error's type and first line; files keep their names and lose their folders.
+
+    >>> error_sentence(OSError("no room in /home/ann/texts/tickets.hybridal/runs/001/rounds.jsonl"), Path("/nowhere"))
+    'OSError: no room in rounds.jsonl'
+    """
+    # The project's own folder first: its name may hold spaces, which end a path everywhere else.
+    said = str(error).replace(f"{folder}/", "").replace(str(folder), folder.name)
+    first = next(iter(said.strip().splitlines()), "").strip()
+    bare = _ABSOLUTE.sub(lambda path: Path(path.group()).name, first)
+    sentence = bare if isinstance(error, UserError) else f"{type(error).__name__}: {bare}".rstrip(": ")
+    return sentence if len(sentence) <= LONGEST_ERROR else sentence[: LONGEST_ERROR - 1] + "…"
+
+
+def write_status(session: Session, **values: Any) -> None:
+    """Changes the row, and makes it where there is none."""
+    values["beat"] = now()
+    if not session.execute(update(Trainer).where(Trainer.number == 1).values(values)).rowcount:  # type: ignore[attr-defined]
+        session.add(Trainer(number=1, **values))
+
+
+def clear_request(session: Session, asked: str) -> None:
+    """A request is taken off the page when it is dealt with, unless another has come meanwhile."""
+    session.execute(update(Trainer).where(Trainer.number == 1, Trainer.asked == asked).values(asked=""))
+
+
+def seconds_left(elapsed: float, done: int, total: int) -> float | None:
+    """How long the rest takes if it goes on as before.
+
+    >>> seconds_left(elapsed=6.0, done=2, total=5), seconds_left(0.1, 0, 5)
+    (9.0, None)
+    """
+    return elapsed / done * (total - done) if done else None
+
+
+def expected_seconds(history: Sequence[Round], examples: int) -> float | None:
+    """How long a training on so many examples should take at the last one's pace, before it has shown its own."""
+    if not history or not history[-1].cost.examples:
+        return None
+    return history[-1].training_time / history[-1].cost.examples * examples
+
+
+class Status(Observer):
+    """Says what the trainer does. Words are not worth failing for: a database that does not listen is only noted."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self.sessions = sessions
+        self._started = self._said = time.monotonic()
+
+    def say(self, phase: str, **values: Any) -> None:
+        """Says it at once; a phase begins."""
+        fresh = {"done": 0, "total": 0, "seconds_left": None}
+        self._started = time.monotonic()
+        self._write(phase=phase, **(fresh | values))
+
+    def progress(self, done: int, total: int) -> None:
+        """Says how far the phase is, unless it was said just now."""
+        moment = time.monotonic()
+        if moment - self._said >= PROGRESS_PAUSE:
+            self._write(done=done, total=total, seconds_left=seconds_left(moment - self._started, done, total))
+
+    def epoch_done(self, epoch: int, of: int) -> None:
+        self.progress(epoch, of)
+
+    def texts_done(self, _what: str, done: int, of: int) -> None:
+        self.progress(done, of)
+
+    def beat(self, every: float) -> None:
+        """Says that it is alive, unless it said something lately."""
+        if time.monotonic() - self._said >= every:
+            self._write()
+
+    def _write(self, **values: Any) -> None:
+        self._said = time.monotonic()
+        try:
+            with self.sessions.begin() as session:
+                write_status(session, **values)
+        except SQLAlchemyError:
+            log.exception("The database did not take the status %s.", values)
 
 
 def publish(
@@ -37,12 +127,12 @@ def publish(
     by_id = {one.id: one for one in scored}
     with project.reads() as session:
         rows = rows_of(session, [*queue, *by_id])
-        now = current_classes(session)  # classes may have been merged while the model trained
+        classes = current_classes(session)  # classes may have been merged while the model trained
     queued = [{"text_row": rows[id], "rank": rank, "round": round} for rank, id in enumerate(queue) if id in rows]
     predictions = [
         {
             "text_row": rows[id],
-            "class_number": now[one.class_number],
+            "class_number": classes[one.class_number],
             "probability": one.probability,
             "entropy": one.entropy,
             "round": round,
@@ -78,70 +168,3 @@ def rows_of(session: Session, ids: Sequence[str]) -> Mapping[str, int]:
     for some in chunks(list(dict.fromkeys(ids))):
         found.update((id, row) for id, row in session.execute(select(Text.id, Text.row).where(Text.id.in_(some))))
     return found
-
-
-PREDICTIONS, MODEL = "predictions.parquet", "model"
-CHUNK = 512
-
-
-def export_predictions(project: Project, chapter: Chapter, progress: Callable[[int, int], None]) -> None:
-    """Writes `predictions.parquet` and the model folder `model`; each is there whole, or as it was before."""
-    exports = project.exports
-    exports.mkdir(exist_ok=True)
-    for name in (PREDICTIONS, MODEL):
-        clear_scratch(exports, name)
-    with project.reads() as session:
-        names = dict(session.execute(select(Class.number, Class.name)).all())
-        total = session.scalar(select(func.count()).select_from(Text)) or 0
-    classes = [names[number] for number in chapter.frame.classes]
-    _write_predictions(chapter, _pages(project), classes, exports / PREDICTIONS, total, progress)
-    _write_model(chapter, classes, exports / MODEL)
-
-
-def _pages(project: Project) -> Iterator[Mapping[str, str]]:
-    """All texts by id, a page a transaction."""
-    last = -1
-    while True:
-        after = select(Text.row, Text.id, Text.body).where(Text.row > last).order_by(Text.row).limit(CHUNK)
-        with project.reads() as session:
-            rows = session.execute(after).all()
-        if not rows:
-            return
-        last = rows[-1].row
-        yield {row.id: row.body for row in rows}
-
-
-def _write_predictions(
-    chapter: Chapter,
-    pages: Iterator[Mapping[str, str]],
-    classes: Sequence[str],
-    target: Path,
-    total: int,
-    progress: Callable[[int, int], None],
-) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    columns = [("id", pa.string()), ("class", pa.string()), ("probability", pa.float64())]
-    schema = pa.schema([*columns, *((f"p({name})", pa.float64()) for name in classes)])
-    done = 0
-    with file_made_whole(target) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for page in pages:
-            probabilities = chapter.learner.predict_proba(list(page.values()))
-            best = [classes[index] for index in probabilities.argmax(axis=1)]
-            arrays = [list(page), best, probabilities.max(axis=1), *probabilities.T]
-            writer.write_table(pa.table(arrays, schema=schema))
-            done += len(page)
-            progress(done, max(done, total))
-
-
-def _write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:
-    """The model answers in the names that the classes have now, not in those of the chapter's beginning."""
-    model, learner = chapter.model, chapter.learner
-    # The classifier is written under its own names where it is pooled, and under those of its config otherwise.
-    model.classifier.classes = tuple(classes)
-    config = model.classifier.module.config
-    config.id2label = dict(enumerate(classes))
-    config.label2id = {name: index for index, name in enumerate(classes)}
-    task = replace(learner.cell.task, classes=tuple(classes))
-    export_model(model.classifier, model.encoder, task, learner.settings, learner.history[-1], target)

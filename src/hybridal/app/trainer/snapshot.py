@@ -29,7 +29,7 @@ class LabelCounts:
 
 
 def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int) -> int:
-    """How many more labels the next update waits for, at least.
+    """How many more labels the next update waits for, at least; 0: it is due.
 
     A first model needs `initial` labels, two of each of two classes, and one to be measured on; each
     further one a batch of new ones.
@@ -43,15 +43,6 @@ def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int)
         return max(0, batch - labels.new)
     pairs = sum(max(0, 2 - count) for count in [*sorted(labels.per_class, reverse=True), 0, 0][:2])
     return max(initial - sum(labels.per_class), pairs, 1 - labels.validation, 0)
-
-
-def is_due(labels: LabelCounts, trained: bool, batch: int, initial: int) -> bool:
-    """Whether enough labels are there to update without being asked.
-
-    >>> is_due(LabelCounts(new=9, per_class=(4, 5), validation=7), trained=False, batch=16, initial=8)
-    True
-    """
-    return missing_labels(labels, trained, batch, initial) == 0
 
 
 def refusal(labels: LabelCounts) -> str:

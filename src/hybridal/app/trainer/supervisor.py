@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
-from hybridal.app.trainer.status import write_status
+from hybridal.app.trainer.publish import write_status
 
 PATIENCE = 6  # deaths in a row, without anything done in between
 LONGEST = 60.0  # seconds between two starts

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -12,10 +11,9 @@ from fastapi import FastAPI, UploadFile
 from sqlalchemy import update
 
 from hybridal.app.db.schema import Text
-from hybridal.app.errors import TooLargeError
 from hybridal.app.project import Project
 from hybridal.app.web.routes import texts as module
-from hybridal.app.web.routes.texts import check_unpacked_size, saved_upload
+from hybridal.app.web.routes.texts import saved_upload
 from hybridal.errors import UserError
 
 from ...made_up import consensus, me
@@ -96,42 +94,6 @@ def test_any_id_can_be_asked_for(app: FastAPI, project: Project) -> None:
         # As browsers escape it.
         assert visit.client.get("/api/texts/" + quote(id, safe="")).json()["id"] == id
     assert visit.get("/api/texts/nowhere").json() == {"error": "There is no such text."}
-
-
-def sheet(folder: Path, **columns: Any) -> Path:
-    path = folder / "x.parquet"
-    pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd")
-    return path
-
-
-@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view(), pyarrow.binary()])
-def test_a_small_file_that_is_large_inside_is_refused(
-    tmp_path: Path, kind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = sheet(tmp_path, text=pyarrow.array([b"x" * 1000] * 600, kind), n=[*range(600)])
-    check_unpacked_size(path, 1000)
-    monkeypatch.setattr("hybridal.app.web.routes.texts.MOST_BYTES", 599_999)
-    assert path.stat().st_size < 10_000
-    with pytest.raises(TooLargeError, match="600 rows and at least 600000 bytes"):
-        check_unpacked_size(path, 1000)
-
-
-def test_more_rows_than_are_taken_are_refused_unread(tmp_path: Path) -> None:
-    path = sheet(tmp_path, n=[0] * 1001)
-    with pytest.raises(TooLargeError, match="1001 rows"):
-        check_unpacked_size(path, 1000)
-    check_unpacked_size(path, 1001)
-
-
-def test_columns_of_any_kind_are_welcome(tmp_path: Path) -> None:
-    columns: dict[str, Any] = {"n": [1, 2, None], "text": ["a", None, "b"], "many": [["a"], [], None], "b": [b"x"] * 3}
-    check_unpacked_size(sheet(tmp_path, **columns), 3)
-
-
-def test_what_is_no_parquet_file_is_left_to_its_reader(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("text")
-    check_unpacked_size(path, 1)
 
 
 @pytest.mark.parametrize(

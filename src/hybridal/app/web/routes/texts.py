@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
-from hybridal.app.errors import MissingError, TooLargeError
+from hybridal.app.errors import MissingError
 from hybridal.app.labelling.consensus import consensus_of, flagged, votes_by_text
 from hybridal.app.labelling.search import State, search
 from hybridal.app.labelling.source import read_source
@@ -157,39 +157,6 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
     ]
 
 
-MOST_BYTES = 500_000_000
-
-
-def check_unpacked_size(path: Path, most_rows: int) -> None:
-    """Refuses a Parquet file that would fill the memory; what is no Parquet file is left to its reader."""
-    import pyarrow
-    from pyarrow import compute, parquet, types
-
-    try:
-        every = range(parquet.read_metadata(path).num_columns)
-        # Words that are repeated are read once, and their lengths added up.
-        with parquet.ParquetFile(path, read_dictionary=every) as file:
-            words = [field.name for field in file.schema_arrow if types.is_dictionary(field.type)]
-            groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
-            _check_size(path, file.metadata.num_rows, sum(group.total_byte_size for group in groups), most_rows)
-            total = 0
-            for batch in file.iter_batches(columns=words):
-                for column in batch.columns:
-                    lengths = compute.binary_length(column.dictionary).cast("int64")
-                    total += compute.sum(lengths.take(column.indices)).as_py() or 0
-                _check_size(path, file.metadata.num_rows, total, most_rows)
-    except (pyarrow.ArrowException, OSError):
-        return
-
-
-def _check_size(path: Path, rows: int, total: int, most_rows: int) -> None:
-    if rows > most_rows or total > MOST_BYTES:
-        raise TooLargeError(
-            f"{path}: uncompressed it has {rows} rows and at least {total} bytes; "
-            f"{most_rows} rows and {MOST_BYTES} bytes are the limit."
-        )
-
-
 @contextmanager
 def saved_upload(upload: UploadFile) -> Iterator[Path]:
     """The file on disk, under its own name; an error that names it does not tell where it lay."""
@@ -215,7 +182,6 @@ def upload_texts(
 ) -> Added:
     """Adds the texts of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns."""
     with saved_upload(file) as path:
-        check_unpacked_size(path, MOST_ROWS)
         try:
             source = read_source(path, text=text or None, label=label or None, id=id or None, most=MOST_ROWS)
         except NoColumnError as error:

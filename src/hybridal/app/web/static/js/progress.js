@@ -48,10 +48,10 @@ function story({ rounds, switch: switched, balance: classes, advice, signal }) {
 /** How the model has been updated so far. */
 function moves(rounds, switched, signal) {
   if (switched)
-    return `The model settled in round ${switched}: from then on each update goes on from the last weights, which takes less time.`;
+    return `The model settled in round ${switched}: from then on each update continues from the previous weights, which takes less time.`;
   if (signal) return `After ${count(rounds.length, "round")} the model is still changing, so every update retrains it from scratch.`;
   const anew = rounds.filter((r) => r.update === "retrain").length;
-  return `${count(rounds.length, "update")} so far: ${whole(anew)} trained the model anew, the others went on from the last weights.`;
+  return `${count(rounds.length, "update")} so far: ${whole(anew)} retrained the model from scratch, the others continued from the previous weights.`;
 }
 
 /** Whether the last model's macro-F1 is no more than that of naming one class always, at the same accuracy. */

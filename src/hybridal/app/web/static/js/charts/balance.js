@@ -17,7 +17,7 @@ export function balance(classes) {
     ),
   ];
   const about =
-    "Labels of each class so far. The model asks for what teaches most, so that this is not how common they are.";
+    "Labels of each class so far. The model asks for the texts that teach it most, so these numbers do not show how common the classes are.";
   return el(
     "figure",
     { class: "card" },

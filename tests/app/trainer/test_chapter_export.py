@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
-from hybridal.app.trainer import publish as module
+from hybridal.app.trainer import chapter as module
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.cli.app import app as command_line
 from hybridal.learners.text_classifier import TextClassifier
@@ -43,7 +43,7 @@ def test_every_text_is_predicted_as_the_exported_model_predicts_it(
 ) -> None:
     monkeypatch.setattr(module, "CHUNK", 40)
     said: list[tuple[int, int]] = []
-    monkeypatch.setattr("hybridal.app.trainer.status.Status.progress", lambda _, done, of: said.append((done, of)))
+    monkeypatch.setattr("hybridal.app.trainer.publish.Status.progress", lambda _, done, of: said.append((done, of)))
     predicted(project)
     assert said[-3:] == [(40, 90), (80, 90), (90, 90)]
     assert (row(project).phase, row(project).asked, row(project).error) == ("waiting", "", "")

@@ -8,8 +8,8 @@ from sqlalchemy import delete
 
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
-from hybridal.app.trainer import status as module
-from hybridal.app.trainer.status import (
+from hybridal.app.trainer import publish as module
+from hybridal.app.trainer.publish import (
     LONGEST_ERROR,
     Status,
     clear_request,
@@ -56,7 +56,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr("hybridal.app.trainer.status.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("hybridal.app.trainer.publish.time.monotonic", lambda: self.now)
 
 
 def test_a_row_is_made_where_there_is_none(project: Project) -> None:

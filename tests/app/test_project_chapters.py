@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.app.trainer.runs import chapter_folders, clear_scratch, count_rounds, read_chapters
+from hybridal.app.project import chapter_folders, clear_scratch, count_rounds, read_chapters
 from hybridal.core.facts import Cost, Round
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
