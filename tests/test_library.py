@@ -30,6 +30,8 @@ from hybridal.testing.small import toy_task
 from hybridal.updates.finetune import FineTune
 from hybridal.updates.retrain import Retrain
 
+from .cli.made_up import EnoughLabels
+
 RULES: dict[str, Any] = {"max_length": 12, "max_epochs": 2, "min_steps": 4, "learning_rate": 2e-3, "probe_until": 10}
 
 
@@ -194,6 +196,17 @@ def test_components_of_other_people_survive_being_saved(tmp_path: Path) -> None:
     again = ActiveLearner.load(learner.save(tmp_path / "run"))
     assert (again.schedule, again.cell.acquisition) == (Alternately(2), SurestFirst(3))
     assert again.query(6).ids == learner.query(6).ids
+
+
+def test_the_switch_of_somebodys_own_schedule_is_in_its_history(tmp_path: Path) -> None:
+    task = toy_task()
+    learner = ActiveLearner(task, backbone="tiny", schedule=EnoughLabels(20), device="cpu", **RULES)
+    for _ in range(3):
+        learner.teach(task.answers(learner.query(12).ids))
+    assert learner.history[-1].word == "RRF"
+    again = ActiveLearner.load(learner.save(tmp_path / "run"))
+    assert again.schedule.t_star(again.history) == learner.schedule.t_star(learner.history) == 2
+    assert learner.schedule.t_star(learner.history[:1]) is None
 
 
 def test_what_cannot_be_made_again_is_said_before_any_time_is_spent() -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hybridal.core.facts import Cost, Metrics, News, Round
-from hybridal.schedules import Schedule
+from hybridal.measures.stabilisation import Stabilisation
+from hybridal.schedules import Rule, Schedule
+from hybridal.signals import SIGNALS
 from hybridal.updates import UPDATES, Update
 
 
@@ -27,6 +29,21 @@ class EnoughLabels(Schedule):
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
         return UPDATES.make("retrain" if self.t_star(history) is None else "finetune")
+
+
+@dataclass(frozen=True)
+class ReplaysOnceSettled(Schedule):
+    """Somebody's own schedule, which switches by our rule to another update."""
+
+    name: ClassVar[str] = "replays-once-settled"
+    spec: ClassVar[str] = f"{__name__}.ReplaysOnceSettled"
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(SIGNALS.make("accuracy"), Stabilisation(0.05, 2))
+
+    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+        return UPDATES.make("retrain" if self.t_star(history) is None else "replay:96")
 
 
 def metrics(right: int) -> Metrics:

@@ -14,7 +14,7 @@ from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.testing.small import toy_task
 
-from .made_up import EnoughLabels, history_of
+from .made_up import EnoughLabels, ReplaysOnceSettled, history_of
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,22 @@ from .made_up import EnoughLabels, history_of
             history_of("RRFF", [None, 0.0, 0.0, 0.0]),
             f"Schedule {EnoughLabels(16).spec}: switched after round 2, RRFF.",
         ),
+        (
+            ReplaysOnceSettled.spec,
+            [*history_of("RRR", [None, 0.01, 0.02]), replace(history_of("RRRF", [None] * 4)[3], update="replay:96")],
+            "Switch: accuracy changed by less than 0.05 in 2 rounds in a row, first complete in round 3; "
+            "replay:96 from round 4 on.",
+        ),
     ],
-    ids=["switch", "switch after one round", "no switch", "switch in the last round", "not a hybrid", "somebody's own"],
+    ids=[
+        "switch",
+        "switch after one round",
+        "no switch",
+        "switch in the last round",
+        "not a hybrid",
+        "own",
+        "own by our rule",
+    ],
 )
 def test_the_decision_in_a_sentence(spec: str, history: Sequence[Round], sentence: str) -> None:
     assert decision(make_schedule(spec), history) == sentence

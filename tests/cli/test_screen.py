@@ -13,7 +13,7 @@ from hybridal.core.observer import Observer
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 
-from .made_up import EnoughLabels, history_of
+from .made_up import EnoughLabels, ReplaysOnceSettled, history_of
 
 HYBRID = make_schedule("hybrid:accuracy:0.05:2")
 SETTLED = history_of("RRRF", [None, 0.01, 0.02, 0.5])
@@ -50,6 +50,12 @@ class TestRow:
     def test_the_switch_of_somebodys_own_schedule_is_shown(self) -> None:
         schedule = make_schedule(EnoughLabels(20).spec)
         assert [table_row(SETTLED[:t], schedule)[8] for t in (2, 3, 4)] == ["–", "t*=3", "t*=3"]
+        ruled = make_schedule(ReplaysOnceSettled.spec)
+        assert [table_row(SETTLED[:t], ruled)[7:9] for t in (2, 3, 4)] == [
+            ["0.01", "1/2"],
+            ["0.02", "t*=3"],
+            ["0.5", "t*=3"],
+        ]
 
     def test_without_validation_there_are_no_scores(self) -> None:
         bare = [replace(SETTLED[0], validation=None)]

@@ -49,11 +49,13 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     epsilon, patience = rule.detector.epsilon, rule.detector.patience
     length = "1 round" if patience == 1 else f"{patience} rounds in a row"
     settled = f"{rule.signal.name} changed by less than {epsilon:g} in {length}"
+    so_far = "each round retrained" if {fact.update for fact in history} == {"retrain"} else plain_word(history)
     if t_star is None:
-        return f"No switch: there was no stretch in which {settled}; each round retrained."
+        return f"No switch: there was no stretch in which {settled}; {so_far}."
     if t_star == len(history):
-        return f"No switch yet: {settled}, complete in round {t_star}, the last; each round retrained."
-    return f"Switch: {settled}, first complete in round {t_star}; fine-tuning from round {t_star + 1} on."
+        return f"No switch yet: {settled}, complete in round {t_star}, the last; {so_far}."
+    then = history[t_star].update.replace("finetune", "fine-tuning")
+    return f"Switch: {settled}, first complete in round {t_star}; {then} from round {t_star + 1} on."
 
 
 def _why(schedule: Schedule, history: Sequence[Round]) -> str:

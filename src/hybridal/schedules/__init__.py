@@ -15,7 +15,7 @@ from hybridal.updates import UPDATES, Update
 
 @dataclass(frozen=True)
 class Rule:
-    """Fine-tune for good once the changes of a signal have settled."""
+    """Switch for good, to fine-tuning as a rule, once the changes of a signal have settled."""
 
     signal: Signal
     detector: Stabilisation
