@@ -23,7 +23,7 @@ def test_it_is_what_scikit_learn_computes(pairs: list[tuple[str, str]]) -> None:
 
 def test_the_interval_is_that_of_texts_drawn_again() -> None:
     one, other = list("xxyyzxyzxx"), list("xyyyzxxzxy")
-    found, drawn, values = kappa(one, other, seed=4), stream(4, "kappa"), []
+    found, drawn, values = kappa(one, other), stream(0, "kappa"), []
     for _ in range(20):
         for times in drawn.multinomial(10, np.full(10, 0.1), size=100):
             pairs = [(one[at], other[at]) for at in np.repeat(np.arange(10), times)]

@@ -13,6 +13,7 @@ from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Person, Prediction, Text, Vote, clean, text_digest
 from hybridal.app.exchange.files import iso_time
 from hybridal.app.exchange.label_studio import Json, LabelConfig, as_text, choice_json, prediction_json
+from hybridal.app.labelling.texts import chunks
 from hybridal.system.files import strict_json
 
 _AT_ONCE = 500
@@ -101,12 +102,12 @@ def predict_tasks(session: Session, tasks: Sequence[Any], config: LabelConfig) -
     bodies = [_body(task, config) for task in tasks]
     predictions: dict[str, Json] = {}
     wanted = sorted({body for body in bodies if body})
-    for start in range(0, len(wanted), _AT_ONCE):
+    for part in chunks(wanted):
         rows = session.execute(
             select(Text.body, Class.name, Prediction.probability)
             .join(Prediction, Prediction.text_row == Text.row)
             .join(Class, Class.number == Prediction.class_number)
-            .where(Text.digest.in_([text_digest(body) for body in wanted[start : start + _AT_ONCE]]))
+            .where(Text.digest.in_([text_digest(body) for body in part]))
         )
         predictions |= {body: prediction_json(name, probability, version, config) for body, name, probability in rows}
     return [predictions.get(body) or {"model_version": version, "score": 0.0, "result": []} for body in bodies]

@@ -24,17 +24,17 @@ _CHUNK = 100  # resamples at a time: memory stays small however many texts there
 
 
 def bootstrap_interval(
-    values: Callable[[NDArray[np.int64]], Array], texts: int, purpose: str, seed: int
+    values: Callable[[NDArray[np.int64]], Array], texts: int, purpose: str
 ) -> tuple[float, float] | tuple[None, None]:
     """The middle 95% of a statistic over resamples of its texts; none where most resamples have no value.
 
     `values` is given, a row for each resample, how often each text was drawn, and answers a number or NaN for each.
 
-    >>> low, high = bootstrap_interval(lambda times: times @ np.array([0.0, 1.0, 1.0, 2.0]) / 4, 4, "example", seed=0)
+    >>> low, high = bootstrap_interval(lambda times: times @ np.array([0.0, 1.0, 1.0, 2.0]) / 4, 4, "example")
     >>> low < 1 < high
     True
     """
-    drawn, chances = stream(seed, purpose), np.full(texts, 1 / texts)
+    drawn, chances = stream(0, purpose), np.full(texts, 1 / texts)
     found = np.concatenate(
         [values(drawn.multinomial(texts, chances, size=_CHUNK)) for _ in range(_RESAMPLES // _CHUNK)]
     )
@@ -111,7 +111,7 @@ def agreement_report(answers: Sequence[Rating]) -> AgreementReport:
     return AgreementReport(**asdict(agreement(answers)), people=tuple(people), between=tuple(pairs))
 
 
-def agreement(answers: Iterable[Rating], seed: int = 0) -> Agreement:
+def agreement(answers: Iterable[Rating]) -> Agreement:
     """α of answers given as (text, person, class); the last answer of a person on a text counts.
 
     >>> said = [("a", "Ann", "bug"), ("a", "Bo", "bug"), ("b", "Ann", "bug"), ("b", "Bo", "idea"),
@@ -120,11 +120,11 @@ def agreement(answers: Iterable[Rating], seed: int = 0) -> Agreement:
     >>> round(found.alpha, 3), found.texts, found.pairs
     (0.444, 3, 3)
     """
-    return _agreement(tuple(answers), seed)
+    return _agreement(tuple(answers))
 
 
 @lru_cache(maxsize=4)  # the interval takes seconds, and is looked at more often than it changes
-def _agreement(answers: tuple[Rating, ...], seed: int) -> Agreement:
+def _agreement(answers: tuple[Rating, ...]) -> Agreement:
     counts = _counts(answers)
     given = counts.sum(axis=1)
     texts, pairs = len(counts), int((given * (given - 1) / 2).sum())
@@ -133,7 +133,7 @@ def _agreement(answers: tuple[Rating, ...], seed: int) -> Agreement:
     alpha = float(_alphas(counts, np.ones((1, texts), dtype=np.int64))[0])
     if np.isnan(alpha):
         return Agreement(None, None, None, texts, pairs, "only one class was ever given, so chance would agree as well")
-    low, high = bootstrap_interval(lambda times: _alphas(counts, times), texts, "agreement", seed)
+    low, high = bootstrap_interval(lambda times: _alphas(counts, times), texts, "agreement")
     return Agreement(alpha, low, high, texts, pairs, "too few texts for an interval" if low is None else "")
 
 
@@ -200,7 +200,7 @@ class Kappa:
     agreed: float | None
 
 
-def kappa(one: Sequence[str], other: Sequence[str], seed: int = 0) -> Kappa:
+def kappa(one: Sequence[str], other: Sequence[str]) -> Kappa:
     """κ of two annotators' classes, text by text.
 
     >>> found = kappa(["bug", "bug", "idea", "idea"], ["bug", "idea", "idea", "idea"])
@@ -224,7 +224,7 @@ def kappa(one: Sequence[str], other: Sequence[str], seed: int = 0) -> Kappa:
     value, agreed = float(values(np.ones((1, texts), dtype=np.int64))[0]), float(same.mean())
     if np.isnan(value):
         return Kappa(None, None, None, texts, agreed)
-    low, high = bootstrap_interval(values, texts, "kappa", seed)
+    low, high = bootstrap_interval(values, texts, "kappa")
     return Kappa(value, low, high, texts, agreed)
 
 

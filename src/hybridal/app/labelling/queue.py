@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import exclusive, execute
 from hybridal.app.db.schema import Lease, Person, QueuedText, Tally, Text, Vote, now
+from hybridal.app.labelling.texts import chunks
 from hybridal.app.settings import read
 
 _AT_ONCE = 100
@@ -121,8 +122,7 @@ def _pool(session: Session, person: Person, n: int) -> Iterator[int]:
 def _queued(session: Session, person: Person) -> Iterator[int]:
     """What the model wants to know, best first."""
     rows = execute(session, _QUEUE).scalars().all()
-    for start in range(0, len(rows), _AT_ONCE):
-        part = rows[start : start + _AT_ONCE]
+    for part in chunks(rows, _AT_ONCE):
         free = set(execute(session, _FREE_OF_THESE, person=person.number, rows=part).scalars())
         yield from (row for row in part if row in free)
 
