@@ -1,12 +1,38 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
+from hybridal.evidence.results import Results
+from hybridal.evidence.table import Table
+from hybridal.evidence.write import to_latex
 from hybridal.paper.tables.switching import regret
 
-from ..evidence.example import example
+from ...evidence.example import example
+from ..latex_reader import read
+
+
+def test_switch_rounds(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+    found = read(to_latex(tables["switch-rounds"])).sections[""]
+    for row in found:
+        part = runs if row[0] == "Mean" else runs[runs["task"] == row[0]]
+        for text, method in zip(row[1:], ("HybridAL ΔAcc", "HybridAL Δα"), strict=True):
+            switch = part[part["method"] == method]["switch"].dropna()
+            assert text == f"{switch.mean():.1f} ± {switch.std():.1f}"
+
+
+def test_post_switch(tables: dict[str, Table], study: Results) -> None:
+    rounds = study.rounds
+    mine = rounds[(rounds["schedule"] == "hybrid:accuracy:0.01:2") & (rounds["task"] == "imdb")]
+    after = mine[mine["update"] == "finetune"]["change_accuracy"]  # every run switched, and not in its last round
+    row = tables["post-switch"].sections[0].rows[0]
+    assert row[1].numbers == (1.0,)
+    assert row[3].numbers == (after.max(),)
+    assert row[4].numbers == ((after >= 0.01).mean(),)
+
 
 ROUNDS = 4
+
 SPECS = (*(f"fixed:{k}" for k in range(1, ROUNDS + 2)), "hybrid:accuracy:0.03:1")
 
 

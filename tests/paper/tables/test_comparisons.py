@@ -1,5 +1,3 @@
-"""Savings, non-inferiority, ranks and wins against scipy and pandas."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -10,7 +8,7 @@ from scipy import stats
 from hybridal.evidence.table import Table
 from hybridal.evidence.write import to_latex
 
-from .latex_reader import read
+from ..latex_reader import read
 
 
 def wide(runs: pd.DataFrame, column: str) -> pd.DataFrame:

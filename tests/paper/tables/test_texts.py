@@ -1,5 +1,3 @@
-"""Switch rounds, temperature, calibration by round and what was acquired, against pandas."""
-
 from __future__ import annotations
 
 import pandas as pd
@@ -7,37 +5,6 @@ import pytest
 
 from hybridal.evidence.results import Results
 from hybridal.evidence.table import Table
-from hybridal.evidence.write import to_latex
-
-from .latex_reader import read, shown
-
-
-def test_switch_rounds(tables: dict[str, Table], runs: pd.DataFrame) -> None:
-    found = read(to_latex(tables["switch-rounds"])).sections[""]
-    for row in found:
-        part = runs if row[0] == "Mean" else runs[runs["task"] == row[0]]
-        for text, method in zip(row[1:], ("HybridAL ΔAcc", "HybridAL Δα"), strict=True):
-            switch = part[part["method"] == method]["switch"].dropna()
-            assert text == f"{switch.mean():.1f} ± {switch.std():.1f}"
-
-
-def test_temperature(tables: dict[str, Table], runs: pd.DataFrame) -> None:
-    for row in read(to_latex(tables["temperature"])).sections["DistilBERT"]:
-        mine = runs[runs["method"] == row[0]]
-        columns = ("temperature", "nll", "nll_scaled")
-        texts = [f"{mine[c].mean():.{d}f} ± {mine[c].std():.{d}f}" for c, d in zip(columns, (2, 3, 3), strict=True)]
-        assert row[1:4] == texts
-        assert row[4] == f"{100 * mine['ece'].mean():.1f}% ± {100 * mine['ece'].std():.1f}%"
-
-
-def test_ece_by_round(tables: dict[str, Table], runs: pd.DataFrame) -> None:
-    found = read(to_latex(tables["ece-by-round"]))
-    for row in found.sections["DistilBERT"]:
-        for method, text in zip(map(shown, found.headings[1:]), row[1:], strict=True):
-            eces = runs[runs["method"] == method]["eces"]
-            kept = slice(3, 8) if row[0] == "Last 5" else slice(int(row[0]) - 1, int(row[0]))
-            values = pd.Series([100 * ece for run in eces for ece in run[kept]])
-            assert text == f"{values.mean():.2f} ± {values.std():.2f}"
 
 
 def test_overlap_and_scores_before_and_after_the_switch(tables: dict[str, Table], runs: pd.DataFrame) -> None:
@@ -77,16 +44,6 @@ def test_classes_before_and_after_the_switch(tables: dict[str, Table], runs: pd.
     for row in (row for row in rows if row[1].text == "IMDb"):
         expected = [100 * part.count(row[2].text) / len(part) for part in (before, after)]
         assert [entry.numbers[0] for entry in row[3:]] == pytest.approx([*expected, 50.0])
-
-
-def test_post_switch(tables: dict[str, Table], study: Results) -> None:
-    rounds = study.rounds
-    mine = rounds[(rounds["schedule"] == "hybrid:accuracy:0.01:2") & (rounds["task"] == "imdb")]
-    after = mine[mine["update"] == "finetune"]["change_accuracy"]  # every run switched, and not in its last round
-    row = tables["post-switch"].sections[0].rows[0]
-    assert row[1].numbers == (1.0,)
-    assert row[3].numbers == (after.max(),)
-    assert row[4].numbers == ((after >= 0.01).mean(),)
 
 
 def test_datasets_count_texts(tables: dict[str, Table], study: Results) -> None:

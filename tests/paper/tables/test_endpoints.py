@@ -9,7 +9,7 @@ from scipy import stats
 from hybridal.evidence.table import Table
 from hybridal.evidence.write import to_latex
 
-from .latex_reader import read
+from ..latex_reader import read, shown
 
 MEASURES = {
     ("endpoint-f1", "DistilBERT"): ("f1", "{:.3f}", True),
@@ -76,3 +76,22 @@ def test_seconds_stand_beside_steps_and_say_what_they_are_good_for(tables: dict[
         assert "Seconds compare only within one machine" in tables[name].caption
         said = str([tables[name].columns, [section.keys for section in tables[name].sections]])
         assert said.index("Optimiser steps") < said.index("Training seconds")
+
+
+def test_temperature(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+    for row in read(to_latex(tables["temperature"])).sections["DistilBERT"]:
+        mine = runs[runs["method"] == row[0]]
+        columns = ("temperature", "nll", "nll_scaled")
+        texts = [f"{mine[c].mean():.{d}f} ± {mine[c].std():.{d}f}" for c, d in zip(columns, (2, 3, 3), strict=True)]
+        assert row[1:4] == texts
+        assert row[4] == f"{100 * mine['ece'].mean():.1f}% ± {100 * mine['ece'].std():.1f}%"
+
+
+def test_ece_by_round(tables: dict[str, Table], runs: pd.DataFrame) -> None:
+    found = read(to_latex(tables["ece-by-round"]))
+    for row in found.sections["DistilBERT"]:
+        for method, text in zip(map(shown, found.headings[1:]), row[1:], strict=True):
+            eces = runs[runs["method"] == method]["eces"]
+            kept = slice(3, 8) if row[0] == "Last 5" else slice(int(row[0]) - 1, int(row[0]))
+            values = pd.Series([100 * ece for run in eces for ece in run[kept]])
+            assert text == f"{values.mean():.2f} ± {values.std():.2f}"

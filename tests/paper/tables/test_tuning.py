@@ -9,8 +9,8 @@ from hybridal.evidence.results import Results
 from hybridal.evidence.write import to_latex
 from hybridal.paper.tables.tuning import tuning_choice, tuning_grid
 
-from ..evidence.example import example
-from .latex_reader import read
+from ...evidence.example import example
+from ..latex_reader import read
 
 EPSILONS, PATIENCES = (0.0001, 0.0003), (2, 3)
 
