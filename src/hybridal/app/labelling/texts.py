@@ -1,4 +1,4 @@
-"""Texts come in, from a file at the start and later; some are set aside for validation, some for two people."""
+"""Texts come in, some of them set aside for validation or for two people; and are found by words, class and state."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import func, insert, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, func, insert, not_, select, update
+from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.connect import Sessions, exclusive
-from hybridal.app.db.schema import Annotation, Consensus, Text, Vote, clean, text_digest
+from hybridal.app.db.schema import Annotation, Class, Consensus, Text, Vote, clean, text_digest
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
@@ -24,7 +24,15 @@ from hybridal.tasks.classes import sort_names
 Row = tuple[str, str, str | None]
 """An id, a text, and its label if it has one."""
 
+State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation"]
+
+LONGEST_TEXT = 100_000
+"""So many characters a text may have: some forty pages. Nobody reads more before they answer."""
+
+LONGEST_ID = 500
+ON_A_PAGE = 50
 _AT_ONCE = 500
+_A_PART = 2000  # texts in a transaction
 
 
 def new_rows(session: Session, rows: Sequence[Row], numbered: bool = False) -> list[Row]:
@@ -67,14 +75,6 @@ def chunks(items: Sequence[Any], size: int = _AT_ONCE) -> Iterator[Sequence[Any]
     """
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-LONGEST_TEXT = 100_000
-"""So many characters a text may have: some forty pages. Nobody reads more before they answer."""
-
-LONGEST_ID = 500
-
-_A_PART = 2000
 
 
 @dataclass(frozen=True)
@@ -185,3 +185,75 @@ def draw_overlap(session: Session, share: float, seed: int) -> None:
     ]
     if changes:
         session.execute(update(Text), changes)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One page of what was looked for."""
+
+    texts: list[Text]
+    total: int
+    pages: int
+
+
+def search(
+    session: Session,
+    words: str = "",
+    class_name: str = "",
+    state: State | None = None,
+    page: int = 1,
+    by: int | None = None,
+) -> Found:
+    """The texts that fit all of it: the newest answers first where they were answered, else in the file's order.
+
+    `by` is the number of a person whose answers alone count, as if nobody else had said anything.
+    """
+    wanted = _wanted(words, class_name, state, by)
+    total = session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
+    newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
+    order = [newest.desc()] if state in ("labelled", "skipped", "flagged") or class_name else []
+    texts = select(Text).where(Text.row.in_(wanted)).order_by(*order, Text.row)
+    shown = session.scalars(texts.limit(ON_A_PAGE).offset((page - 1) * ON_A_PAGE)).all()
+    return Found([*shown], total, max(1, -(-total // ON_A_PAGE)))
+
+
+def _wanted(words: str, class_name: str, state: State | None, by: int | None) -> Select[int]:
+    wanted = select(Text.row)
+    for word in words.split():
+        wanted = wanted.where(Text.body.icontains(word, autoescape=True))
+    if class_name:
+        given = _labels(by).join(Class)
+        wanted = wanted.where(Text.row.in_(given.where(Class.name == class_name)))
+    return wanted if state is None else wanted.where(_is(state, by))
+
+
+def _labels(by: int | None) -> Select[int]:
+    if by is None:
+        return select(Consensus.text_row)
+    return _of(by, select(Vote.text_row).where(Vote.class_number.is_not(None)))
+
+
+def _is(state: State, by: int | None) -> ColumnElement[bool]:
+    labelled = Text.row.in_(_labels(by))
+    standing, later = _of(by, select(Vote.text_row)), aliased(Vote)
+    skipped = Text.row.in_(standing.where(Vote.class_number.is_(None)))
+    decided = select(later.text_row).where(
+        later.text_row == Vote.text_row,
+        later.decides,
+        later.answer_number >= Vote.answer_number,
+    )
+    if by is not None:
+        decided = decided.where(later.person_number == by)
+    flagged = Text.row.in_(standing.where(Vote.flagged, ~decided.exists()))
+    states: dict[str, ColumnElement[bool]] = {
+        "labelled": labelled,
+        "unlabelled": not_(labelled),
+        "skipped": and_(not_(labelled), skipped),
+        "flagged": flagged,
+        "validation": Text.split == "validation",
+    }
+    return states[state]
+
+
+def _of(by: int | None, standings: Select[int]) -> Select[int]:
+    return standings if by is None else standings.where(Vote.person_number == by)

@@ -17,9 +17,8 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling.consensus import consensus_of, flagged, votes_by_text
-from hybridal.app.labelling.search import State, search
 from hybridal.app.labelling.source import read_source
-from hybridal.app.labelling.texts import Added, add_in_parts
+from hybridal.app.labelling.texts import Added, State, add_in_parts, search
 from hybridal.app.people import User, may
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner

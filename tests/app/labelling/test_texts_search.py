@@ -4,8 +4,8 @@ from pathlib import Path
 
 from hybridal.app.db.schema import Person
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.search import ON_A_PAGE, State, search
 from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.texts import ON_A_PAGE, State, search
 from hybridal.app.project import Project
 
 from ..made_up import make, me, people
