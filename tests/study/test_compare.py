@@ -93,7 +93,7 @@ def test_a_finished_one_is_not_computed_again(whole: Comparison, monkeypatch: py
     def refuse(*_arguments: object) -> None:
         raise AssertionError("a model was built for nothing")
 
-    monkeypatch.setattr("hybridal.study.compare.build_model", refuse)
+    monkeypatch.setattr("hybridal.study.trie.build_model", refuse)
     before = whole.folder.rounds.path.read_bytes()
     whole.carry_on()
     assert whole.folder.rounds.path.read_bytes() == before

@@ -11,12 +11,12 @@ from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.runs.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.runs.assemble import find_task, surroundings
 from hybridal.runs.record import RunFolder
 from hybridal.runs.run import check, check_backbone
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
-from hybridal.study.trie import Trie, histories
+from hybridal.study.trie import histories, run_cell
 
 
 class Comparison:
@@ -74,19 +74,13 @@ class Comparison:
         with self.folder.locked():
             if all(len(history) == self.settings.rules.rounds for history in self.histories().values()):
                 return
-            task = self.folder.task()
-            signals = watched(self.settings, *self.schedules)
-            model = build_model(self.settings, task, signals, observer)
-            cell = build_cell(self.settings, task, model, signals)
 
             def record(fact: Round) -> None:
                 self.folder.append(fact)
                 observer.round_done([fact])
 
-            def begin(round: int, update: str) -> None:
-                observer.round_started(round, cell.rules.rounds, update)
-
-            Trie(cell, self.facts(), record, self.folder.checkpoint, begin).walk(self.schedules)
+            specs = [schedule.spec for schedule in self.schedules]
+            run_cell(self.settings, specs, self.folder.task(), self.facts(), record, self.folder.checkpoint, observer)
 
     def facts(self) -> dict[str, Round]:
         return {fact.word: fact for fact in self.folder.history()}

@@ -8,11 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridal.core.facts import News, Round
+from hybridal.core.observer import Observer
 from hybridal.errors import RunError
 from hybridal.loop.loop import Cell, State
 from hybridal.runs import checkpoint
+from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.run import same_facts
-from hybridal.schedules import Schedule
+from hybridal.runs.settings import Settings
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.tasks import Task
 from hybridal.updates import UPDATES, Update
 
 # The state that a walk has come to is kept when this many seconds have passed since the last one was: what a kill costs
@@ -159,3 +163,28 @@ def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds:
 def news_by_word(facts: Mapping[str, Round]) -> dict[str, News | None]:
     """What there was to learn after each word: the same for all rounds that went on from it."""
     return {fact.word.removesuffix(UPDATES.make(fact.update).letter): fact.news for fact in facts.values()}
+
+
+def run_cell(
+    settings: Settings,
+    specs: Sequence[str],
+    task: Task,
+    known: Mapping[str, Round],
+    record: Callable[[Round], None],
+    scratch: Path,
+    observer: Observer | None = None,
+) -> None:
+    """Computes the rounds of a cell's schedules that are not `known`; `record` gets each as soon as it is complete.
+
+    States that may be needed again lie in `scratch`; without them the same facts come out, only later.
+    """
+    observer = observer or Observer()
+    schedules = [make_schedule(spec) for spec in specs]
+    signals = watched(settings, *schedules)
+    model = build_model(settings, task, signals, observer)
+    cell = build_cell(settings, task, model, signals)
+
+    def begin(round: int, update: str) -> None:
+        observer.round_started(round, cell.rules.rounds, update)
+
+    Trie(cell, known, record, scratch, begin).walk(schedules)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Protocol
 
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
-from hybridal.runs.assemble import build_cell, build_model, watched
-from hybridal.runs.settings import Settings
-from hybridal.schedules import make_schedule
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
-from hybridal.study.trie import Trie
-from hybridal.tasks import Task
+from hybridal.study.trie import run_cell
 
 
 @dataclass(frozen=True)
@@ -97,28 +92,3 @@ class Here:
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         for cell in cells:
             yield work(folder, cell, observer=self.observer)
-
-
-def run_cell(
-    settings: Settings,
-    specs: Sequence[str],
-    task: Task,
-    known: Mapping[str, Round],
-    record: Callable[[Round], None],
-    scratch: Path,
-    observer: Observer | None = None,
-) -> None:
-    """Computes the rounds that are not `known`; `record` gets each as soon as it is complete.
-
-    States that may be needed again lie in `scratch`; without them the same facts come out, only later.
-    """
-    observer = observer or Observer()
-    schedules = [make_schedule(spec) for spec in specs]
-    signals = watched(settings, *schedules)
-    model = build_model(settings, task, signals, observer)
-    cell = build_cell(settings, task, model, signals)
-
-    def begin(round: int, update: str) -> None:
-        observer.round_started(round, cell.rules.rounds, update)
-
-    Trie(cell, known, record, scratch, begin).walk(schedules)

@@ -16,8 +16,9 @@ from hybridal import __version__
 from hybridal.core.facts import Round
 from hybridal.errors import RunError
 from hybridal.runs.settings import Settings
-from hybridal.study.engines import one_thread, run_cell
+from hybridal.study.engines import one_thread
 from hybridal.study.folder import StudyFolder
+from hybridal.study.trie import run_cell
 from hybridal.system.scratch import scratch
 from hybridal.tasks import Task
 
