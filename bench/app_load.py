@@ -33,6 +33,7 @@ from hybridal.app.labelling.source import read_source
 from hybridal.app.people import add_person, sign_in
 from hybridal.app.project import Project
 from hybridal.app.web.auth import cookie_name
+from hybridal.runs.record import RunFolder
 from hybridal.testing.small import toy_file
 
 TEXTS_A_VISIT = 5
@@ -161,7 +162,7 @@ def main() -> None:
             people = asyncio.run(crowd(port, cookies, asked.labels, asked.pause))
         took = time.perf_counter() - start
         check(project, people)
-        rounds = sum(1 for path in project.runs.glob("*/rounds.jsonl") for _ in path.open(encoding="utf-8"))
+        rounds = sum(len(RunFolder(path.parent).history()) for path in project.runs.glob("*/rounds.jsonl"))
         project.close()
     name = (asked.db or "sqlite").partition(":")[0].partition("+")[0]
     figures: dict[str, Any] = {
