@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -194,3 +196,9 @@ def test_another_password_ends_what_was_opened_with_the_old_one(project: Project
         set_owner_password(project, password)
         with project.reads() as session:
             assert (find_session(session, cookie) is not None) is still_in
+
+
+def test_the_app_can_be_imported_on_systems_without_posix_locks() -> None:
+    script = "import sys; sys.modules['fcntl'] = None; import hybridal.app.serve, hybridal.app.trainer.__main__"
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
