@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hybridal.evidence.names import LOOKS, distinct_markers, distinct_names, letter, look, schedule_name
+from hybridal.evidence.names import (
+    LOOKS,
+    acquisition_name,
+    distinct_markers,
+    distinct_names,
+    letter,
+    look,
+    method_names,
+    schedule_name,
+    short_labels,
+    task_names,
+)
 from hybridal.evidence.style import INKS
 from hybridal.schedules import SCHEDULES, make_schedule
 from hybridal.signals import SIGNALS
@@ -103,3 +114,25 @@ def test_letters_are_those_of_the_words() -> None:
     for spec in ("replay:equal", "replay:equal:balanced"):
         assert UPDATES.make(spec).letter.startswith(letter(spec))
     assert len({letter(name) for name in UPDATES.names()}) == len(UPDATES.names())
+    assert [letter(update) for update in ("refit", "not-installed")] == ["H", "N"]
+
+
+def test_schedules_by_their_names() -> None:
+    specs = ("hybrid:accuracy:0.005:2", "fixed:10", "anchor:0.6", "not-installed:1")
+    assert [schedule_name(spec) for spec in specs] == ["HybridAL ΔAcc", "FixedSwitch@10", "Anchor 0.6", specs[-1]]
+    assert [look(spec).token for spec in specs] == ["hybrid-accuracy", "fixed", "anchor", "other"]
+    twins = distinct_names(["retrain", "hybrid:accuracy:0.005:2", "hybrid:accuracy:0.01:3"])
+    assert list(twins.values()) == ["Retrain", "HybridAL ΔAcc (ε=0.005, k=2)", "HybridAL ΔAcc (ε=0.01, k=3)"]
+    same = distinct_names(["hybrid:accuracy", "hybrid:accuracy:0.005:2"])
+    assert len(set(same.values())) == 2
+    assert list(method_names(["fixed:3", "hybrid:accuracy:0.005:2"], short=True).values()) == ["FixedSwitch@3", "ΔAcc"]
+    assert distinct_markers(["retrain", "fixed:5", "fixed:10"]) == {"retrain": "o", "fixed:5": "D", "fixed:10": "o"}
+
+
+def test_tasks_backbones_and_acquisitions_by_their_names() -> None:
+    tasks = task_names(["agnews", "mails/spam.csv", "a/x.csv", "b/x.csv"])
+    assert list(tasks.values()) == ["AG News", "spam", "a/x.csv", "b/x.csv"]
+    labels = short_labels(["imdb", "/data/reviews.csv", "/old/reviews.csv", "org/encoder"])
+    assert list(labels.values()) == ["IMDb", "reviews 1", "reviews 2", "encoder"]
+    named = [acquisition_name(name) for name in ("entropy", "badge", "least-confidence")]
+    assert named == ["Entropy", "BADGE", "Least confidence"]

@@ -1,4 +1,4 @@
-from hybridal.evidence.page import about_tables, task_name
+from hybridal.evidence.page import Page, about_tables, render, task_name
 
 from .made_up import ABOUT
 
@@ -21,3 +21,10 @@ def test_zero_and_false_are_values() -> None:
 def test_the_task_is_named_by_itself_else_by_what_was_asked() -> None:
     assert task_name(ABOUT) == "newsgroups"
     assert task_name({"settings": {"task": "mine.csv"}}) == "mine.csv"
+    assert task_name({}) == "an unnamed task"
+
+
+def test_texts_are_escaped() -> None:
+    html = render(Page("<script>", "", ["Nothing yet."], []))
+    assert "<script" not in html
+    assert "<h1>&lt;script&gt;</h1>" in html

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.evidence.results import results
+from hybridal.evidence.results import paired, results, those, variant_name
 from hybridal.schedules import make_schedule
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import Study
@@ -55,3 +55,15 @@ def test_costs_are_sums_and_measures_those_of_the_end(folder: StudyFolder) -> No
 
 def test_a_study_with_nothing_complete_is_empty(folder: StudyFolder) -> None:
     assert len(results(folder).runs) == len(results(folder).rounds) == 0
+
+
+def test_rows_are_paired_by_cell() -> None:
+    cell = {"task": "a", "backbone": "b", "acquisition": "c", "variant": "", "f1": 0.5}
+    rows = [{**cell, "seed": 1}, {**cell, "seed": 2}]
+    assert paired(rows, [{**cell, "seed": 2, "f1": 0.6}, {**cell, "seed": 1, "f1": None}], "f1") == ([0.5], [0.6])
+    assert those(rows, seed=2) == rows[1:]
+
+
+def test_variants_are_called_by_their_fields() -> None:
+    assert [variant_name({"initial": 50}), variant_name({"candidates": None})] == ["initial=50", "candidates=all"]
+    assert variant_name({}) == ""

@@ -126,3 +126,16 @@ def test_nothing_in_common_is_none() -> None:
     assert against_paper(Results(pd.DataFrame(), pd.DataFrame(), example().folder)) is None
     other = example(acquisitions=("random",), tasks=("imdb",), seeds=(1,), rounds=4)
     assert against_paper(other) is None
+
+
+def test_what_the_paper_reports_first() -> None:
+    first = published()[0]
+    assert (first.backbone, first.method, first.task, first.f1) == (
+        "distilbert",
+        "Retrain",
+        "imdb",
+        Spread(0.819, 0.021, 5),
+    )
+    assert sum(not endpoint.time_is_comparable for endpoint in published()) == 54
+    units, verdict = units_of_noise(Spread(0.830, 0.010, 3), first.f1)
+    assert (round(units or 0, 2), verdict) == (1.0, WITHIN)

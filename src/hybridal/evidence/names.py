@@ -85,11 +85,7 @@ def _installed(spec: str) -> Schedule | None:
 
 
 def look(spec: str) -> Look:
-    """The look of a schedule's family; an update is a family too.
-
-    >>> look("hybrid:alpha:0.0001:3").token, look("fixed:5").light, look("not-installed:1").token
-    ('hybrid-alpha', '#8b9099', 'other')
-    """
+    """The look of a schedule's family; an update is a family too."""
     schedule = _installed(spec)
     if schedule is not None and schedule.rule is not None:
         return LOOKS.get(f"hybrid-{schedule.rule.signal.name}", LOOKS["hybrid"])
@@ -97,21 +93,13 @@ def look(spec: str) -> Look:
 
 
 def schedule_name(spec: str) -> str:
-    """What people call a schedule; one that is not installed here goes by its spec.
-
-    >>> [schedule_name(s) for s in ("hybrid:accuracy:0.005:2", "fixed:10", "anchor:0.6", "not-installed:1")]
-    ['HybridAL ΔAcc', 'FixedSwitch@10', 'Anchor 0.6', 'not-installed:1']
-    """
+    """What people call a schedule, such as FixedSwitch@10; one that is not installed here goes by its spec."""
     schedule = _installed(spec)
     return spec if schedule is None else schedule.title
 
 
 def distinct_names(specs: Iterable[str]) -> dict[str, str]:
-    """The name of each schedule, with ε and k, or else its spec, only where two would be called the same.
-
-    >>> list(distinct_names(["retrain", "hybrid:accuracy:0.005:2", "hybrid:accuracy:0.01:3"]).values())
-    ['Retrain', 'HybridAL ΔAcc (ε=0.005, k=2)', 'HybridAL ΔAcc (ε=0.01, k=3)']
-    """
+    """The name of each schedule, with ε and k, or else its spec, only where two would be called the same."""
     names = {spec: schedule_name(spec) for spec in specs}
     for parameters in (_epsilon_and_k, str):
         seen = Counter(names.values())
@@ -129,21 +117,13 @@ def _epsilon_and_k(spec: str) -> str:
 
 
 def method_names(specs: Iterable[str], short: bool = False) -> dict[str, str]:
-    """The names as long as a legend can take; short ones name hybrids by their signal alone.
-
-    >>> method_names(["retrain", "fixed:3", "hybrid:accuracy:0.005:2"], short=True)
-    {'retrain': 'Retrain', 'fixed:3': 'FixedSwitch@3', 'hybrid:accuracy:0.005:2': 'ΔAcc'}
-    """
+    """The names as long as a legend can take; short ones name hybrids by their signal alone."""
     prefix = "HybridAL " if short else ""
     return {spec: plain(name.removeprefix(prefix), 34) for spec, name in distinct_names(specs).items()}
 
 
 def task_names(tasks: Iterable[str]) -> dict[str, str]:
-    """The benchmarks as the paper writes them, a file by its name alone unless two would be called the same.
-
-    >>> task_names(["agnews", "mails/spam.csv", "a/x.csv", "b/x.csv"])
-    {'agnews': 'AG News', 'mails/spam.csv': 'spam', 'a/x.csv': 'a/x.csv', 'b/x.csv': 'b/x.csv'}
-    """
+    """The benchmarks as the paper writes them, a file by its name alone unless two would be called the same."""
     short = {task: _TASKS.get(task, PurePath(task).stem or task) for task in tasks}
     seen = Counter(short.values())
     return {task: name if seen[name] == 1 else task for task, name in short.items()}
@@ -155,21 +135,13 @@ def backbone_name(backbone: str) -> str:
 
 
 def acquisition_name(acquisition: str) -> str:
-    """An acquisition in words.
-
-    >>> acquisition_name("entropy"), acquisition_name("badge"), acquisition_name("least-confidence")
-    ('Entropy', 'BADGE', 'Least confidence')
-    """
+    """An acquisition in words: `least-confidence` is Least confidence, `badge` is BADGE."""
     words = acquisition.replace("-", " ")
     return _ACQUISITIONS.get(acquisition, words[:1].upper() + words[1:])
 
 
 def short_labels(names: Iterable[str], most: int = 22) -> dict[str, str]:
-    """A label for each task or backbone that a figure has room for; those that would look the same are numbered.
-
-    >>> short_labels(["imdb", "/data/reviews.csv", "/old/reviews.csv", "org/encoder"])
-    {'imdb': 'IMDb', '/data/reviews.csv': 'reviews 1', '/old/reviews.csv': 'reviews 2', 'org/encoder': 'encoder'}
-    """
+    """A label for each task or backbone that a figure has room for; those that would look the same are numbered."""
     known = _TASKS | _BACKBONES
     short = {name: known.get(name) or plain(_stem(name), most) for name in dict.fromkeys(names)}
     seen, count = Counter(short.values()), Counter[str]()
@@ -187,11 +159,7 @@ def _stem(name: str) -> str:
 
 
 def distinct_markers(specs: Iterable[str]) -> dict[str, str]:
-    """A marker for each schedule: its family's own, or another where the family comes more than once.
-
-    >>> distinct_markers(["retrain", "fixed:5", "fixed:10"])
-    {'retrain': 'o', 'fixed:5': 'D', 'fixed:10': 'o'}
-    """
+    """A marker for each schedule: its family's own, or another where the family comes more than once."""
     found: dict[str, str] = {}
     taken: dict[str, list[str]] = {}
     for spec in specs:
@@ -205,11 +173,7 @@ def distinct_markers(specs: Iterable[str]) -> dict[str, str]:
 
 @cache
 def letter(update: str) -> str:
-    """The letter that stands for an update in a word.
-
-    >>> [letter(u) for u in ("retrain", "refit", "replay:equal:balanced", "not-installed")]
-    ['R', 'H', 'P', 'N']
-    """
+    """The letter that stands for an update in a word; for one that is not installed here, its first."""
     try:
         return UPDATES.make(update).letter[:1]
     except UserError:

@@ -46,12 +46,7 @@ class Page:
 
 
 def render(page: Page) -> str:
-    """The page as HTML; every text is escaped, and only our own drawings are not.
-
-    >>> html = render(Page("<script>", "", ["Nothing yet."], []))
-    >>> "<script" in html, "<h1>&lt;script&gt;</h1>" in html
-    (False, True)
-    """
+    """The page as HTML; every text is escaped, and only our own drawings are not."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from hybridal.evidence.style import colours
@@ -68,22 +63,14 @@ def render(page: Page) -> str:
 
 
 def about_tables(about: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """What run.json says, as groups of names and values; what was not set is left out.
-
-    >>> about_tables({"created": "2025-01-01", "settings": {"seed": 7, "text": None}, "task": {"classes": ["a", "b"]}})
-    {'settings': [('seed', '7')], 'task': [('classes', 'a, b')], 'run': [('created', '2025-01-01')]}
-    """
+    """What run.json says, as groups of names and values; what was not set is left out."""
     groups = {name: _named(part) for name, part in about.items() if isinstance(part, Mapping)}
     loose = _named({name: part for name, part in about.items() if not isinstance(part, Mapping)})
     return {name: pairs for name, pairs in (*groups.items(), ("run", loose)) if pairs}
 
 
 def task_name(about: Mapping[str, Any]) -> str:
-    """What the task is called.
-
-    >>> task_name({"task": {"name": "news"}}), task_name({})
-    ('news', 'an unnamed task')
-    """
+    """What the task is called."""
     name = about.get("task", {}).get("name") or about.get("settings", {}).get("task") or "an unnamed task"
     return str(name)
 

@@ -127,11 +127,7 @@ def factors(cell: CellPlan, spec: str) -> dict[str, Any]:
 
 
 def variant_name(variant: Mapping[str, Any]) -> str:
-    """How a variant is called.
-
-    >>> variant_name({"initial": 50}), variant_name({"candidates": None}), variant_name({})
-    ('initial=50', 'candidates=all', '')
-    """
+    """How a variant is called, such as `initial=50`; without a limit, `candidates=all`."""
     return ", ".join(f"{name}={'all' if value is None else value}" for name, value in variant.items())
 
 
@@ -196,11 +192,7 @@ def distinct(rows: Iterable[Run], name: str) -> list[Any]:
 
 
 def those(rows: Iterable[Run], **factors: Any) -> list[Run]:
-    """The rows that have these values.
-
-    >>> those([{"seed": 42, "f1": 0.5}, {"seed": 43, "f1": 0.6}], seed=43)
-    [{'seed': 43, 'f1': 0.6}]
-    """
+    """The rows that have these values."""
     return [row for row in rows if all(row[name] == value for name, value in factors.items())]
 
 
@@ -215,12 +207,7 @@ def cell_of(row: Run) -> tuple[Any, ...]:
 
 
 def paired(new: Iterable[Run], reference: Iterable[Run], column: str) -> tuple[list[float], list[float]]:
-    """The numbers of both, side by side, for the cells in which both have one.
-
-    >>> cell = {"task": "a", "backbone": "b", "acquisition": "c", "variant": "", "f1": 0.5}
-    >>> paired([{**cell, "seed": 1}, {**cell, "seed": 2}], [{**cell, "seed": 2, "f1": 0.6}], "f1")
-    ([0.5], [0.6])
-    """
+    """The numbers of both, side by side, for the cells in which both have one."""
     known = {cell_of(row): row[column] for row in reference if row[column] is not None}
     pairs = [(row[column], known[cell_of(row)]) for row in new if row[column] is not None and cell_of(row) in known]
     return [one for one, _ in pairs], [other for _, other in pairs]

@@ -58,24 +58,13 @@ class Endpoint:
 
 @cache
 def published() -> tuple[Endpoint, ...]:
-    """All published endpoints, their tasks and backbones under our names.
-
-    >>> found = published()
-    >>> len(found), found[0].backbone, found[0].method, found[0].task, found[0].f1
-    (162, 'distilbert', 'Retrain', 'imdb', Spread(mean=0.819, std=0.021, n=5))
-    >>> sum(not endpoint.time_is_comparable for endpoint in found)
-    54
-    """
+    """All published endpoints, their tasks and backbones under our names."""
     text = (files("hybridal.paper") / "data" / "paper_endpoints.csv").read_text(encoding="utf-8")
     return tuple(_endpoint(row) for row in csv.DictReader(text.splitlines()))
 
 
 def published_method(spec: str) -> str | None:
-    """What the paper calls a schedule, whatever its ε and k; None where it has none like it.
-
-    >>> published_method("hybrid:alpha:0.0002:5"), published_method("fixed:5"), published_method("hybrid:cka")
-    ('HybridAL_alpha', 'FixedSwitch_5', None)
-    """
+    """What the paper calls a schedule, whatever its ε and k; None where it has none like it."""
     name = schedule_name(spec)
     method = _HYBRIDS.get(name, name.replace("@", "_"))
     return method if any(one.method == method for one in published()) else None
@@ -201,12 +190,6 @@ def units_of_noise(measured: Spread, reported: Spread) -> tuple[float | None, st
     """The difference of two means in units of its standard error over seeds, and what to make of it.
 
     Welch's test at 95%: neither side's spread is taken for the other's. Two spreads of zero leave no unit.
-
-    >>> units, verdict = units_of_noise(Spread(0.830, 0.010, 3), Spread(0.819, 0.021, 5))
-    >>> round(units, 2), verdict
-    (1.0, 'within noise')
-    >>> units_of_noise(Spread(0.83, None, 1), Spread(0.819, 0.021, 5))
-    (None, 'one seed only')
     """
     if measured.std is None or reported.std is None:
         return None, ONE_SEED

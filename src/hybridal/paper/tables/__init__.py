@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from hybridal.evidence.grid import ECE, F1, NLL
 from hybridal.evidence.study_report import MakeTable
-from hybridal.paper.tables.ablations import (
+from hybridal.paper.tables.choices import (
     early_stopping,
     samplers,
     signal_ablation,
     signal_correlations,
     signal_summary,
+    tuning_choice,
+    tuning_grid,
     variants,
     varied_field,
 )
@@ -19,7 +21,6 @@ from hybridal.paper.tables.comparisons import noninferiority, rank_tests, wins
 from hybridal.paper.tables.endpoints import ece_by_round, endpoint, endpoint_cost, savings, temperature
 from hybridal.paper.tables.switching import post_switch, regret, switch_rounds
 from hybridal.paper.tables.texts import batch_classes, batch_overlap, batch_scores, dataset_sizes, datasets
-from hybridal.paper.tables.tuning import tuning_choice, tuning_grid
 
 # In the order of the paper.
 TABLES: Mapping[str, MakeTable] = {

@@ -8,7 +8,7 @@ from hybridal.evidence.results import Results
 from hybridal.evidence.table import Table
 from hybridal.evidence.write import to_latex
 from hybridal.paper.tables import TABLES
-from hybridal.paper.tables.ablations import samplers
+from hybridal.paper.tables.choices import samplers
 
 from ...evidence.example import example
 from ..latex_reader import read

@@ -7,7 +7,7 @@ import pytest
 
 from hybridal.evidence.results import Results
 from hybridal.evidence.write import to_latex
-from hybridal.paper.tables.tuning import tuning_choice, tuning_grid
+from hybridal.paper.tables.choices import tuning_choice, tuning_grid
 
 from ...evidence.example import example
 from ..latex_reader import read
