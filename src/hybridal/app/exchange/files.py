@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session, aliased
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote
 from hybridal.app.errors import MissingError
+from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import MODEL_FOLDER, PREDICTIONS_FILE
 from hybridal.system.files import strict_json
 
@@ -81,19 +82,13 @@ COLUMNS = ("id", "text", "label", "source", "split", "flagged", "comments", "at"
 
 
 def label_rows(sessions: Sessions) -> Iterator[dict[str, Any]]:
-    """The texts in the order in which they came, a page a transaction: who downloads slowly holds up nobody.
+    """The texts that somebody answered, in the order in which they came.
 
-    `label` is None where people disagree or only skipped; `at` is the time of the last answer; `answers` has an entry
-    for everybody whose answer stands.
+    `label` is None where people disagree or only skipped; `at` is the time of the last answer; `annotations` has an
+    entry for everybody whose answer stands.
     """
-    last = -1
-    while True:
-        with sessions() as session:
-            rows = _page(session, last)
-        if not rows:
-            return
+    for rows in in_pages(sessions, _page, lambda row: row[0].row):
         for text, said in groupby(rows, key=lambda row: row[0]):
-            last = text.row
             yield _line(text, [*said])
 
 

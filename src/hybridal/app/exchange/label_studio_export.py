@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import func, select
@@ -13,25 +15,20 @@ from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Person, Prediction, Text, Vote, clean, text_digest
 from hybridal.app.exchange.files import iso_time
 from hybridal.app.exchange.label_studio import Json, LabelConfig, as_text, choice_json, prediction_json
-from hybridal.app.labelling.texts import chunks
+from hybridal.app.labelling.texts import chunks, in_pages
 from hybridal.system.files import strict_json
 
 _AT_ONCE = 500
 
 
 def export_tasks(sessions: Sessions, anonymous: bool = False) -> Iterator[bytes]:
-    """All texts as one JSON list, a page a transaction.
+    """All texts as one JSON list.
 
     Label Studio refuses annotations of people it does not know; `anonymous` ones become those of whoever imports them.
     """
-    begun, last = False, -1
+    begun = False
     yield b"["
-    while True:
-        with sessions() as session:
-            tasks = _page(session, last, anonymous)
-        if not tasks:
-            break
-        last = tasks[-1]["id"]
+    for tasks in in_pages(sessions, partial(_page, anonymous=anonymous), itemgetter("id")):
         yield ((",\n" if begun else "\n") + ",\n".join(map(strict_json, tasks))).encode()
         begun = True
     yield b"\n]\n"

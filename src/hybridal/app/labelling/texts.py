@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
@@ -75,6 +75,23 @@ def chunks(items: Sequence[Any], size: int = _AT_ONCE) -> Iterator[Sequence[Any]
     """
     for start in range(0, len(items), size):
         yield items[start : start + size]
+
+
+def in_pages(
+    sessions: Sessions, read_page: Callable[[Session, int], Sequence[Any]], row_of: Callable[[Any], int]
+) -> Iterator[Sequence[Any]]:
+    """What is read of all texts, a page a transaction: who takes it slowly holds up nobody.
+
+    `read_page` is given the row of the text that the last page ended with.
+    """
+    last = -1
+    while True:
+        with sessions() as session:
+            page = read_page(session, last)
+        if not page:
+            return
+        yield page
+        last = row_of(page[-1])
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,16 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from hybridal.acquisition.entropy import entropies
 from hybridal.app.db.schema import Class, Text
+from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import (
     MODEL_FOLDER,
     PREDICTIONS_FILE,
@@ -236,26 +239,19 @@ def export_predictions(project: Project, chapter: Chapter, progress: Callable[[i
         names = dict(session.execute(select(Class.number, Class.name)).all())
         total = session.scalar(select(func.count()).select_from(Text)) or 0
     classes = [names[number] for number in chapter.frame.classes]
-    _write_predictions(chapter, _pages(project), classes, exports / PREDICTIONS_FILE, total, progress)
+    pages = in_pages(project.reads, _page, attrgetter("row"))
+    _write_predictions(chapter, pages, classes, exports / PREDICTIONS_FILE, total, progress)
     _write_model(chapter, classes, exports / MODEL_FOLDER)
 
 
-def _pages(project: Project) -> Iterator[Mapping[str, str]]:
-    """All texts by id, a page a transaction."""
-    last = -1
-    while True:
-        after = select(Text.row, Text.id, Text.body).where(Text.row > last).order_by(Text.row).limit(CHUNK)
-        with project.reads() as session:
-            rows = session.execute(after).all()
-        if not rows:
-            return
-        last = rows[-1].row
-        yield {row.id: row.body for row in rows}
+def _page(session: Session, last: int) -> Sequence[Any]:
+    after = select(Text.row, Text.id, Text.body).where(Text.row > last).order_by(Text.row).limit(CHUNK)
+    return session.execute(after).all()
 
 
 def _write_predictions(
     chapter: Chapter,
-    pages: Iterator[Mapping[str, str]],
+    pages: Iterator[Sequence[Any]],
     classes: Sequence[str],
     target: Path,
     total: int,
@@ -269,9 +265,9 @@ def _write_predictions(
     done = 0
     with file_made_whole(target) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for page in pages:
-            probabilities = chapter.learner.predict_proba(list(page.values()))
+            probabilities = chapter.learner.predict_proba([row.body for row in page])
             best = [classes[index] for index in probabilities.argmax(axis=1)]
-            arrays = [list(page), best, probabilities.max(axis=1), *probabilities.T]
+            arrays = [[row.id for row in page], best, probabilities.max(axis=1), *probabilities.T]
             writer.write_table(pa.table(arrays, schema=schema))
             done += len(page)
             progress(done, max(done, total))
