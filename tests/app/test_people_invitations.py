@@ -10,7 +10,7 @@ from hybridal.app.people import accept_invitation, check_invitation, invite, rev
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
-from ..made_up import make
+from .made_up import make
 
 
 def test_an_invitation_lets_one_person_in_with_its_role(project: Project) -> None:

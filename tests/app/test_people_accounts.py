@@ -7,7 +7,7 @@ from hybridal.app.people import add_person, change_person, file_annotator, proje
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
-from ..made_up import me, people
+from .made_up import me, people
 
 
 def test_a_name_is_of_one_person_however_it_is_written(project: Project) -> None:

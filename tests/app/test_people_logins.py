@@ -6,7 +6,7 @@ from hybridal.app.db.schema import LoginSession, Person
 from hybridal.app.people import find_session, sign_in, sign_out
 from hybridal.app.project import Project
 
-from ..made_up import me
+from .made_up import me
 
 
 def test_a_cookie_is_good_until_it_runs_out_or_is_given_back(project: Project) -> None:
