@@ -81,9 +81,9 @@ def test_a_rule_that_cannot_be_met_is_refused(bad: dict[str, float]) -> None:
         advice(calm(3), classes=2, **bad)  # type: ignore[arg-type]
 
 
-def test_without_validation_cross_fitted_probes_are_counted() -> None:
+def test_cross_fitted_probes_are_not_believed_since_their_texts_were_chosen() -> None:
     measured = Metrics(100, 80, 0.8, 0.79, 0.5, 0.1, 0.2, 0.5, 0.1)
     one = Round(1, "retrain", "R", 100, Cost(), 1, None, None, None, {}, (), (), cross=measured)
-    assert observations([one]) == [Observation(100, 80, 100, 0.79)]
+    assert observations([one]) == [Observation(100)]
     both = replace(one, validation=replace(measured, n=20, right=15, f1=0.7))
     assert observations([both]) == [Observation(100, 15, 20, 0.7)]
