@@ -418,3 +418,13 @@ def test_a_last_round_goes_over_all_labels_and_more_labels_simply_go_on(project:
     assert cycle.turn()
     assert (row(project).phase, row(project).round, len(labels_of(cycle))) == ("waiting", 4, 20)
     assert not progress(project)["finish"]["finished"]
+
+
+def test_a_probe_is_finished_once_too(project: Project) -> None:
+    cycle = trained(project)
+    assert cycle.first is not None
+    for _ in range(2):
+        ask(project, "finish")
+        assert cycle.turn()
+        assert (row(project).phase, row(project).asked, row(project).round) == ("waiting", "", 2)
+    assert progress(project)["finish"]["finished"]

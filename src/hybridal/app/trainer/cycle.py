@@ -170,12 +170,13 @@ class Cycle:
             raise UserError(why)
         if self.chapter is None and self.first is None:
             self._load()  # labels came faster than it was prepared
-        self._show_first(now)
+        last = asked == "finish"
+        if not last:  # who asks for that wants the round itself
+            self._show_first(now)
         self.chapter = chapter = self._chapter_for(now)
         if self.first is not None and (self.first.chapter is not chapter or not self.first.serves(now)):
             self.first = None  # other classes or texts by now, or too many labels
         chapter.take(now)
-        last = asked == "finish"
         if last and chapter.is_finished:  # by a trainer that ended before it could say so
             self._rest(asked, seen=now.answer)
             return
