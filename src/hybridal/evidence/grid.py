@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from types import MappingProxyType
 
 from hybridal.evidence.formats import Shown, fixed, percent, seconds
 from hybridal.evidence.names import acquisition_name, backbone_name, distinct_names, task_names
@@ -62,50 +62,51 @@ def seeds_said(rows: Sequence[Run]) -> str:
     return f"{fewest} to {most} seeds"
 
 
-@dataclass(frozen=True)
-class Grid:
-    """How to lay out runs: `by` are the factors that name a row, `labels` how their values read."""
+def task_grid(
+    name: str,
+    caption: str,
+    measures: Sequence[Measure],
+    rows: Sequence[Run],
+    by: Mapping[str, str] = MappingProxyType({"schedule": "Method"}),
+    labels: Mapping[str, str] = MappingProxyType({}),
+) -> Table | None:
+    """Tasks across, methods down; None where no run has any of the measures.
 
-    name: str
-    caption: str
-    measures: tuple[Measure, ...]
-    by: tuple[str, ...] = ("schedule",)
-    headings: tuple[str, ...] = ("Method",)
-    labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    `by` are the factors that name a row, with their headings, and `labels` how the values of the first one read.
+    """
+    tasks, several = distinct(rows, "task"), len(measures) > 1
+    names = [*task_names(tasks).values(), *(["Mean"] if len(tasks) > 1 else [])]
+    columns = [*map(Column, by.values()), *(Column(name, (*MEAN, "p")) for name in names)]
+    sections = [
+        ((*setting, *([measure.arrow] if several else [])), _lines(members, measure, tasks, list(by), labels))
+        for setting, members in settings(rows, list(by))
+        for measure in measures
+    ]
+    starred = any("*" in entry.marks for _, lines in sections for row in lines for entry in row)
+    notes = [caption, *([STAR_NOTE] if starred else []), *([MEAN_NOTE] if len(tasks) > 1 else [])]
+    keys = (*setting_keys(rows, list(by)), *(["Measure"] if several else []))
+    return table_of(name, " ".join(notes), columns, sections, keys)
 
-    def table(self, rows: Sequence[Run]) -> Table | None:
-        """None where no run has any of the measures."""
-        tasks = distinct(rows, "task")
-        names = [*task_names(tasks).values(), *(["Mean"] if len(tasks) > 1 else [])]
-        columns = [*map(Column, self.headings), *(Column(name, (*MEAN, "p")) for name in names)]
-        several = len(self.measures) > 1
-        sections = [
-            ((*setting, *([measure.arrow] if several else [])), self._rows(members, measure, tasks))
-            for setting, members in settings(rows, self.by)
-            for measure in self.measures
-        ]
-        starred = any("*" in entry.marks for _, lines in sections for row in lines for entry in row)
-        notes = [self.caption, *([STAR_NOTE] if starred else []), *([MEAN_NOTE] if len(tasks) > 1 else [])]
-        keys = (*setting_keys(rows, self.by), *(["Measure"] if several else []))
-        return table_of(self.name, " ".join(notes), columns, sections, keys)
 
-    def _rows(self, rows: Sequence[Run], measure: Measure, tasks: Sequence[str]) -> list[Row]:
-        names = {"schedule": distinct_names(distinct(rows, "schedule")), **self.labels}
-        lines: list[Row] = []
-        known = [row for row in rows if row[measure.column] is not None]
-        for chosen in product(*(distinct(rows, name) for name in self.by)):
-            factors = dict(zip(self.by, chosen, strict=True))
-            mine = those(known, **factors)
-            if not mine:
-                continue
-            reference = those(known, **{**factors, "schedule": RETRAIN})
-            entries = [_entry(those(mine, task=task), reference, measure) for task in tasks]
-            if len(tasks) > 1:
-                whole = _pairs(those(rows, **factors)) == _pairs(rows)
-                entries.append(_entry(mine if whole else [], reference, measure))
-            words = [Entry(names.get(name, {}).get(value, str(value))) for name, value in factors.items()]
-            lines.append((*words, *entries))
-        return ranked(lines, range(len(self.by), len(self.by) + len(tasks) + (len(tasks) > 1)), measure.higher)
+def _lines(
+    rows: Sequence[Run], measure: Measure, tasks: Sequence[str], by: Sequence[str], labels: Mapping[str, str]
+) -> list[Row]:
+    names = {by[0]: labels, "schedule": distinct_names(distinct(rows, "schedule"))}
+    lines: list[Row] = []
+    known = [row for row in rows if row[measure.column] is not None]
+    for chosen in product(*(distinct(rows, name) for name in by)):
+        factors = dict(zip(by, chosen, strict=True))
+        mine = those(known, **factors)
+        if not mine:
+            continue
+        reference = those(known, **{**factors, "schedule": RETRAIN})
+        entries = [_entry(those(mine, task=task), reference, measure) for task in tasks]
+        if len(tasks) > 1:
+            whole = _pairs(those(rows, **factors)) == _pairs(rows)
+            entries.append(_entry(mine if whole else [], reference, measure))
+        words = [Entry(names[name].get(value, str(value))) for name, value in factors.items()]
+        lines.append((*words, *entries))
+    return ranked(lines, range(len(by), len(by) + len(tasks) + (len(tasks) > 1)), measure.higher)
 
 
 def _entry(mine: Sequence[Run], reference: Sequence[Run], measure: Measure) -> Entry:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hybridal.evidence.formats import count, counted, score
 from hybridal.evidence.names import schedule_name
 from hybridal.evidence.page import Page, Panel, Part, about_tables, render
-from hybridal.evidence.results import Results, results
+from hybridal.evidence.results import FINETUNE, RETRAIN, Results, results, rules
 from hybridal.evidence.table import Table
 from hybridal.evidence.write import write_tables
 from hybridal.study.folder import StudyFolder
@@ -119,9 +119,9 @@ def study_story(found: Results) -> list[str]:
         str(spec): {name: float(rows[name].mean()) for name in columns}
         for spec, rows in runs.groupby("schedule", sort=False)
     }
-    base = means.pop("retrain", None)
+    base = means.pop(RETRAIN, None)
     # In the order of the paper's question: what does switching save, and what does it cost?
-    switching = [spec for spec in means if spec.startswith(("finetune", "hybrid"))]
+    switching = [spec for spec in means if spec == FINETUNE or rules([spec])]
     named = switching if len(means) > MANY else list(means)
     return told + [_against(schedule_name(spec), means[spec], base) for spec in named[:MANY] if base]
 
@@ -136,11 +136,7 @@ def _against(name: str, row: Mapping[str, float], base: Mapping[str, float]) -> 
 
 
 def _title(name: str) -> str:
-    """A table's name as a heading.
-
-    >>> _title("endpoint-f1"), _title("ece-by-round")
-    ('Endpoint F1', 'ECE by round')
-    """
+    """A table's name as a heading: `ece-by-round` is ECE by round."""
     words = [word.upper() if word in ("f1", "nll", "ece") else word for word in name.split("-")]
     return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 

@@ -18,12 +18,12 @@ from hybridal.evidence.grid import (
     SECONDS_NOTE,
     STEPS,
     T_STAR,
-    Grid,
     Measure,
     sectioned,
     seeds_said,
     setting_keys,
     settings,
+    task_grid,
 )
 from hybridal.evidence.names import acquisition_name
 from hybridal.evidence.results import (
@@ -109,7 +109,7 @@ def _by(results: Results, name: str, factor: str, heading: str, labels: Mapping[
         f"{SECONDS_NOTE}"
     )
     measures = (F1.on(split), NLL.on(split), *COST, EPOCHS, FIRE_RATE, T_STAR)
-    return Grid(name, caption, measures, (factor, "schedule"), (heading, "Method"), {factor: labels}).table(rows)
+    return task_grid(name, caption, measures, rows, {factor: heading, "schedule": "Method"}, labels)
 
 
 def _fields(study: Study) -> set[str]:
@@ -142,7 +142,7 @@ def signal_ablation(results: Results) -> Table | None:
         f"and the switch round of those. {SECONDS_NOTE}"
     )
     measures = (F1.on(results.split), NLL.on(results.split), *COST, FIRE_RATE, T_STAR)
-    return Grid("signal-ablation", caption, measures).table(rows)
+    return task_grid("signal-ablation", caption, measures, rows)
 
 
 def signal_summary(results: Results) -> Table | None:

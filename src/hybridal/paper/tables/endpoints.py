@@ -34,7 +34,7 @@ def endpoint(name: str, measure: grid.Measure) -> Callable[[Results], Table | No
             return None
         shown, seeds = measure.on(results.split), grid.seeds_said(results.rows)
         caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
-        return grid.Grid(name, caption, (shown,)).table(results.rows)
+        return grid.task_grid(name, caption, (shown,), results.rows)
 
     return table
 
@@ -45,7 +45,7 @@ def endpoint_cost(results: Results) -> Table | None:
         return None
     seeds = grid.seeds_said(results.rows)
     caption = f"Cost of a whole run per method and task: mean ± std over {seeds}. {grid.SECONDS_NOTE}"
-    return grid.Grid("endpoint-cost", caption, (*grid.COST, grid.EPOCHS)).table(results.rows)
+    return grid.task_grid("endpoint-cost", caption, (*grid.COST, grid.EPOCHS), results.rows)
 
 
 def savings(results: Results) -> Table | None:
