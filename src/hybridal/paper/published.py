@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -193,13 +192,11 @@ def units_of_noise(measured: Spread, reported: Spread) -> tuple[float | None, st
     """
     if measured.std is None or reported.std is None:
         return None, ONE_SEED
-    parts = [spread.std**2 / spread.n for spread in (measured, reported) if spread.std]
-    difference = measured.mean - reported.mean
-    if not parts:
-        return None, DIFFERS if difference else WITHIN
+    if not measured.std and not reported.std:
+        return None, WITHIN if measured.mean == reported.mean else DIFFERS
     from scipy import stats
 
-    p = stats.ttest_ind_from_stats(
+    welch = stats.ttest_ind_from_stats(
         measured.mean, measured.std, measured.n, reported.mean, reported.std, reported.n, equal_var=False
-    ).pvalue
-    return difference / math.sqrt(sum(parts)), DIFFERS if p < 1 - CONFIDENCE else WITHIN
+    )
+    return float(welch.statistic), DIFFERS if welch.pvalue < 1 - CONFIDENCE else WITHIN
