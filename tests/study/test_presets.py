@@ -1,9 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
+from hybridal.core.facts import Round
 from hybridal.errors import UserError
+from hybridal.schedules import make_schedule
+from hybridal.study.engines import Here
 from hybridal.study.presets import PRESET_NAMES, preset
+from hybridal.study.run import begin_study, run_study
+from hybridal.study.trie import histories
 
 
 @pytest.mark.parametrize("name", PRESET_NAMES)
@@ -50,3 +60,72 @@ def test_switch_points_cover_every_switch_of_problem_1() -> None:
 def test_an_unknown_name_gets_the_list() -> None:
     with pytest.raises(UserError, match="no study named 'mian'; there are main, signals"):
         preset("mian")
+
+
+WORDS = {"sea": "wave tide boat salt harbour", "food": "bread soup olive pan oven", "sky": "cloud star moon wind dawn"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> dict[str, Any]:
+    """Three classes whose words tell them apart, the last of them rarer."""
+    rng = np.random.default_rng(0)
+    rows = ["id,text,label"]
+    for number in range(240):
+        kind = ("sea", "food", "sea", "food", "sky")[number % 5]
+        words = [str(rng.choice(WORDS[kind].split())) for _ in range(5)]
+        rows.append(f"{number},{' '.join(words)} {number},{kind}")
+    path = tmp_path / "file.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    classes = ("sea", "food", "sky")
+    return {"task": str(path), "label": "label", "id": "id", "classes": classes, "test_size": 60, "validation_size": 0}
+
+
+def played(name: str, task: dict[str, Any], folder: Path, **rules: Any) -> dict[tuple[str, str], tuple[Round, ...]]:
+    """A preset on two cores: by acquisition and schedule, what its rounds were."""
+    study = preset(name)
+    small = {"batch": 10, "candidates": 60, "max_epochs": 3, "min_steps": 8, "learning_rate": 1e-3, **rules}
+    study = replace(study, tasks=(task,), overrides={**study.overrides, **small}, device="cpu")
+    home = begin_study(study.shrunk(backbones=("tiny",), seeds=(1,)), folder / "study")
+    assert [outcome.error for outcome in run_study(home, Here())] == [None] * len(home.cells)
+    return {
+        (cell.settings.acquisition, spec): history
+        for cell in home.cells
+        for spec, history in histories(
+            home.facts(cell), [make_schedule(spec) for spec in cell.schedules], cell.settings.rules.rounds
+        ).items()
+    }
+
+
+def test_learners_in_small(file: dict[str, Any], tmp_path: Path) -> None:
+    runs = played("learners", file, tmp_path, initial=20, rounds=6)
+    steps = {run: sum(fact.cost.steps for fact in history) for run, history in runs.items()}
+    assert {schedule for _, schedule in runs} == {"auto", "retrain", "finetune", "refit"}
+    for acquisition in ("entropy", "random"):
+        # Nothing to train, little, and the same amount from either start.
+        assert steps[acquisition, "refit"] == 0
+        assert 0 < steps[acquisition, "auto"] < 0.7 * steps[acquisition, "retrain"]
+        assert steps[acquisition, "finetune"] == steps[acquisition, "retrain"]
+    for history in runs.values():
+        assert [fact.labels + (fact.validation.n if fact.validation else 0) for fact in history] == [*range(20, 71, 10)]
+        assert all(fact.test is not None for fact in history)
+    first = {history[0].labels for history in runs.values()}, {history[0].held for history in runs.values()}
+    assert [len(values) for values in first] == [1, 1]  # the first draw asks no model, so it is the same for all
+    assert runs["entropy", "auto"][-1].reason == "the last round"
+    learnt, frozen = (runs["entropy", schedule][-1].test for schedule in ("auto", "refit"))
+    assert learnt is not None
+    assert frozen is not None
+    assert learnt.f1 > frozen.f1 - 0.02
+
+
+def test_late_class_in_small(file: dict[str, Any], tmp_path: Path) -> None:
+    runs = played(
+        "late-class", {**file, "validation_size": 20}, tmp_path, initial=20, rounds=8, late_class=5, validation_size=10
+    )
+    history = runs["entropy", "auto"]
+    news = [fact.news for fact in history]
+    assert [n.counts[2] > 0 for n in news if n is not None and len(n.counts) > 2] == [True] * 4  # from round five on
+    assert (history[4].update, history[4].reason) == ("retrain", "1 new class")
+    before, after = history[3].test, history[-1].test
+    assert before is not None
+    assert after is not None
+    assert after.accuracy > before.accuracy + 0.1
