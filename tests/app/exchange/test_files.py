@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,10 @@ from hybridal.app.exchange.files import (
     open_predictions,
 )
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.source import Source, read_source
+from hybridal.app.labelling.texts import Added, add_in_parts
 from hybridal.app.project import PREDICTIONS_FILE, Project
+from hybridal.system.scratch import scratch
 
 from .projects import NASTY, empty, made
 
@@ -44,11 +47,44 @@ def test_nothing_begins_a_formula(cell: str) -> None:
     assert escape_formula(cell).removeprefix("'") == cell.removeprefix("'")
 
 
-@given(st.lists(st.tuples(WORDS, WORDS), max_size=20))
-def test_a_csv_reader_reads_what_was_written(pairs: list[tuple[str, str]]) -> None:
-    written = "".join(csv_parts(["a", "b"], ({"a": a, "b": b} for a, b in pairs)))
-    read = [*csv.reader(io.StringIO(written, newline=""))]
-    assert read == [["a", "b"], *([escape_formula(a), escape_formula(b)] for a, b in pairs)]
+@pytest.mark.parametrize("written", [str, escape_formula])
+@given(pairs=st.lists(st.tuples(WORDS, WORDS), max_size=20))
+def test_a_csv_reader_reads_what_was_written(written: Callable[[str], str], pairs: list[tuple[str, str]]) -> None:
+    file = "".join(csv_parts(["a", "b"], ({"a": a, "b": b} for a, b in pairs), written))
+    read = [*csv.reader(io.StringIO(file, newline=""))]
+    assert read == [["a", "b"], *([written(a), written(b)] for a, b in pairs)]
+
+
+HOSTILE = st.one_of(
+    st.sampled_from(
+        [NASTY, "'=1", "-1", "@you hi", "\ufeffx", "a\r\nb", '"', "a\u2028b\x85c", "\\", "NULL", "é", "e\u0301"]
+    ),
+    WORDS.filter(str.strip),
+)
+EMPTY = {"source": "file", "split": "pool", "flagged": False, "comments": "", "at": "", "annotations": []}
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@given(
+    rows=st.lists(
+        st.tuples(HOSTILE, HOSTILE, st.none() | HOSTILE.map(str.strip)), min_size=1, unique_by=lambda row: row[0]
+    )
+)
+def test_every_export_is_read_again_as_it_was(kind: str, rows: list[tuple[str, str, str | None]]) -> None:
+    lines = [{**EMPTY, "id": id, "text": text, "label": label} for id, text, label in rows]
+    with scratch() as folder:
+        path = folder / f"labels.{kind}"
+        path.write_bytes(b"".join(LABEL_FORMATS[kind](lines)))
+        assert read_source(path, text="text", label="label", id="id").rows == rows
+
+
+def test_uploading_the_own_export_changes_nothing(tmp_path: Path, lines: list[dict[str, Any]]) -> None:
+    project = made(tmp_path / "again")
+    for kind in ("csv", "jsonl", "parquet"):
+        path = tmp_path / f"labels.{kind}"
+        path.write_bytes(b"".join(LABEL_FORMATS[kind](lines)))
+        source = read_source(path, text="text", label="label", id="id")
+        assert add_in_parts(project.sessions, source.rows) == Added(0, len(lines))
 
 
 def test_long_files_come_in_parts() -> None:
@@ -124,11 +160,13 @@ def test_parquet_is_verbatim(lines: list[dict[str, Any]]) -> None:
     assert table.to_pylist() == lines
 
 
-def test_csv_is_verbatim_but_for_formulas(lines: list[dict[str, Any]]) -> None:
-    written = b"".join(LABEL_FORMATS["csv"](lines)).decode()
-    rows = [*csv.DictReader(io.StringIO(written, newline=""))]
-    assert [row["text"] for row in rows] == [escape_formula(line["text"]) for line in lines]
-    assert rows[1]["text"].startswith("'=HYPERLINK")
+def test_csv_is_verbatim_and_guarded_only_for_spreadsheets(lines: list[dict[str, Any]]) -> None:
+    rows, guarded = (
+        [*csv.DictReader(io.StringIO(b"".join(LABEL_FORMATS[kind](lines)).decode(), newline=""))]
+        for kind in ("csv", "spreadsheet.csv")
+    )
+    assert [row["text"] for row in rows] == [line["text"] for line in lines]
+    assert guarded[1]["text"].startswith("'=HYPERLINK")
     assert [json.loads(row["annotations"]) for row in rows] == [line["annotations"] for line in lines]
     assert [row["label"] for row in rows] == [line["label"] or "" for line in lines]
 
@@ -151,15 +189,13 @@ def test_parquet_is_sent_as_it_is(tmp_path: Path) -> None:
     assert b"".join(PREDICTION_FORMATS["parquet"](open_predictions(tmp_path))) == path.read_bytes()
 
 
-def test_csv_has_the_same_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "id"), [("csv", "=7"), ("spreadsheet.csv", "'=7")])
+def test_csv_has_the_same_rows(tmp_path: Path, kind: str, id: str) -> None:
     write(tmp_path, 2500)
-    rows = [
-        *csv.DictReader(
-            io.StringIO(b"".join(PREDICTION_FORMATS["csv"](open_predictions(tmp_path))).decode(), newline="")
-        )
-    ]
+    file = b"".join(PREDICTION_FORMATS[kind](open_predictions(tmp_path))).decode()
+    rows = [*csv.DictReader(io.StringIO(file, newline=""))]
     assert len(rows) == 2500
-    assert rows[7] == {"id": "'=7", "class": "bug", "p(bug)": "7.25"}
+    assert rows[7] == {"id": id, "class": "bug", "p(bug)": "7.25"}
 
 
 def test_newer_predictions_do_not_disturb_who_is_reading(tmp_path: Path) -> None:

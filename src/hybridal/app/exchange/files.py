@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,7 +30,7 @@ _AT_ONCE = 500
 
 
 def escape_formula(value: str) -> str:
-    """The text, with an apostrophe before it if a spreadsheet would run it; JSONL and Parquet keep it as it is.
+    """The text, with an apostrophe before it if a spreadsheet would run it.
 
     >>> escape_formula("=HYPERLINK(...)"), escape_formula("1 = 1")
     ("'=HYPERLINK(...)", '1 = 1')
@@ -37,17 +38,22 @@ def escape_formula(value: str) -> str:
     return f"'{value}" if value.startswith(_RUNS) else value
 
 
-def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """A CSV file in parts; lists are written as JSON.
+Written = Callable[[str], str]
+
+
+def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], written: Written = str) -> Iterator[str]:
+    """A CSV file in parts; lists are written as JSON, strings as `written` makes them: as they are, unless told.
 
     >>> "".join(csv_parts(["id", "n"], [{"id": "-1", "n": 2}, {"id": "a", "n": None}])).splitlines()
-    ['id,n', "'-1,2", 'a,']
+    ['id,n', '-1,2', 'a,']
+    >>> "".join(csv_parts(["id"], [{"id": "-1"}], escape_formula)).splitlines()
+    ['id', "'-1"]
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow(map(escape_formula, columns))
+    writer.writerow(map(written, columns))
     for at, row in enumerate(rows, start=1):
-        writer.writerow([_cell(row[column]) for column in columns])
+        writer.writerow([_cell(row[column], written) for column in columns])
         if at % _AT_ONCE == 0:
             yield buffer.getvalue()
             buffer.seek(0)
@@ -55,9 +61,9 @@ def csv_parts(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iter
     yield buffer.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Any, written: Written) -> Any:
     if isinstance(value, str):
-        return escape_formula(value)
+        return written(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return strict_json(value) if isinstance(value, list) else value
@@ -148,9 +154,9 @@ def iso_time(seconds: float) -> str:
 Lines = Iterable[Mapping[str, Any]]
 
 
-def labels_csv(lines: Lines) -> Iterator[bytes]:
-    """For spreadsheets: a cell that one would run as a formula begins with an apostrophe; answers are JSON."""
-    return (part.encode() for part in csv_parts(COLUMNS, lines))
+def labels_csv(lines: Lines, written: Written = str) -> Iterator[bytes]:
+    """Every text as it is, unless told otherwise; answers are JSON."""
+    return (part.encode() for part in csv_parts(COLUMNS, lines, written))
 
 
 def labels_jsonl(lines: Lines) -> Iterator[bytes]:
@@ -180,6 +186,7 @@ def labels_parquet(lines: Lines) -> Iterator[bytes]:
 
 LABEL_FORMATS: Mapping[str, Callable[[Lines], Iterator[bytes]]] = {
     "csv": labels_csv,
+    "spreadsheet.csv": partial(labels_csv, written=escape_formula),
     "jsonl": labels_jsonl,
     "parquet": labels_parquet,
 }
@@ -207,19 +214,20 @@ def open_predictions(exports: Path) -> BinaryIO:
         raise MissingError("There are no predictions yet; click “Score all texts” first.") from error
 
 
-def predictions_csv(file: BinaryIO) -> Iterator[bytes]:
-    """For spreadsheets."""
+def predictions_csv(file: BinaryIO, written: Written = str) -> Iterator[bytes]:
+    """Every id and class as it is, unless told otherwise."""
     from pyarrow import parquet
 
     with file:
         table = parquet.ParquetFile(file)
         rows = (row for batch in table.iter_batches(_PREDICTIONS_AT_ONCE) for row in batch.to_pylist())
-        for part in csv_parts(table.schema_arrow.names, rows):
+        for part in csv_parts(table.schema_arrow.names, rows, written):
             yield part.encode()
 
 
 PREDICTION_FORMATS: Mapping[str, Callable[[BinaryIO], Iterator[bytes]]] = {
     "csv": predictions_csv,
+    "spreadsheet.csv": partial(predictions_csv, written=escape_formula),
     "parquet": file_parts,
 }
 

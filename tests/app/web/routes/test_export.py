@@ -15,10 +15,12 @@ from .signed_in import browser, promote
 
 FILES = [
     "labels.csv",
+    "labels.spreadsheet.csv",
     "labels.jsonl",
     "labels.parquet",
     "label-studio.json",
     "predictions.csv",
+    "predictions.spreadsheet.csv",
     "predictions.parquet",
     "model.zip",
 ]

@@ -20,6 +20,7 @@ router = APIRouter(prefix="/api")
 
 _TYPES = {
     "csv": "text/csv; charset=utf-8",
+    "spreadsheet.csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
     "parquet": "application/vnd.apache.parquet",
     "json": "application/json",
@@ -36,13 +37,17 @@ def _sends(*kinds: str) -> dict[str, Any]:
 
 
 @router.get("/export/labels.{kind}", **_sends("csv", "jsonl", "parquet"))
-def labels_file(kind: Literal["csv", "jsonl", "parquet"], _: Reviewer, project: CurrentProject) -> StreamingResponse:
-    """Every text that somebody answered. In CSV, cells that a spreadsheet would run begin with an apostrophe."""
+def labels_file(
+    kind: Literal["csv", "spreadsheet.csv", "jsonl", "parquet"], _: Reviewer, project: CurrentProject
+) -> StreamingResponse:
+    """Every text that somebody answered, as it is; for a spreadsheet, what it would run begins with an apostrophe."""
     return _file(LABEL_FORMATS[kind](label_rows(project.reads)), "labels", kind)
 
 
 @router.get("/export/predictions.{kind}", **_sends("csv", "parquet"))
-def predictions_file(kind: Literal["csv", "parquet"], _: Reviewer, project: CurrentProject) -> StreamingResponse:
+def predictions_file(
+    kind: Literal["csv", "spreadsheet.csv", "parquet"], _: Reviewer, project: CurrentProject
+) -> StreamingResponse:
     """What the model says of every text, since the trainer was last asked to predict."""
     file = open_predictions(project.exports)
     return _file(PREDICTION_FORMATS[kind](file), "predictions", kind)
