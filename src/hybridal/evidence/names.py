@@ -15,7 +15,7 @@ from hybridal.updates import UPDATES
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """What one kind of schedule looks like; `light` and `dark` are its colour on a light and on a dark page."""
 
     token: str
@@ -27,32 +27,32 @@ class Look:
 # Contrast is 3:1 or more on white paper and on dark pages. Auto, Retrain, FineTune, FixedSwitch and the paper's two
 # hybrids, which stand side by side most often, stay apart for red- and green-blind readers too; among all, shapes
 # repeat what colours say, for prints without any colour as well. Schedules that switch by a signal look like it.
-_LOOKS = (
-    Look("auto", "#1b1035", "#f4eb25", "*"),
-    Look("retrain", "#1577c8", "#7cc4ff", "o"),
-    Look("finetune", "#c84e00", "#ff9254", "s"),
-    Look("newonly", "#8a5a44", "#cfa48f", "v"),
-    Look("anchor", "#a87900", "#e8b93a", "p"),
-    Look("replay", "#c2458a", "#f28fc2", "h"),
-    Look("refit", "#b02fd1", "#e79bff", "d"),
-    Look("fixed", "#8b9099", "#c4cad3", "D"),
-    Look("hybrid-accuracy", "#5218a0", "#9a66ff", "^"),
-    Look("hybrid-alpha", "#006652", "#1fa187", "P"),
-    Look("hybrid-alpha-tail", "#5b8a00", "#a8d94a", "X"),
-    Look("hybrid-f1", "#a3195b", "#f06fa6", "<"),
-    Look("hybrid-loss", "#7a7a00", "#c9c94c", ">"),
-    Look("hybrid-cka", "#117733", "#6cc487", "d"),
-    Look("hybrid-nc", "#0e7c9b", "#5ccbe6", "H"),
-    Look("hybrid-nc-labelled", "#3d6b7a", "#8fb9c7", "h"),
-    Look("hybrid-gradient-norm", "#b5483b", "#f09084", "8"),
-    Look("hybrid-weight-distance", "#4b5fbf", "#98a8f5", "*"),
-    Look("hybrid-agreement", "#1f3fe0", "#6f88ff", "<"),
-    Look("hybrid-divergence", "#8f0f2f", "#ff5c6c", ">"),
-    Look("hybrid-drift", "#6b2a00", "#ffd3a6", "v"),
-    Look("hybrid", "#4a5a6a", "#c3d0dd", "^"),
-    Look("other", "#4a4a4a", "#cfcfcf", "o"),
+_STYLES = (
+    Style("auto", "#1b1035", "#f4eb25", "*"),
+    Style("retrain", "#1577c8", "#7cc4ff", "o"),
+    Style("finetune", "#c84e00", "#ff9254", "s"),
+    Style("newonly", "#8a5a44", "#cfa48f", "v"),
+    Style("anchor", "#a87900", "#e8b93a", "p"),
+    Style("replay", "#c2458a", "#f28fc2", "h"),
+    Style("refit", "#b02fd1", "#e79bff", "d"),
+    Style("fixed", "#8b9099", "#c4cad3", "D"),
+    Style("hybrid-accuracy", "#5218a0", "#9a66ff", "^"),
+    Style("hybrid-alpha", "#006652", "#1fa187", "P"),
+    Style("hybrid-alpha-tail", "#5b8a00", "#a8d94a", "X"),
+    Style("hybrid-f1", "#a3195b", "#f06fa6", "<"),
+    Style("hybrid-loss", "#7a7a00", "#c9c94c", ">"),
+    Style("hybrid-cka", "#117733", "#6cc487", "d"),
+    Style("hybrid-nc", "#0e7c9b", "#5ccbe6", "H"),
+    Style("hybrid-nc-labelled", "#3d6b7a", "#8fb9c7", "h"),
+    Style("hybrid-gradient-norm", "#b5483b", "#f09084", "8"),
+    Style("hybrid-weight-distance", "#4b5fbf", "#98a8f5", "*"),
+    Style("hybrid-agreement", "#1f3fe0", "#6f88ff", "<"),
+    Style("hybrid-divergence", "#8f0f2f", "#ff5c6c", ">"),
+    Style("hybrid-drift", "#6b2a00", "#ffd3a6", "v"),
+    Style("hybrid", "#4a5a6a", "#c3d0dd", "^"),
+    Style("other", "#4a4a4a", "#cfcfcf", "o"),
 )
-LOOKS = {look.token: look for look in _LOOKS}
+LOOKS = {look.token: look for look in _STYLES}
 
 # What matplotlib draws with in turn when a schedule's family appears more than once in a figure.
 MARKERS = "osD^vPXph*<>"
@@ -84,7 +84,7 @@ def _installed(spec: str) -> Schedule | None:
         return None
 
 
-def look(spec: str) -> Look:
+def look(spec: str) -> Style:
     """The look of a schedule's family; an update is a family too."""
     schedule = _installed(spec)
     if schedule is not None and schedule.rule is not None:

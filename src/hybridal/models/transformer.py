@@ -168,8 +168,8 @@ class TransformerModel:
         labels, told = self.validation.labels, self.observer.epoch_done
         return training.fit(self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told)
 
-    def look(self, validation: Outputs | None, pool: Pool) -> Look:
-        return Look(self, validation, pool)
+    def look(self, validation: Outputs | None, pool: Pool) -> ModelNow:
+        return ModelNow(self, validation, pool)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> ScoredCandidates:
         return ScoredCandidates(self, rows, pool, round, temperature)
@@ -199,7 +199,7 @@ class TransformerModel:
         )
 
 
-class Look:
+class ModelNow:
     """What signals may look at: the model as it is now, each part computed when it is asked for."""
 
     def __init__(self, model: TransformerModel, validation: Outputs | None, pool: Pool) -> None:

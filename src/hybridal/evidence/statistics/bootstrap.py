@@ -18,7 +18,7 @@ Method = Literal["percentile", "bca"]
 
 
 @dataclass(frozen=True)
-class Interval:
+class Bootstrap:
     """The statistic of all seeds of all cells, its bootstrap interval and standard error; None where there is none."""
 
     cells: int
@@ -42,7 +42,7 @@ def bootstrap(
     confidence: float = 0.95,
     resamples: int = 9999,
     seed: int = 0,
-) -> Interval:
+) -> Bootstrap:
     """The interval of a statistic over cells, each of which is the numbers of its seeds (of paired differences, say).
 
     Seeds of one cell resemble each other, so what is drawn again, with replacement, is the cell. `percentile` reads the
@@ -63,7 +63,7 @@ def bootstrap(
         if not group.size:
             raise UserError(f"cell {at} has no numbers; leave the cell out.")
     estimate = _value(statistic, groups) if groups else None
-    found = Interval(len(groups), sum(group.size for group in groups), estimate)
+    found = Bootstrap(len(groups), sum(group.size for group in groups), estimate)
     if len(groups) < 2:
         return replace(found, note="one cell says nothing about other cells" if groups else "there are no cells")
     from scipy import stats

@@ -30,7 +30,7 @@ class Setting(Generic[Name]):
 
 
 @dataclass(frozen=True)
-class Selection(Generic[Name]):
+class Tuned(Generic[Name]):
     """What the rule chose. `scores` are of the `candidates`, `ties` all whose score is the lowest (the cheapest of them
     is chosen). The choice holds for every λ from `lam_low` to `lam_high`, both included; None is without end."""
 
@@ -56,7 +56,7 @@ class _Point(Generic[Name]):
         return self.cost + lam * self.nll
 
 
-def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995) -> Selection[Name]:
+def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995) -> Tuned[Name]:
     """First keeps the settings with F1 ≥ share · the highest; then minimises cost / lowest cost + λ · NLL / lowest NLL.
 
     Numbers are taken as they print, so that rounding decides no tie.
@@ -73,7 +73,7 @@ def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995
     ties = [point for point, score in zip(points, scores, strict=True) if score == min(scores)]
     chosen = min(ties, key=lambda point: (point.cost, point.nll))
     low, high = _range(chosen, points)
-    return Selection(
+    return Tuned(
         chosen=chosen.name,
         score=float(min(scores)),
         ties=tuple(point.name for point in ties),
@@ -136,13 +136,13 @@ def grids(runs: pd.DataFrame, paired: bool = False) -> dict[str, pd.DataFrame]:
     return found
 
 
-def choose(grid: pd.DataFrame, cost: str, lam: float = 0.5) -> Selection[Pair]:
+def choose(grid: pd.DataFrame, cost: str, lam: float = 0.5) -> Tuned[Pair]:
     """The rule's choice from one signal's grid, by the column of a cost."""
     rows = zip(grid.index.tolist(), grid[[*QUALITY, cost]].to_numpy(float).tolist(), strict=True)
     return select([Setting(pair, *row) for pair, row in rows], lam)
 
 
-def tune(results: Results, lam: float = 0.5, cost: Cost = "steps") -> dict[str, Selection[Pair]]:
+def tune(results: Results, lam: float = 0.5, cost: Cost = "steps") -> dict[str, Tuned[Pair]]:
     """The rule's choice for each signal that the study has several (ε, k) of.
 
     Means are over all cells; cost is counted steps, true on any machine, or seconds of training.

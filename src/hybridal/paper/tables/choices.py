@@ -38,7 +38,7 @@ from hybridal.evidence.results import (
     variant_name,
 )
 from hybridal.evidence.statistics.rounds import signal_correlation
-from hybridal.evidence.statistics.tuning import QUALITY, Pair, Selection, choose, grids
+from hybridal.evidence.statistics.tuning import QUALITY, Pair, Tuned, choose, grids
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
 from hybridal.signals import Signal, signal_title
 from hybridal.study.study import Study
@@ -203,7 +203,7 @@ def _grids(rows: Sequence[Run]) -> dict[str, pd.DataFrame]:
     return {title: grid for title, grid in found.items() if len(grid) >= _FEWEST}
 
 
-def _chosen(grid: pd.DataFrame, cost: Measure) -> Selection[Pair] | None:
+def _chosen(grid: pd.DataFrame, cost: Measure) -> Tuned[Pair] | None:
     """What the rule chooses by a cost; None where something was not taken."""
     taken = (grid[[*QUALITY, cost.column]] > 0).all(axis=None)
     return choose(grid, cost.column) if taken else None
@@ -261,7 +261,7 @@ def tuning_choice(results: Results) -> Table | None:
     return sectioned("tuning-choice", caption, columns, results.rows, lines)
 
 
-def _choice(found: Selection[Pair]) -> Row:
+def _choice(found: Tuned[Pair]) -> Row:
     scores = sorted(found.scores)
     return (
         one(found.chosen[0], threshold),
