@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import nullcontext
 
 import pytest
@@ -19,7 +20,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda which: f"GPU {which.index or 0}")
-    monkeypatch.setattr(device, "_repeatable", lambda: made.append("repeatable"))
+    monkeypatch.setattr(device, "repeatable", lambda: made.append("repeatable"))
     return made
 
 
@@ -86,15 +87,35 @@ def test_mixed_precision_computes_in_bfloat16() -> None:
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
 
 
-def test_repeatable_kernels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def switches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Those of the whole process, put back after."""
     monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
-    try:
-        device._repeatable()
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(False)
+    yield
+    torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+    os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
+
+
+@pytest.mark.usefixtures("switches")
+class TestRepeatable:
+    def test_orderly_kernels_are_asked_for(self) -> None:
+        device.repeatable()
         assert torch.are_deterministic_algorithms_enabled()
+        assert torch.is_deterministic_algorithms_warn_only_enabled()
         assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
-    finally:
-        torch.use_deterministic_algorithms(False)
-        os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
+
+    @pytest.mark.parametrize("calls", [(True, False), (False, True, False)])
+    def test_switches_are_never_loosened(self, calls: tuple[bool, ...]) -> None:
+        for strictly in calls:
+            device.repeatable(strictly)
+        assert torch.are_deterministic_algorithms_enabled()
+        assert not torch.is_deterministic_algorithms_warn_only_enabled()
+
+    def test_a_processor_needs_no_switch_before_threads_start(self) -> None:
+        device.ready_for_threads("cpu", strictly=True)
+        assert not torch.are_deterministic_algorithms_enabled()
 
 
 def test_a_gpu_beyond_the_last_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

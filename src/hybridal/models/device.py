@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import torch
 
 from hybridal.errors import UserError
+
+_SWITCHING = Lock()
 
 
 @dataclass(frozen=True)
@@ -73,17 +76,37 @@ def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = F
         count = torch.cuda.device_count()
         if (torch.device(wanted).index or 0) >= count:
             raise UserError(f"`device` {wanted}: this machine has {count} GPU(s), counted from 0.", field="device")
-        _repeatable()
+        repeatable()
     mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
     return Device(wanted, "bf16" if mixed else "fp32", fast=not plain and kind != "mps")
 
 
-def _repeatable() -> None:
-    """The same run twice gives the same bits: kernels that add up in random order are not used."""
-    if torch.are_deterministic_algorithms_enabled():
-        return  # a switch of the whole process: another thread may be recording under it
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.backends.cuda.enable_cudnn_sdp(False)
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    # Comes with the line above: all memory is filled before it is written, which takes a fifth of a step.
-    torch.utils.deterministic.fill_uninitialized_memory = False
+def repeatable(strictly: bool = False) -> None:
+    """The same run twice gives the same bits: kernels that add up in random order are not used.
+
+    Where there is no other, torch warns; `strictly`, it refuses, and attention takes its orderly kernels too. Switches
+    of the whole process: they are only ever tightened, since another thread may compute or record under them.
+    """
+    with _SWITCHING:
+        orderly = torch.are_deterministic_algorithms_enabled()
+        if orderly and not (strictly and torch.is_deterministic_algorithms_warn_only_enabled()):
+            return
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.backends.cuda.enable_cudnn_sdp(False)
+        torch.use_deterministic_algorithms(True, warn_only=not strictly)
+        # Comes with the line above: all memory is filled before it is written, which takes a fifth of a step.
+        torch.utils.deterministic.fill_uninitialized_memory = False
+
+
+def ready_for_threads(device: str, strictly: bool) -> None:
+    """Does what torch does once a process, before there are threads that would do it at the same time.
+
+    Linear algebra is a library of its own that torch loads at the first call, and fails when two threads make it.
+    """
+    chosen = choose_device(device)
+    if chosen.torch.type == "cuda":
+        repeatable(strictly)
+    square = torch.eye(4, dtype=torch.float64, device=chosen.torch)
+    torch.linalg.eigvalsh(square)
+    torch.linalg.svdvals(square)
+    chosen.synchronise()

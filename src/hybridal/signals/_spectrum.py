@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,8 @@ OWN_SIDES = range(64, 1025)  # of matrices for which our own kernels beat torch'
 # Squaring a matrix halves the digits of its small singular values. Down to this share of the largest eigenvalue more
 # are left than weights of 32 bits have to say about them; below it the slower direct decomposition takes over.
 TRUSTED = 1e-12
+# The first call compiles: one thread does, and the others wait for it.
+_COMPILING = Lock()
 
 
 def spectra(matrices: Mapping[str, torch.Tensor], signal: str) -> list[NDArray[np.float64]]:
@@ -86,9 +89,14 @@ def _eigenvalues(grams: torch.Tensor) -> torch.Tensor:
     return torch.linalg.eigvalsh(grams)
 
 
-@cache
 def _own_kernels_run(device: torch.device, side: int) -> bool:
-    """Whether they do here: Triton may be missing, its C compiler, or memory; torch then has a slower way."""
+    with _COMPILING:
+        return _tried(device, side)
+
+
+@cache
+def _tried(device: torch.device, side: int) -> bool:
+    """Whether our kernels run here: Triton may be missing, its C compiler, or memory; torch then has a slower way."""
     import torch
 
     try:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import torch
 
 from hybridal.errors import UserError
+from hybridal.models.device import repeatable
 
 Made = TypeVar("Made")
 
@@ -36,6 +37,8 @@ class Recorder:
     """
 
     def __init__(self, device: Any) -> None:
+        # What has no orderly kernel is refused, not let pass with a warning: a graph would hold it for good.
+        repeatable(strictly=True)
         self.device = device
         self.generator = torch.Generator(device)
         self._pool = torch.cuda.graph_pool_handle()
@@ -62,7 +65,6 @@ class Recorder:
             _said_plainly(),
             GENERATOR_IN_USE,
             self._borrowed_generator(),
-            _repeatable(),
             torch.inference_mode(inference),
         ):
             side.wait_stream(torch.cuda.current_stream(self.device))
@@ -131,14 +133,3 @@ def _said_plainly() -> Iterator[None]:
             f"This model's work cannot be recorded as a CUDA graph ({reason}); `path=plain` does without, slower.",
             field="protocol.path",
         ) from failed
-
-
-@contextmanager
-def _repeatable() -> Iterator[None]:
-    """Only kernels that add up in the same order each time; what has none is refused, not let pass with a warning."""
-    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])

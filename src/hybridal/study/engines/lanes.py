@@ -43,6 +43,10 @@ class Lanes:
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         if not cells:
             return
+        from hybridal.models.device import ready_for_threads
+
+        for gpu in self.gpus:
+            ready_for_threads(gpu, strictly=any(cell.settings.rules.path != "plain" for cell in cells))
         devices = self._devices(folder, cells)
         free: SimpleQueue[str] = SimpleQueue()
         for device in devices:
