@@ -21,27 +21,43 @@ def _require(holds: bool, name: str, rule: str) -> None:
 class Rules:
     """The fixed rules of a run; the defaults are those of the paper's text.
 
-    `initial` labels start the run, `batch` are added a round, chosen among `candidates` random ones (None: all).
-    `max_epochs` bound a round's training; it stops `stop_after` epochs without a validation loss lower by
-    `min_delta` (None: never stops early and keeps the last epoch). `dropout` may be "on", "off", or "finetune": only
-    while fine-tuning, as in the published code. `moments` says whether fine-tuning gets a fresh optimiser each
-    round or carries its moments over. `validation_loss` is the mean over examples, or over batches as published.
-    `newonly_round_1` trains on the initial pool, or "skip"s as published. `calibrate` ranks candidates by
-    temperature-scaled probabilities. `split_seed` None draws the splits by the run's seed, as published.
-    `validation_size` keeps only so many of the validation texts, stratified, drawn by the run's seed. `validation` is
-    "fixed": the task's own texts; a "share" of all labels, `validation_share`, drawn at random as they come; or "none".
-    `late_class` is the round from which texts of the last class can be chosen, in a simulation. `path` "plain"
-    does without fast arithmetic: the same up to rounding and to which dropout masks are drawn. `train_layers` trains
-    only so many of the backbone's layers, the top ones (None: all, and its embeddings).
-
-    `pooling` is what the head reads: the "mean" of all tokens, the "first" one, or as the encoder was trained ("auto").
-    `head` starts at "random", or as a "probe": a logistic regression on the pretrained encoder's features. With fewer
-    labels than `probe_until` the probe is the model. `warmup` is the share of a training's steps in which the rate
-    rises, `decay` lets it fall to 0 afterwards. A training has `min_steps` steps at least, unless its update brings its
-    own number of epochs.
-    `looks` at validation are taken an epoch, and `keep_start` lets the weights that training started from win.
-    `average` gives the mean of the weights over the second half of a training that nothing stops. `temperature`
-    is "fitted" to validation alone, or "shrunk" towards what was known before.
+    Attributes:
+        name: The preset that it began as.
+        initial: Labels that the run starts from.
+        initial_draw: How they are drawn: of each class alike, by its share, spread over all texts, or at random.
+        rounds: How many rounds there are.
+        batch: Labels that are added a round.
+        candidates: Random unlabelled texts that the batch is chosen from; None takes all.
+        max_length: Tokens of a text that are read.
+        pooling: What the head reads: the mean of all tokens, the first one, or as the encoder was trained (auto).
+        head: Starts at random, or as a probe: a logistic regression on the pretrained encoder's features.
+        probe_until: With fewer labels than this the probe is the model.
+        learning_rate: Of AdamW, the same in every layer.
+        warmup: Share of a training's steps in which the rate rises.
+        decay: Lets the rate fall to 0 after that.
+        weight_decay: Of AdamW.
+        train_batch: Texts of a training step.
+        max_epochs: At most so many epochs a training.
+        min_steps: At least so many steps a training, unless its update brings its own number of epochs.
+        stop_after: Epochs without a lower validation loss that end it; None: nothing does, and the last is kept.
+        min_delta: By how much the loss must be lower to count.
+        looks: Looks at validation in an epoch.
+        keep_start: Lets the weights that training started from win.
+        average: Keeps the mean of the weights over the second half of a training that nothing stops.
+        dropout: On, off, or only while fine-tuning, as in the published code.
+        moments: Whether fine-tuning gets a fresh optimiser each round or carries its moments over.
+        validation_loss: The mean over examples, or over batches as published.
+        newonly_round_1: Whether NEWONLY trains on the initial labels, or skips round 1 as published.
+        precision: 32 bits throughout, or what the device does best (auto).
+        path: Plain does without fast arithmetic: the same up to rounding and to which dropout masks are drawn.
+        train_layers: Trains only so many of the backbone's layers, the top ones; None: all, and its embeddings.
+        temperature: Fitted to validation alone, or shrunk towards what was known before.
+        calibrate: Ranks candidates by temperature-scaled probabilities.
+        split_seed: Draws the splits; None draws them by the run's seed, as published.
+        validation: The task's own texts (fixed), a share of all labels, drawn at random as they come, or none.
+        validation_share: That share.
+        validation_size: At most so many validation texts, drawn by the run's seed, stratified if they are fixed.
+        late_class: The round from which texts of the last class can be chosen, in a simulation.
 
     >>> protocol("paper").initial, protocol("reference").dropout, protocol("paper", {"rounds": 3}).rounds
     (200, 'finetune', 3)
