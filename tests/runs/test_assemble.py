@@ -55,6 +55,8 @@ def test_every_setting_of_a_task_is_passed_on(asked: list[dict[str, Any]]) -> No
         "test": "t.csv",
         "classes": ("a", "b"),
         "max_words": 7,
+        "drop_empty": True,
+        "drop_duplicates": True,
     }
     notify = said.append
     assert find_task(Settings("mail.csv", seed=5, **options), notify) is TASK

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
-from hybridal.tasks.formats import read_csv, read_jsonl, read_parquet, read_tsv
+from hybridal.tasks.formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
 from hybridal.tasks.table import joined
 
 Write = Callable[[str, str | bytes], Path]
@@ -24,12 +24,12 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(ANY_TEXT, ANY_TEXT), min_size=1, max_size=5))
-@pytest.mark.parametrize("delimiter", [",", "\t"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_whatever_is_written_is_read_from_csv(write: Write, delimiter: str, rows: list[tuple[str, str]]) -> None:
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
     path = write("mail.csv", file.getvalue())
-    table = joined((read_csv if delimiter == "," else read_tsv)(path, ["label", "text"]))
+    table = joined((read_tsv if delimiter == "\t" else read_csv)(path, ["label", "text"]))
     assert list(zip(table.columns["text"], table.columns["label"], strict=True)) == rows
 
 
@@ -78,6 +78,32 @@ def test_whatever_is_written_is_read_from_jsonl(write: Write, texts: list[str], 
     lines = [json.dumps({"text": text}, ensure_ascii=ascii) for text in texts]
     path = write("mail.jsonl", end.join(lines))
     assert joined(read_jsonl(path, ["text"])).columns["text"] == texts
+
+
+@pytest.mark.parametrize(
+    ("header", "delimiter"),
+    [
+        ("text,label", ","), ("text;label", ";"), ("text\tlabel", "\t"), ("text", ","), ("a;b,c", ","),
+        ('"a;b;c",label', ","), ('"a,b,c";label', ";"),
+    ],
+)  # fmt: skip
+def test_the_delimiter_is_that_which_divides_the_header_most(write: Write, header: str, delimiter: str) -> None:
+    row = delimiter.join(f"cell {i}" for i in range(header.count(delimiter) + 1)) if header != "text" else "cell 0"
+    if '"' in header:
+        row = f"cell 0{delimiter}cell 1"
+    [table] = read_csv(write("mail.csv", f"{header}\n{row}\n"), [], others=True)
+    assert [values[0] for values in table.columns.values()] == row.split(delimiter)
+
+
+def test_json_is_an_array_or_lines(write: Write) -> None:
+    for content in ('\n [{"text": "a"}, {"text": "b", "n": 1}]', '{"text": "a"}\n{"text": "b", "n": 1}\n'):
+        assert joined(read_json(write("mail.json", content), ["text", "n"])).columns["n"] == [None, 1]
+    assert joined(read_json(write("mail.json", '["a", "b"]'), ["text"])).at(1).endswith("item 2")
+
+
+def test_lines_end_at_line_feeds_alone(write: Write) -> None:
+    table = joined(read_lines(write("mail.txt", "a\u2028b\r\n\n  c\n"), ["text"]))
+    assert (table.columns["text"], table.places) == (["a\u2028b", "  c"], [1, 3])
 
 
 def test_blank_lines_count_but_are_no_rows(write: Write) -> None:

@@ -125,3 +125,12 @@ def test_ids_that_two_files_share(train: Path, write: Write) -> None:
 def test_one_class(write: Write) -> None:
     with pytest.raises(UserError, match=r"mail\.csv: every label is 'ham'"):
         load_files(write("mail.csv", table("ham", "ham")), text="text", label="label")
+
+
+def test_empty_and_equal_texts_are_left_out_by_choice(write: Write) -> None:
+    path = write("mail.csv", table(*["ham", "spam"] * 20) + ",ham,40\ntext 0 is ham,ham,41\n")
+    sizes = {"validation_size": 0, "test_size": 0}
+    with pytest.raises(UserError, match="leave it out with `drop_empty`"):
+        load_files(path, label="label", **sizes)
+    task = load_files(path, label="label", drop_empty=True, drop_duplicates=True, **sizes)
+    assert len(task.train) == 40

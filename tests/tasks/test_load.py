@@ -98,13 +98,23 @@ def test_what_is_not_there(mirror: Path, name: str, said: str) -> None:
         load_task(name)
 
 
+OPTIONS = {"validation_size": 0.5, "drop_empty": True}
+
+
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("my-mail", "label"), ("my-mail", "validation_size"), ("imdb", "test"), ("newsgroups", "text"), ("r8", "id")],
+    [
+        ("my-mail", "label"),
+        ("my-mail", "validation_size"),
+        ("imdb", "test"),
+        ("newsgroups", "text"),
+        ("r8", "id"),
+        ("imdb", "drop_empty"),
+    ],
 )
 def test_options_that_only_files_have(mirror: Path, name: str, option: str) -> None:
     with pytest.raises(UserError, match=f"`{option}`: task '{name}' has its own"):
-        load_task(name, **{option: 0.5 if option.endswith("size") else "x"})  # type: ignore[arg-type]
+        load_task(name, **{option: OPTIONS.get(option, "x")})  # type: ignore[arg-type]
 
 
 def test_no_words_at_all(mail: Path) -> None:

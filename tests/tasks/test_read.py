@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -19,7 +20,7 @@ def lines(*objects: object) -> str:
     return "".join(json.dumps(value) + "\n" for value in objects)
 
 
-def test_the_four_formats_give_the_same(write: Write, tmp_path: Path) -> None:
+def test_all_formats_of_columns_give_the_same(write: Write, tmp_path: Path) -> None:
     texts, labels, ids = ['Hello, "you"', "two\nlines\tand a tab"], ["ham", None], ["x1", "x2"]
     quoted = ['"Hello, ""you"""', '"two\nlines\tand a tab"']
     columns = {"id": ids, "text": texts, "kind": labels}
@@ -27,7 +28,18 @@ def test_the_four_formats_give_the_same(write: Write, tmp_path: Path) -> None:
     write("mail.csv", f"id,text,kind\nx1,{quoted[0]},ham\nx2,{quoted[1]},\n")
     write("mail.TSV", f"id\ttext\tkind\nx1\t{quoted[0]}\tham\nx2\t{quoted[1]}\t\n")
     write("mail.jsonl", lines({"id": "x1", "text": texts[0], "kind": "ham"}, {"id": "x2", "text": texts[1]}))
-    for name in ("mail.csv", "mail.TSV", "mail.jsonl", "mail.parquet"):
+    write(
+        "mail.json", json.dumps([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    )
+    book = openpyxl.Workbook()
+    for row in ([*columns], *zip(*columns.values(), strict=True)):
+        book.active.append(row)
+    book.save(tmp_path / "mail.xlsx")
+    semicolons = f"id;text;kind\nx1;{quoted[0]};ham\nx2;{quoted[1]};\n"
+    write("windows.csv", semicolons.encode("cp1252"))
+    write("excel.csv", semicolons.replace(";", "\t").encode("utf-16"))
+    tables = ("mail.csv", "mail.TSV", "windows.csv", "excel.csv")
+    for name in (*tables, "mail.jsonl", "mail.json", "mail.xlsx", "mail.parquet"):
         rows = read_rows(tmp_path / name, "text", "kind", "id")
         assert (rows.texts, rows.labels, rows.ids, rows.numbered) == (texts, labels, ids, False)
 
@@ -67,14 +79,44 @@ def test_all_empty_texts_are_counted_at_once(write: Write, monkeypatch: pytest.M
     monkeypatch.setattr(formats, "CHUNK", 4)
     few = write("few.csv", 'text\na\n""\nb\nc\nd\n" "\n')
     with pytest.raises(
-        UserError, match=r"few\.csv, line 3, column 'text': the text is empty, 2 in all \(then 7\); fill"
+        UserError,
+        match=r"few\.csv, line 3, column 'text': the text is empty, 2 in all \(then 7\); fill .* `drop_empty`",
     ):
         read_rows(few, "text")
     many = write("many.csv", "text\na\n" + '""\n' * 40)
     with pytest.raises(
-        UserError, match=r"line 3, .* 40 in all \(then 4, 5, 6, 7, 8, 9, 10, 11, 12, …\); fill them in or remove"
+        UserError, match=r"line 3, .* 40 in all \(then 4, 5, 6, 7, 8, 9, 10, 11, 12, …\); fill them in, or"
     ):
         count_rows(many, "text")
+
+
+def test_empty_texts_are_left_out_by_choice(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "CHUNK", 2)
+    path = write("x.csv", 'text,id\n"",\n"\u200b",\na,1\n" ",\nb,2\n"",\n')
+    rows = read_rows(path, "text", id="id", drop_empty=True)
+    assert (rows.texts, rows.ids, rows.empty) == (["a", "b"], ["1", "2"], 4)
+    assert [rows.table.at(row) for row in (0, 1)] == [f"{path}, line 4", f"{path}, line 6"]
+    assert read_rows(path, "text", drop_empty=True).ids == ["3", "5"]  # numbers of the file's rows
+    assert count_rows(path, "text", drop_empty=True) == 2
+    with pytest.raises(UserError, match="every text in the column 'text' is empty"):
+        read_rows(write("none.csv", 'text\n""\n""\n'), "text", drop_empty=True)
+
+
+def test_of_equal_texts_the_first_stays_by_choice_and_no_label_is_lost(write: Write) -> None:
+    path = write("x.csv", "text,kind,id\na,,1\nb,ham,2\na,spam,1\na,ham,3\nb,,2\n")
+    rows = read_rows(path, "text", "kind", "id", drop_duplicates=True)
+    assert (rows.texts, rows.labels, rows.ids, rows.duplicates) == (["a", "b"], ["spam", "ham"], ["1", "2"], 3)
+    assert read_rows(path, "text", "kind").duplicates == 0
+
+
+def test_other_columns_are_read_when_asked_for(write: Write) -> None:
+    path = write("x.jsonl", lines({"text": "a", "n": 1}, {"text": "b", "who": "me"}))
+    assert read_rows(path, "text", others=True).table.columns == {
+        "text": ["a", "b"],
+        "n": [1, None],
+        "who": [None, "me"],
+    }
+    assert [*read_rows(path, "text").table.columns] == ["text"]
 
 
 def test_hostile_texts_survive(write: Write) -> None:
@@ -93,7 +135,18 @@ def test_hostile_texts_survive(write: Write) -> None:
         ("mail.jsonl", "", "mail.jsonl: the file is empty"),
         ("mail.parquet", "", "mail.parquet: the file is empty"),
         ("mail.csv", "text,label,id\n", "mail.csv: the file has no rows"),
-        ("mail.xlsx", "PK", "mail.xlsx: the extension '.xlsx' is not known; use one of .csv, .tsv, .jsonl, .parquet"),
+        ("mail.xls", "PK", "mail.xls: the extension '.xls' is not known; use one of .csv, .tsv, .txt, .jsonl, .json, "),
+        ("mail.xlsx", "PK", "mail.xlsx: not a whole Excel file (File is not a zip file); save it again"),
+        ("mail.xlsx", "", "mail.xlsx: the file is empty"),
+        ("mail.json", "[", "mail.json: broken JSON"),
+        ("mail.json", "[3]", "mail.json, item 1: not a JSON object"),
+        ("mail.txt", "a\n", "mail.txt: there is no column 'label'; its columns are text"),
+        (
+            "mail.csv",
+            "text;label;id\na;b;1;2\n",
+            "line 2: 4 fields where the header has 3; put a text that contains a semi",
+        ),
+        ("mail.csv", "text,label,id\n\u200b \u200d,b,1\n", "mail.csv, line 2, column 'text': the text is empty"),
         ("mail", "text\n", "mail: the extension '' is not known"),
         (
             "mail.csv",
@@ -107,7 +160,7 @@ def test_hostile_texts_survive(write: Write) -> None:
             "mail.csv, line 5, column 'id': the id '1' is also that of line 2; make",
         ),
         ("mail.csv", "text,label,id\na,b,\n", "mail.csv, line 2, column 'id': the id is empty"),
-        ("mail.csv", b"text,label,id\na,b,1\n\xff,b,2\n", "mail.csv, line 3: the byte 0xff is not valid UTF-8"),
+        ("mail.csv", b"text,label,id\na,b,1\n\x81,b,2\n", "mail.csv, line 3: the byte 0x81 is not valid UTF-8"),
         (
             "mail.jsonl",
             lines({"text": "a", "label": "b", "id": 1}, {"label": "b", "id": 2}),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -9,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
-from hybridal.tasks.table import FileTable, NoColumnError, column_position, joined, opened
-
-Write = Callable[[str, str | bytes], Path]
-
-
-def read(path: Path) -> str:
-    with opened(path, newline="") as file:
-        return file.read()
+from hybridal.tasks.table import FileTable, NoColumnError, column_position, column_positions, joined
 
 
 def test_a_missing_column_lists_those_there_are() -> None:
@@ -31,25 +23,6 @@ def test_a_column_that_is_there_twice() -> None:
         column_position(Path("mail.csv"), "text", ["text", "label", "text"])
 
 
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_undecodable_bytes_are_named_with_their_line(write: Write, mark: bytes) -> None:
-    path = write("mail.csv", mark + b"text\nfine\ncaf\xe9\n")
-    with pytest.raises(UserError, match=r"mail\.csv, line 3: the byte 0xe9 .* save the file as UTF-8"):
-        read(path)
-
-
-def test_a_byte_order_mark_is_no_text_but_a_later_one_is(write: Write) -> None:
-    assert read(write("mail.csv", "\ufefftext\n\ufeffa")) == "text\n\ufeffa"
-
-
-def test_what_stands_before_an_undecodable_byte_is_read(write: Write) -> None:
-    path = write("mail.csv", b"\xc3\xa9\r\n" * 100_000 + b"\xc3")
-    with opened(path, newline="") as file:
-        assert next(file) == "é\r\n"
-    with pytest.raises(UserError, match=r"mail\.csv, line 100001: the byte 0xc3 "):
-        read(path)
-
-
 @given(st.lists(st.lists(st.text(max_size=3), max_size=4), min_size=1, max_size=5))
 def test_pieces_join_up(pieces: list[list[str]]) -> None:
     path, line = Path("mail.csv"), count(2)
@@ -60,3 +33,20 @@ def test_pieces_join_up(pieces: list[list[str]]) -> None:
     texts = [text for piece in pieces for text in piece]
     assert whole.columns == {"text": texts, "n": [1] * len(texts)}
     assert [whole.at(row) for row in range(len(texts))] == [f"mail.csv, line {row + 2}" for row in range(len(texts))]
+
+
+def test_a_column_that_only_some_pieces_know() -> None:
+    path = Path("mail.jsonl")
+    pieces = [FileTable(path, {"text": ["a"]}, "line", [1]), FileTable(path, {"text": ["b"], "n": [2]}, "line", [2])]
+    assert joined(pieces).columns == {"text": ["a", "b"], "n": [None, 2]}
+
+
+def test_rows_are_taken_with_their_places() -> None:
+    table = FileTable(Path("mail.csv"), {"text": ["a", "b", "c"]}, "line", [2, 4, 6]).take([0, 2])
+    assert (table.columns, table.at(1)) == ({"text": ["a", "c"]}, "mail.csv, line 6")
+
+
+def test_only_columns_that_are_wanted_must_be_there_once() -> None:
+    with pytest.raises(UserError, match="2 columns are named 'text'"):
+        column_positions(Path("mail.csv"), ["text"], ["text", "text"], others=True)
+    assert column_positions(Path("mail.csv"), ["text"], ["text", "n", "n", " "]) == {"text": 0}

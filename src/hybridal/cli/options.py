@@ -20,7 +20,8 @@ _METHOD = "Method"
 _OUTPUT = "Output"
 
 TaskName = Annotated[
-    str | None, typer.Argument(help="A task by name (see `hybridal list tasks`) or a CSV, TSV, JSONL or Parquet file.")
+    str | None,
+    typer.Argument(help="A task by name (see `hybridal list tasks`) or a file with texts (CSV, XLSX, JSON, …)."),
 ]
 Config = Annotated[Path | None, typer.Option(help="A YAML file with settings; options given here come on top.")]
 Text = Annotated[str | None, typer.Option(help="Column with the texts.", rich_help_panel=_TASK)]
@@ -36,6 +37,10 @@ TestSize = Annotated[
 ]
 Classes = Annotated[str | None, typer.Option(help="Only these classes: a,b,c.", rich_help_panel=_TASK)]
 MaxWords = Annotated[int | None, typer.Option(help="Leave longer texts out.", rich_help_panel=_TASK)]
+DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Leave rows without a text out.", rich_help_panel=_TASK)]
+DropDuplicates = Annotated[
+    bool, typer.Option("--drop-duplicates", help="Keep the first of equal texts alone.", rich_help_panel=_TASK)
+]
 Labels = Annotated[
     str | None,
     typer.Option(
@@ -121,6 +126,8 @@ RUN: Mapping[str, Any] = {
     "test_size": TestSize,
     "classes": Classes,
     "max_words": MaxWords,
+    "drop_empty": DropEmpty,
+    "drop_duplicates": DropDuplicates,
     "labels": Labels,
     "backbone": BackboneName,
     "protocol": ProtocolName,

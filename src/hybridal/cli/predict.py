@@ -13,10 +13,11 @@ from hybridal.errors import UserError
 
 def predict(
     run: Annotated[Path, typer.Argument(help="A finished run folder, or an exported model folder.")],
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSONL or Parquet file with texts.")],
+    file: Annotated[Path, typer.Argument(help="A file with texts (CSV, XLSX, JSON, …).")],
     text: Annotated[str, typer.Option(help="Column with the texts.")] = "text",
     id: Annotated[str | None, typer.Option(help="Column with the ids (default: row numbers).")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write: .csv, .jsonl or .parquet.")] = None,
+    drop_empty: o.DropEmpty = False,
     device: o.DeviceName = None,
 ) -> None:
     """Predict the class of each text of a file, with calibrated probabilities."""
@@ -33,8 +34,8 @@ def predict(
     if target.exists() and file.exists() and target.samefile(file):
         raise UserError(f"--out {target} would write over the texts; name another file.")
     # All rows are looked at before any is predicted: what is wrong with the last one is said now, not in an hour.
-    total = count_rows(file, text, id=id)
+    total = count_rows(file, text, id=id, drop_empty=drop_empty)
     model = TextClassifier.load(run / "model" if (run / "run.json").exists() else run, device or "auto")
     with text_progress("predicting", total) as progress:
-        write_predictions(model, stream_rows(file, text, id=id), target, progress)
+        write_predictions(model, stream_rows(file, text, id=id, drop_empty=drop_empty), target, progress)
     typer.echo(f"{total} predictions written to {target}")

@@ -16,7 +16,9 @@ class TaskSource:
 
     `task` is a name or a path. `text`, `label` and `id` name the columns of a file. `validation` and `test` are files
     of the same columns; or as many texts as `validation_size` and `test_size` say are drawn for them, a count, or a
-    share below 1. `classes` keeps these classes alone, and `max_words` leaves longer texts out.
+    share below 1. `classes` keeps these classes alone, and `max_words` leaves longer texts out. Of a file,
+    `drop_empty` leaves rows without a text out, which are refused otherwise, and `drop_duplicates` keeps the first of
+    equal texts.
 
     >>> source_of("mail.csv", label="kind", classes=["ham", "spam"]).classes
     ('ham', 'spam')
@@ -32,6 +34,8 @@ class TaskSource:
     test_size: float | None = None
     classes: tuple[str, ...] | None = None
     max_words: int | None = None
+    drop_empty: bool = False
+    drop_duplicates: bool = False
 
     def __post_init__(self) -> None:
         for name, wrong in wrong_kinds(self):

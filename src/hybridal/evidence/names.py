@@ -11,6 +11,7 @@ from pathlib import PurePath
 from hybridal.errors import UserError
 from hybridal.evidence.formats import plain, threshold
 from hybridal.schedules import Schedule, make_schedule
+from hybridal.tasks.read import READERS
 from hybridal.updates import UPDATES
 
 
@@ -155,7 +156,7 @@ def short_labels(names: Iterable[str], most: int = 22) -> dict[str, str]:
 def _stem(name: str) -> str:
     """The last part of a path or of a hub id, without the ending of a file."""
     last = name.rstrip("/").rpartition("/")[2]
-    return PurePath(last).stem if "/" in name or last.endswith((".csv", ".jsonl", ".parquet", ".tsv")) else name
+    return PurePath(last).stem if "/" in name or last.endswith(tuple(READERS)) else name
 
 
 def distinct_markers(specs: Iterable[str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ def write_predictions(
     No more than a piece is held at a time. `progress` hears how many texts each piece had.
     """
     with file_made_whole(target) as file, WRITERS[target.suffix](file) as write:
-        for rows in pieces:
+        for rows in filter(len, pieces):
             write(_predictions(model, rows))
             progress(len(rows))
 

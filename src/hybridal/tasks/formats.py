@@ -1,4 +1,6 @@
-"""The formats of files with texts: CSV and TSV, JSON Lines, Parquet.
+"""The formats of files with texts: CSV and TSV, lines, JSON Lines and arrays, Parquet; `spreadsheet.py` has XLSX.
+
+A reader gives the wanted columns, which must be there, and with `others` all that there are.
 
 CSV is read by the standard library, not by pandas: it is strict about quotes, keeps what follows a NUL byte, knows the
 line of every row, and still reads 100,000 rows in a fraction of a second.
@@ -16,23 +18,29 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hybridal.errors import UserError
-from hybridal.tasks.table import CHUNK, FileTable, column_position, opened
+from hybridal.tasks.encoding import opened
+from hybridal.tasks.table import CHUNK, FileTable, column_position, column_positions
+
+DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 
 
-def read_csv(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
-    """These columns of a comma-separated file with a header; every value is a string.
+def read_csv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
+    """These columns of a file with a header; commas, semicolons or tabs divide it, and every value is a string.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
     >>> _ = path.write_text('text,label\\n"Hello, you",ham\\nWIN NOW,spam\\n')
     >>> [table.columns["text"] for table in read_csv(path, ["text"])]
     [['Hello, you', 'WIN NOW']]
+    >>> _ = path.write_text('text;label\\nHello, you;ham\\n')
+    >>> [table.columns["text"] for table in read_csv(path, ["text"])]
+    [['Hello, you']]
     """
-    return _read(path, wanted, ",", "a comma")
+    return _read(path, wanted, others, ",;\t")
 
 
-def read_tsv(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
-    """These columns of a tab-separated file with a header, quoted as a CSV file is.
+def read_tsv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
+    """The same, where tabs are most likely.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.tsv"
@@ -40,15 +48,18 @@ def read_tsv(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
     >>> [table.columns["text"] for table in read_tsv(path, ["text"])]
     [['Hello, you']]
     """
-    return _read(path, wanted, "\t", "a tab")
+    return _read(path, wanted, others, "\t,;")
 
 
-def _read(path: Path, wanted: Sequence[str], delimiter: str, delimiter_name: str) -> Iterator[FileTable]:
+def _read(path: Path, wanted: Sequence[str], others: bool, delimiters: str) -> Iterator[FileTable]:
     with opened(path, newline="") as file:
+        # The first of those that divide the header into most columns.
+        delimiter = max(delimiters, key=lambda one: len(_header(file, one)))
+        file.seek(0)
         rows = _rows(path, file, delimiter)
         with long_fields():
             _, header = next(rows, (0, []))
-        positions = [column_position(path, name, header) for name in wanted]
+        positions = column_positions(path, wanted, header, others)
         while True:
             with long_fields():
                 some = list(islice(rows, CHUNK))
@@ -58,10 +69,20 @@ def _read(path: Path, wanted: Sequence[str], delimiter: str, delimiter_name: str
                 if len(row) != len(header):
                     raise UserError(
                         f"{path}, line {line}: {len(row)} fields where the header has {len(header)}; put a text "
-                        f"that contains {delimiter_name} or a line break in double quotes."
+                        f"that contains {DELIMITERS[delimiter]} or a line break in double quotes."
                     )
-            columns = {name: [row[i] for _, row in some] for name, i in zip(wanted, positions, strict=True)}
+            columns = {name: [row[i] for _, row in some] for name, i in positions.items()}
             yield FileTable(path, columns, "line", [line for line, _ in some])
+
+
+def _header(file: TextIO, delimiter: str) -> list[str]:
+    """The first row, if this divides it; none where that leaves its quotes in the wrong places."""
+    file.seek(0)
+    with long_fields():
+        try:
+            return next((row for row in csv.reader(file, delimiter=delimiter, strict=True) if row), [])
+        except csv.Error:
+            return []
 
 
 def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -91,7 +112,23 @@ def long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def read_jsonl(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
+def read_lines(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:  # noqa: ARG001
+    """Every line that is not blank is a text, in the only column 'text'.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.txt"
+    >>> _ = path.write_text("Hello, you\\n\\nWIN NOW\\n")
+    >>> [(table.columns, table.places) for table in read_lines(path, ["text"])]
+    [({'text': ['Hello, you', 'WIN NOW']}, [1, 3])]
+    """
+    column_positions(path, wanted, ["text"])
+    with opened(path, newline="\n") as file:
+        lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(file, start=1) if line.strip())
+        while some := list(islice(lines, CHUNK)):
+            yield FileTable(path, {"text": [line for _, line in some]}, "line", [number for number, _ in some])
+
+
+def read_jsonl(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
     """These keys of every line's object; a key that a line lacks gives None.
 
     >>> import tempfile
@@ -100,21 +137,44 @@ def read_jsonl(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
     >>> [table.columns["label"] for table in read_jsonl(path, ["label"])]
     [['ham', None]]
     """
+    return _keyed(path, _objects(path), "line", wanted, others)
+
+
+def read_json(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
+    """The same of an array of objects, or of texts alone; a file that does not begin with one is read as lines.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.json"
+    >>> _ = path.write_text('[{"text": "Hello", "label": "ham"}, "You"]')
+    >>> [table.columns for table in read_json(path, ["text", "label"])]
+    [{'text': ['Hello', 'You'], 'label': ['ham', None]}]
+    """
+    with opened(path, newline="\n") as file:
+        begins = next((line.lstrip() for line in file if line.strip()), "")
+    if not begins.startswith("["):
+        return read_jsonl(path, wanted, others)
+    return _keyed(path, _items(path), "item", wanted, others)
+
+
+def _keyed(
+    path: Path, objects: Iterator[tuple[int, dict[str, Any]]], unit: str, wanted: Sequence[str], others: bool
+) -> Iterator[FileTable]:
     found: dict[str, None] = {}
     places: list[int] = []
-    objects: list[dict[str, Any]] = []
+    some: list[dict[str, Any]] = []
 
     def table() -> FileTable:
-        return FileTable(path, {name: [value.get(name) for value in objects] for name in wanted}, "line", places)
+        names = dict.fromkeys([*wanted, *found]) if others else wanted
+        return FileTable(path, {name: [value.get(name) for value in some] for name in names}, unit, places)
 
-    for place, value in _objects(path):
+    for place, value in objects:
         found |= dict.fromkeys(value)
         places.append(place)
-        objects.append(value)
+        some.append(value)
         # A key may come late; until all have come, it is not known that none is misspelt.
         if len(places) >= CHUNK and found.keys() >= set(wanted):
             yield table()
-            places, objects = [], []
+            places, some = [], []
     for name in wanted:
         column_position(path, name, list(found))
     if places:
@@ -137,10 +197,24 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, value
 
 
+def _items(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each object of an array with its number."""
+    with opened(path, newline="\n") as file:
+        try:
+            items = json.load(file)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{path}: broken JSON ({error}); write an array of objects.") from error
+    for number, item in enumerate(items, start=1):
+        value = {"text": item} if isinstance(item, str) else item
+        if not isinstance(value, dict):
+            raise UserError(f'{path}, item {number}: not a JSON object; write objects like {{"text": "..."}}.')
+        yield number, value
+
+
 BUFFER = 2**20  # bytes of a column read ahead; without it, all columns of a row group
 
 
-def read_parquet(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
+def read_parquet(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
     """These columns of a Parquet file.
 
     >>> import pyarrow, pyarrow.parquet, tempfile
@@ -157,11 +231,12 @@ def read_parquet(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     try:
         with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
-            for name in wanted:
-                column_position(path, name, file.schema_arrow.names)
+            names = file.schema_arrow.names
+            # Of columns that share a name, Parquet's own reader finds none.
+            read = [name for name in column_positions(path, wanted, names, others) if names.count(name) == 1]
             first = 1
-            for batch in file.iter_batches(CHUNK, columns=list(wanted)):
-                columns = {name: _values(path, name, batch.column(name), first) for name in wanted}
+            for batch in file.iter_batches(CHUNK, columns=read):
+                columns = {name: _values(path, name, batch.column(name), first) for name in read}
                 yield FileTable(path, columns, "row", range(first, first + len(batch)))
                 first += len(batch)
     except (pyarrow.ArrowException, OSError) as error:

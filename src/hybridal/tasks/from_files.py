@@ -18,7 +18,7 @@ from hybridal.tasks.task import Split, Task
 
 
 def load_files(path: str | Path, *, split_seed: int = 42, **options: Any) -> Task:
-    """The texts of a CSV, TSV, JSONL or Parquet file; the options are those of `TaskSource`.
+    """The texts of a file in one of the formats of `read.READERS`; the options are those of `TaskSource`.
 
     Validation and test come from files of the same columns, or are drawn from the rows of `path`, stratified; their
     sizes are counts, or shares below 1 of the rows that can be drawn. By default
@@ -41,8 +41,12 @@ def load_files(path: str | Path, *, split_seed: int = 42, **options: Any) -> Tas
     """
     source = source_of(path, **options)
     parts = {"train": source.task, "validation": source.validation, "test": source.test}
-    columns = (source.text or "text", source.label, source.id)
-    rows = {name: read_rows(file, *columns) for name, file in parts.items() if file is not None}
+
+    def rows_of(file: str) -> Rows:
+        columns = (source.text or "text", source.label, source.id)
+        return read_rows(file, *columns, drop_empty=source.drop_empty, drop_duplicates=source.drop_duplicates)
+
+    rows = {name: rows_of(file) for name, file in parts.items() if file is not None}
     if source.label is None and source.classes is None:
         raise UserError(
             f"{path}: no classes are known; name the label column with `label`, or classes with `classes`.",

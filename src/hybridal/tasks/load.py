@@ -18,7 +18,7 @@ from hybridal.tasks.read import READERS
 from hybridal.tasks.task import Task
 
 # Tasks with a name have columns and splits of their own.
-OF_FILES = ("text", "label", "id", "validation", "test")
+OF_FILES = ("text", "label", "id", "validation", "test", "drop_empty", "drop_duplicates")
 SIZES = ("validation_size", "test_size")
 
 
@@ -102,7 +102,8 @@ def _looks_like_path(name_or_path: str | Path) -> bool:
 
 
 def _refuse(source: TaskSource, names: Sequence[str], allowed: bool) -> None:
-    given = [name for name in names if getattr(source, name) is not None]
+    # Not `in (None, False)`: 0 equals False, and a size of 0 is a size.
+    given = [name for name in names if getattr(source, name) is not None and getattr(source, name) is not False]
     if given and not allowed:
         raise UserError(
             f"`{given[0]}`: task '{source.task}' has its own; leave it out, or name a file of texts.", field=given[0]

@@ -5,43 +5,62 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
 from hybridal.errors import UserError
-from hybridal.tasks.formats import read_csv, read_jsonl, read_parquet, read_tsv
+from hybridal.tasks.formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
+from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import FileTable, joined
 
-READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[FileTable]]] = {
+READERS: Mapping[str, Callable[[Path, Sequence[str], bool], Iterator[FileTable]]] = {
     ".csv": read_csv,
     ".tsv": read_tsv,
+    ".txt": read_lines,
     ".jsonl": read_jsonl,
+    ".json": read_json,
+    ".xlsx": read_xlsx,
     ".parquet": read_parquet,
 }
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The texts of one file; a label is None where the file has none. `numbered`: the ids are row numbers."""
+    """The texts of one file; a label is None where the file has none. `numbered`: the ids are row numbers.
+
+    `empty` and `duplicates` count the rows that were left out.
+    """
 
     ids: Sequence[str]
     texts: Sequence[str]
     labels: Sequence[str | None]
     table: FileTable
     numbered: bool
+    empty: int = 0
+    duplicates: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 def read_rows(
-    path: str | Path, text: str, label: str | None = None, id: str | None = None, most: int | None = None
+    path: str | Path,
+    text: str,
+    label: str | None = None,
+    id: str | None = None,
+    most: int | None = None,
+    *,
+    drop_empty: bool = False,
+    drop_duplicates: bool = False,
+    others: bool = False,
 ) -> Rows:
-    """The rows of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns.
+    """The rows of a file in one of the formats of `READERS`; `text`, `label` and `id` name its columns.
 
-    Without an id column, a row's id is its number among the rows, from 1. More rows than `most` are not read.
+    Without an id column, a row's id is its number among the rows, from 1. More rows than `most` are not read. Empty
+    texts are refused unless `drop_empty` leaves them out; of equal texts, `drop_duplicates` keeps the first. `others`
+    reads the other columns too, for `table`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -51,7 +70,7 @@ def read_rows(
     (['1', '2'], ['Hello', 'NA'], ['ham', None])
     """
     pieces: list[Rows] = []
-    for piece in stream_rows(path, text, label, id):
+    for piece in stream_rows(path, text, label, id, drop_empty=drop_empty, others=others):
         pieces.append(piece)
         if most is not None and sum(map(len, pieces)) > most:
             raise UserError(f"{path}: the file has more than {most} rows; split it.")
@@ -61,13 +80,44 @@ def read_rows(
         list(chain.from_iterable(piece.labels for piece in pieces)),
         joined(piece.table for piece in pieces),
         numbered=id is None,
+        empty=sum(piece.empty for piece in pieces),
     )
+    if not len(rows):
+        raise UserError(f"{path}: every text in the column '{text}' is empty; give a file with a text per row.")
+    if drop_duplicates:
+        rows = _without_duplicates(rows)
     if id is not None:
         _check_unique(rows.table, id, rows.ids)
     return rows
 
 
-def stream_rows(path: str | Path, text: str, label: str | None = None, id: str | None = None) -> Iterator[Rows]:
+def _without_duplicates(rows: Rows) -> Rows:
+    """The first row of each text, with the first label that any of its rows has."""
+    first: dict[str, int] = {}
+    labels: dict[str, str | None] = {}
+    for row, (body, name) in enumerate(zip(rows.texts, rows.labels, strict=True)):
+        first.setdefault(body, row)
+        labels[body] = labels.get(body) or name
+    kept = [*first.values()]
+    return replace(
+        rows,
+        ids=[rows.ids[row] for row in kept],
+        texts=[*first],
+        labels=[labels[body] for body in first],
+        table=rows.table.take(kept),
+        duplicates=len(rows) - len(kept),
+    )
+
+
+def stream_rows(
+    path: str | Path,
+    text: str,
+    label: str | None = None,
+    id: str | None = None,
+    *,
+    drop_empty: bool = False,
+    others: bool = False,
+) -> Iterator[Rows]:
     """The rows of a file of any size, some thousand at a time; see `count_rows` for whether its ids are unique.
 
     >>> import tempfile
@@ -78,16 +128,22 @@ def stream_rows(path: str | Path, text: str, label: str | None = None, id: str |
     """
     wanted = [name for name in (text, label, id) if name is not None]
     before = 0
-    tables = _tables(Path(path), list(dict.fromkeys(wanted)))
+    tables = read_tables(path, list(dict.fromkeys(wanted)), others)
     for table in tables:
-        if _empty(table, text):
+        empty = set(_empty(table, text))
+        if empty and not drop_empty:
             _refuse_empty(text, chain([table], tables))
-        yield _rows(table, text, label, id, before)
+        full = [row for row in range(len(table.places)) if row not in empty]
+        numbers = [str(before + row + 1) for row in full]
+        rows = _rows(table.take(full) if empty else table, text, label, id, numbers)
+        yield replace(rows, empty=len(empty))
         before += len(table.places)
 
 
-def count_rows(path: str | Path, text: str, label: str | None = None, id: str | None = None) -> int:
-    """How many rows a file has, of any size, once it is sure that nothing is wrong with them.
+def count_rows(
+    path: str | Path, text: str, label: str | None = None, id: str | None = None, *, drop_empty: bool = False
+) -> int:
+    """How many rows `stream_rows` gives, once it is sure that nothing is wrong with them.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -98,15 +154,24 @@ def count_rows(path: str | Path, text: str, label: str | None = None, id: str | 
     import numpy as np
 
     hashes = array("q")  # eight bytes a row, where the ids themselves would take a hundred
-    for rows in stream_rows(path, text, label, id):
+    for rows in stream_rows(path, text, label, id, drop_empty=drop_empty):
         hashes.extend(map(hash, rows.ids))
     ordered = np.sort(hashes)
     if id is not None and (ordered[1:] == ordered[:-1]).any():
-        read_rows(path, text, label, id)  # says which are equal, unless only their hashes are
+        read_rows(path, text, label, id, drop_empty=drop_empty)  # says which are equal, unless only their hashes are
     return len(hashes)
 
 
-def _tables(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
+def read_tables(path: str | Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
+    """These columns of a file, or all that it has, some thousand rows at a time.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("text,kind\\nHello,ham\\n")
+    >>> [table.columns for table in read_tables(path, [], others=True)]
+    [{'text': ['Hello'], 'kind': ['ham']}]
+    """
+    path = Path(path)
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise UserError(f"{path}: the extension '{path.suffix}' is not known; use one of {', '.join(READERS)}.")
@@ -114,7 +179,7 @@ def _tables(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
         raise UserError(f"{path}: there is no such file; check the path.")
     rows = 0
     try:
-        for table in reader(path, wanted):
+        for table in reader(path, wanted, others):
             rows += len(table.places)
             yield table
     except OSError as error:
@@ -123,12 +188,12 @@ def _tables(path: Path, wanted: Sequence[str]) -> Iterator[FileTable]:
         raise UserError(f"{path}: the file has no rows; give one with a text per row.")
 
 
-def _rows(table: FileTable, text: str, label: str | None, id: str | None, before: int) -> Rows:
+def _rows(table: FileTable, text: str, label: str | None, id: str | None, numbers: Sequence[str]) -> Rows:
     texts = list(table.columns[text])
     labels: list[str | None] = [None] * len(texts)
     if label is not None:
         labels = [_label(table, label, row, value) for row, value in enumerate(table.columns[label])]
-    ids = [str(number) for number in range(before + 1, before + 1 + len(texts))]
+    ids = numbers
     if id is not None:
         ids = [_id(table, id, row, value) for row, value in enumerate(table.columns[id])]
     for column, strings in ((text, texts), (label, labels), (id, ids)):
@@ -137,27 +202,33 @@ def _rows(table: FileTable, text: str, label: str | None, id: str | None, before
 
 
 def _empty(table: FileTable, column: str) -> list[int]:
-    """The places of empty texts, once all are known to be texts."""
+    """The rows without a text, once all others are known to be texts."""
     found = []
     for row, value in enumerate(table.columns[column]):
         if value is not None and not isinstance(value, str):
             raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a text; write it as a string.")
-        if value is None or not value.strip():
-            found.append(table.places[row])
+        if value is None or not _visible(value):
+            found.append(row)
     return found
+
+
+def _visible(value: str) -> bool:
+    """Whether there is anything to read: a text of spaces or of zero-width characters looks like none."""
+    return any(letter.isprintable() and not letter.isspace() for letter in value)
 
 
 def _refuse_empty(column: str, tables: Iterator[FileTable]) -> NoReturn:
     """Names the first and counts them all: who has hundreds shall not find them one by one."""
     table = next(tables)
-    places = _empty(table, column)
-    for later in tables:
-        places += _empty(later, column)
+    places = [piece.places[row] for piece in chain([table], tables) for row in _empty(piece, column)]
     first = f"{table.path}, {table.unit} {places[0]}, column '{column}': the text is empty"
     if len(places) == 1:
-        raise UserError(f"{first}; fill it in or remove the row.")
+        raise UserError(f"{first}; fill it in, or leave it out with `drop_empty`.", field="drop_empty")
     others = ", ".join(str(place) for place in places[1:10]) + (", …" if len(places) > 10 else "")
-    raise UserError(f"{first}, {len(places)} in all (then {others}); fill them in or remove the rows.")
+    raise UserError(
+        f"{first}, {len(places)} in all (then {others}); fill them in, or leave them out with `drop_empty`.",
+        field="drop_empty",
+    )
 
 
 def _label(table: FileTable, column: str, row: int, value: Any) -> str | None:

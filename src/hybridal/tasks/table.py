@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from hybridal.errors import UserError
 
@@ -39,9 +39,14 @@ class FileTable:
     def at(self, row: int) -> str:
         return f"{self.path}, {self.unit} {self.places[row]}"
 
+    def take(self, rows: Sequence[int]) -> FileTable:
+        """These rows alone."""
+        columns = {name: [values[row] for row in rows] for name, values in self.columns.items()}
+        return replace(self, columns=columns, places=[self.places[row] for row in rows])
+
 
 def joined(tables: Iterable[FileTable]) -> FileTable:
-    """The pieces of one file as one table.
+    """The pieces of one file as one table; a column that a piece does not know is None there.
 
     >>> path = Path("mail.csv")
     >>> pieces = [FileTable(path, {"text": ["hello"]}, "line", [2]), FileTable(path, {"text": ["you"]}, "line", [5])]
@@ -50,8 +55,13 @@ def joined(tables: Iterable[FileTable]) -> FileTable:
     """
     pieces = list(tables)
     first = pieces[0]
-    columns = {name: list(chain.from_iterable(piece.columns[name] for piece in pieces)) for name in first.columns}
+    names = dict.fromkeys(chain.from_iterable(piece.columns for piece in pieces))
+    columns = {name: list(chain.from_iterable(_column(piece, name) for piece in pieces)) for name in names}
     return FileTable(first.path, columns, first.unit, list(chain.from_iterable(piece.places for piece in pieces)))
+
+
+def _column(piece: FileTable, name: str) -> Sequence[Any]:
+    return piece.columns[name] if name in piece.columns else [None] * len(piece.places)
 
 
 def column_position(path: Path, name: str, names: Sequence[str]) -> int:
@@ -69,32 +79,16 @@ def column_position(path: Path, name: str, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-@contextmanager
-def opened(path: Path, newline: str) -> Iterator[TextIO]:
-    """The file as text; it must be UTF-8, with or without a byte order mark.
+def column_positions(path: Path, wanted: Sequence[str], names: Sequence[str], others: bool = False) -> dict[str, int]:
+    """Where the wanted columns stand, and all `others` that have a name.
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
-    >>> _ = path.write_bytes("\\ufeffé".encode())
-    >>> with opened(path, newline="") as file:
-    ...     file.read()
-    'é'
+    >>> column_positions(Path("mail.csv"), ["text"], ["id", "text", "", "note", "note"], others=True)
+    {'text': 1, 'id': 0, 'note': 3, 'note (2)': 4}
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline=newline) as file:
-            yield file
-    except UnicodeDecodeError:
-        _name_the_byte(path)
-        raise
-
-
-def _name_the_byte(path: Path) -> None:
-    with path.open("rb") as file:
-        for line, data in enumerate(file, start=1):  # no character has the byte of a line's end in it
-            try:
-                data.decode()
-            except UnicodeDecodeError as error:
-                raise UserError(
-                    f"{path}, line {line}: the byte 0x{data[error.start]:02x} is not valid UTF-8; "
-                    "save the file as UTF-8."
-                ) from error
+    found = {name: column_position(path, name, names) for name in wanted}
+    seen: Counter[str] = Counter()
+    for position, name in enumerate(names if others else ()):
+        seen[name] += 1
+        if name.strip() and position not in found.values():
+            found[name if seen[name] == 1 else f"{name} ({seen[name]})"] = position
+    return found

@@ -86,7 +86,7 @@ class Task:
 
     @staticmethod
     def from_file(path: str | Path, text: str = "text", label: str | None = None, **options: Any) -> Task:
-        """A CSV, TSV, JSONL or Parquet file; see `hybridal.tasks.from_files.load_files`."""
+        """A CSV, TSV, TXT, JSONL, JSON, XLSX or Parquet file; see `hybridal.tasks.from_files.load_files`."""
         from hybridal.tasks.from_files import load_files
 
         return load_files(path, text=text, label=label, **options)

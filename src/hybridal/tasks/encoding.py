@@ -1,0 +1,83 @@
+"""How a text file is encoded: UTF-8, UTF-16 where it says so, or Windows-1252, as older spreadsheets write."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from hybridal.errors import UserError
+
+_AT_ONCE = 2**20
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+@contextmanager
+def opened(path: Path, newline: str) -> Iterator[TextIO]:
+    """The file as text, with or without a byte order mark.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> for encoding in ("utf-8", "utf-8-sig", "utf-16", "cp1252"):
+    ...     _ = path.write_bytes("é".encode(encoding))
+    ...     with opened(path, newline="") as file:
+    ...         print(file.read(), end=" ")
+    é é é é
+    """
+    encoding = encoding_of(path)
+    try:
+        with path.open(encoding=encoding, newline=newline) as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not valid {encoding.upper()} ({error.reason}); save the file as UTF-8.") from error
+
+
+def encoding_of(path: Path) -> str:
+    """The name of the encoding, after a look at the whole file: one byte far down may tell the two apart."""
+    with path.open("rb") as file:
+        if mark := _MARKS.get(file.read(2)):
+            return mark
+        file.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while part := file.read(_AT_ONCE):
+                decoder.decode(part)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            _check_windows(path)
+            return "cp1252"
+    return "utf-8-sig"
+
+
+def _check_windows(path: Path) -> None:
+    """Names the first byte that is not UTF-8 where the file is no Windows-1252 either.
+
+    That some of its lines have characters beyond ASCII which are valid UTF-8 does not happen by chance: such a file
+    is UTF-8 that was damaged, and read otherwise every é would become Ã©.
+    """
+    first: tuple[int, int] | None = None
+    is_windows = True
+    with path.open("rb") as file:
+        for line, data in enumerate(file, start=1):  # no character has the byte of a line's end in it
+            if data.isascii():
+                continue
+            try:
+                data.decode()
+                is_windows = False
+            except UnicodeDecodeError as error:
+                first = first or (line, data[error.start])
+                is_windows = is_windows and _decodes(data, "cp1252")
+    if first is not None and not is_windows:
+        raise UserError(
+            f"{path}, line {first[0]}: the byte 0x{first[1]:02x} is not valid UTF-8; save the file as UTF-8."
+        )
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
