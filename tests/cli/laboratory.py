@@ -10,6 +10,7 @@ import csv
 import importlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+LIMIT = 300.0  # seconds that anything here may take on a busy machine
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class Laboratory:
         assert self._child.stdout is not None
         self._child.stdin.write(json.dumps(order) + "\n")
         self._child.stdin.flush()
+        assert select.select([self._child.stdout], [], [], LIMIT)[0], "there is no answer"
         code = int(self._child.stdout.readline())
         stdout, stderr = (path.read_text() for path in outputs)
         return Ended(code, stdout, stderr)
@@ -80,7 +84,10 @@ class Laboratory:
     def close(self) -> None:
         assert self._child.stdin is not None
         self._child.stdin.close()
-        self._child.wait()
+        try:
+            self._child.wait(LIMIT)
+        finally:
+            self._child.kill()
 
 
 def serve() -> None:

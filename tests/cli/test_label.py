@@ -122,11 +122,13 @@ def test_others_are_let_in_only_where_everybody_has_a_password(
     assert [call["host"] for call in served] == ["0.0.0.0"] * 2
 
 
-def test_two_servers_never_share_a_project_and_an_interrupt_ends_all_of_it(tickets: Path) -> None:
+@pytest.mark.parametrize("ignored", [False, True], ids=["in front", "in the background of a script"])
+def test_two_servers_never_share_a_project_and_an_interrupt_ends_all_of_it(tickets: Path, ignored: bool) -> None:
     context = multiprocessing.get_context("fork")
     told, tell = context.Pipe(duplex=False)
 
     def run() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("hybridal.cli.label.announce", tell.send)
             ended = hybridal("label", tickets, "--text", "body", "--port", 0, "--no-browser")
@@ -136,17 +138,21 @@ def test_two_servers_never_share_a_project_and_an_interrupt_ends_all_of_it(ticke
     process.start()
     tell.close()
     assert process.pid is not None
-    assert told.recv().startswith("http://127.0.0.1:")
-    second = hybridal("label", tickets)
-    assert second.code == 3
-    assert f"in use by process {process.pid}" in second.stderr
-    children = _children(process.pid)
-    os.kill(process.pid, signal.SIGINT)
-    assert told.poll(60)
-    code, output = told.recv()
-    assert code == 0
-    assert "Stopped. Go on with the same command." in output
-    process.join()
+    try:
+        assert told.poll(60)
+        assert told.recv().startswith("http://127.0.0.1:")
+        second = hybridal("label", tickets)
+        assert second.code == 3
+        assert f"in use by process {process.pid}" in second.stderr
+        children = _children(process.pid)
+        os.kill(process.pid, signal.SIGINT)
+        assert told.poll(60)
+        code, output = told.recv()
+        assert code == 0
+        assert "Stopped. Go on with the same command." in output
+        process.join(60)
+    finally:
+        process.kill()  # one that was left behind would hold the pipes of other tests open
     assert not any(Path(f"/proc/{child}").exists() for child in children)
     opened = Project.open(tickets.with_suffix(".hybridal"))
     with opened.reads() as session:

@@ -53,7 +53,7 @@ def killed() -> None:
 def test_what_a_killed_process_left_goes_with_the_next(place: Path) -> None:
     process = multiprocessing.get_context("fork").Process(target=killed)
     process.start()
-    process.join()
+    process.join(60)
     [left] = place.iterdir()
     with scratch():
         assert left.exists()  # as young as one that somebody has just made

@@ -6,8 +6,8 @@ import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from typing import NoReturn, Protocol
 
 import uvicorn
@@ -45,28 +45,39 @@ def serve(
     """Until it is interrupted. On this machine alone, a link lets the owner in; elsewhere everybody has a password."""
     login_link = LoginLink() if host in HERE else None
     app = create_app(project, login_link)
-    with closing(bind(host, port)) as listening:
+    with closing(bind(host, port)) as listening, _ends_on_a_signal():
         end = f":{listening.getsockname()[1]}/" + (f"?token={login_link.token}" if login_link else "")
         links = [f"http://{_shown(name)}{end}" for name in names(host)]
-        for link in links:
-            announce(link)
-        # The socket listens already: a browser that is early waits.
-        if browser:
-            threading.Thread(target=webbrowser.open, args=links[-1:], daemon=True).start()
         trainer = background or Supervisor(project)
-        trainer.start()
-        # uvicorn ends its work on a signal, then raises it again: that must not end the process before the trainer.
-        before = signal.signal(signal.SIGTERM, _interrupt)
         try:
+            for link in links:
+                announce(link)
+            # The socket listens already: a browser that is early waits.
+            if browser:
+                threading.Thread(target=webbrowser.open, args=links[-1:], daemon=True).start()
+            trainer.start()
             config = uvicorn.Config(
                 app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5
             )
-            with suppress(KeyboardInterrupt):
-                uvicorn.Server(config).run(sockets=[listening])
+            # It ends its work on a signal, then raises it again, which is on its way out then.
+            uvicorn.Server(config).run(sockets=[listening])
         finally:
             trainer.stop()
             project.close()
-            signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _ends_on_a_signal() -> Iterator[None]:
+    """SIGINT and SIGTERM alike end what is inside; also where a script that started this in its background has had
+    SIGINT ignored.
+    """
+    before = {how: signal.signal(how, _interrupt) for how in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for how, handler in before.items():
+            signal.signal(how, handler)
 
 
 def _interrupt(*_: object) -> NoReturn:

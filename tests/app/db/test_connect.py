@@ -44,7 +44,7 @@ def test_those_who_wait_come_in_the_order_in_which_they_came_also_before_who_ask
     lock.release()
     work("again")
     for thread in waiting:
-        thread.join()
+        thread.join(60)
     assert came == [*"abcde", "again"]
 
 
@@ -52,7 +52,7 @@ def hold(file: Path, has: Event, may_end: Event) -> None:
     lock = WriterLock(file)
     lock.acquire()
     has.set()
-    may_end.wait()
+    may_end.wait(60)
 
 
 def test_another_process_waits_too_and_its_death_is_the_end_of_its_turn(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_another_process_waits_too_and_its_death_is_the_end_of_its_turn(tmp_path
     has, may_end = fork.Event(), fork.Event()
     other = fork.Process(target=hold, args=(tmp_path / "writer_lock", has, may_end))
     other.start()
-    has.wait()
+    assert has.wait(60)
     lock, came = WriterLock(tmp_path / "writer_lock"), threading.Event()
 
     def wait() -> None:
@@ -71,10 +71,10 @@ def test_another_process_waits_too_and_its_death_is_the_end_of_its_turn(tmp_path
     thread.start()
     assert not came.wait(0.05)
     other.kill()
-    thread.join()
+    thread.join(60)
     assert came.is_set()
     lock.release()
-    other.join()
+    other.join(60)
 
 
 def test_where_no_file_can_be_made_threads_still_take_turns(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_an_answer_that_is_under_way_is_of_the_class_that_is_left(tmp_path: Path
         annotate(session, other, "t2", "label", class_name="a", key="3")
         merging.start()
         assert not merged.wait(0.2)
-    merging.join()
+    merging.join(60)
     assert consensus(project) == {"t1": ("b", "people"), "t2": ("b", "people")}
     with project.sessions.begin() as session:
         assert classes.find(session, "a").number == number["b"]
@@ -141,7 +141,7 @@ def test_an_answer_that_waited_for_a_merge_hears_of_it(tmp_path: Path, empty_pos
         answering.start()
         answering.join(0.2)
         assert answering.is_alive()
-    answering.join()
+    answering.join(60)
     assert consensus(project) == {"t1": ("b", "people")}
     project.close()
 

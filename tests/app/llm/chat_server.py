@@ -72,7 +72,7 @@ def chat_server(reply: Callable[[Json], Sends]) -> Iterator[ChatServer]:
             server.headers.append(dict(self.headers))
             sends = server.reply(body)
             if sends.never:
-                server.ended.wait()
+                server.ended.wait(60)
                 return
             self.send_response(sends.status)
             for name, value in sends.headers.items():
@@ -102,4 +102,4 @@ def chat_server(reply: Callable[[Json], Sends]) -> Iterator[ChatServer]:
         server.ended.set()
         http.shutdown()
         http.server_close()
-        thread.join()
+        thread.join(60)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+LIMIT = 300.0  # seconds that anything here may take on a busy machine
 IDLE = "hybridal.app.trainer.__main__.rest"  # a trainer rests when there is nothing to do
 
 
@@ -32,12 +34,16 @@ class Laboratory:
         order = {"folder": str(folder), "until": until, "when": when}
         self._child.stdin.write(json.dumps(order) + "\n")
         self._child.stdin.flush()
+        assert select.select([self._child.stdout], [], [], LIMIT)[0], "there is no answer"
         return int(self._child.stdout.readline())
 
     def close(self) -> None:
         assert self._child.stdin is not None
         self._child.stdin.close()
-        self._child.wait()
+        try:
+            self._child.wait(LIMIT)
+        finally:
+            self._child.kill()
 
 
 def serve() -> None:

@@ -52,7 +52,7 @@ time.sleep(0.3)
 raise SystemExit(7)
 """
     ended = subprocess.Popen([sys.executable, "-c", trainer], stdin=stdin)
-    ended.communicate()
+    ended.communicate(timeout=60)
     assert ended.returncode == code
 
 
