@@ -23,7 +23,7 @@ PASSWORD_VARIABLE = "HYBRIDAL_OWNER_PASSWORD"
 
 def label(
     file: Annotated[
-        str | None, typer.Argument(help="A CSV, TSV, JSONL or Parquet file, or a project folder; none: the demo.")
+        str | None, typer.Argument(help="A file with texts (CSV, XLSX, JSON, …) or a project folder; none: the demo.")
     ] = None,
     text: o.Text = None,
     label: o.Label = None,
@@ -31,6 +31,8 @@ def label(
     classes: Annotated[
         str | None, typer.Option(help="The classes: a,b,c (default: define them as you go).", rich_help_panel="Task")
     ] = None,
+    drop_empty: o.DropEmpty = False,
+    drop_duplicates: o.DropDuplicates = False,
     budget: Annotated[int | None, typer.Option(help="Labels planned [800].", rich_help_panel=_PLAN)] = None,
     batch: Annotated[
         int | None, typer.Option(help="New labels until the model learns again [16].", rich_help_panel=_PLAN)
@@ -73,6 +75,7 @@ def label(
     settings = o.given(budget=budget, batch=batch, validation_first=validation_first, overlap=overlap)
     settings |= o.given(backbone=backbone, schedule=schedule)
     columns = o.given(text=text, label=label, id=id, classes=o.names(classes))
+    columns |= o.given(drop_empty=drop_empty, drop_duplicates=drop_duplicates)
     folder_is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Route, expect
+from sqlalchemy import select
 
+from hybridal.app.db.schema import Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts
 
@@ -55,18 +58,68 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
     assert app.project.setting("budget") == 50
     file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"body\nnew one\nnew two\n"}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
-    page.get_by_label("Column of texts").fill("body")
     page.get_by_role("button", name="Add these texts").click()
     expect(page.locator("#upload-said")).to_have_text("2 texts added, 0 known already.")
     with app.project.reads() as session:
         assert counts(session)["texts"] == 22
 
 
-def test_a_column_that_is_not_there_is_asked_for_on_the_page(page: Page, app: Served) -> None:
-    file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"body\nnew one\n"}
+SHEET = """Nr;Kommentar;Art\nx1;Grüße aus Köln;A\nx2;;b\nx3;Grüße aus Köln;\nx4;10 € – teuer;b\n"""
+
+
+def choose(page: Page, name: str, content: bytes) -> None:
+    file = {"name": name, "mimeType": "text/csv", "buffer": content}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
+
+
+def test_a_file_is_looked_at_before_its_texts_are_added(
+    page: Page, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    choose(page, "mail.csv", SHEET.encode("cp1252"))
+    expect(page.get_by_label("Column of texts")).to_have_value("Kommentar")
+    expect(page.locator("#first-rows tbody tr").nth(3)).to_contain_text("10 € – teuer")
+    page.get_by_label("Column of labels").select_option("Art")
+    page.get_by_label("Column of ids").select_option("Nr")
+    expect(page.locator("#preview-facts")).to_contain_text("4 rows, 2 with a label. New classes: A.")
+    expect(page.locator("#preview-facts")).to_contain_text("“A” would be another class than “a”.")
+    expect(page.get_by_label("Leave out 1 row without a text")).to_be_checked()
+    shot(page, "import-preview")
+    page.get_by_label("Leave out 1 text that the file has already").uncheck()
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-said")).to_contain_text("enter the column names in the fields")
+    expect(page.locator("#upload-said")).to_have_text("3 texts added, 0 known already, 1 left out.")
+    expect(page.locator("#preview")).to_be_hidden()
+    with app.project.reads() as session:
+        assert {"x1", "x3", "x4"} <= set(session.scalars(select(Text.id)))
+    assert names(app) == ["a", "b", "c", "A"]
+
+
+def test_a_choice_of_columns_that_will_not_do_is_told_and_can_be_mended(page: Page, app: Served) -> None:
+    choose(page, "more.csv", b"text,id,n\none,1,same\ntwo,2,same\n")
+    expect(page.get_by_label("Column of ids")).to_have_value("id")
+    page.get_by_label("Column of ids").select_option("n")
+    expect(page.locator("#upload-said")).to_contain_text(
+        "more.csv, line 3, column 'n': the id 'same' is also that of line 2"
+    )
+    expect(page.get_by_role("button", name="Add these texts")).to_be_disabled()
+    page.get_by_label("Column of ids").select_option("none")
+    page.get_by_role("button", name="Add these texts").click()
+    expect(page.locator("#upload-said")).to_have_text("2 texts added, 0 known already.")
+
+
+def test_a_file_that_cannot_be_read_is_told(page: Page, app: Served) -> None:
+    choose(page, "mail.xlsx", b"PK")
+    expect(page.locator("#upload-said")).to_contain_text("mail.xlsx: not a whole Excel file")
+    expect(page.locator("#preview")).to_be_hidden()
+
+
+def test_the_look_at_a_file_fits_a_phone(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
+    page = window.open(app.link, viewport={"width": 390, "height": 844}, has_touch=True)
+    page.goto(f"{app.address}/settings")
+    choose(page, "mail.csv", SHEET.encode())
+    expect(page.locator("#first-rows")).to_be_visible()
+    page.locator("#upload").scroll_into_view_if_needed()
+    shot(page, "import-preview-phone")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Served) -> None:
@@ -79,8 +132,6 @@ def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Ser
     file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"text\nnew one\n"}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
     expect(send).to_be_disabled()
-    page.get_by_label("Column of texts").press("Enter")
-    assert page.url == f"{app.address}/settings"
     held.pop().continue_()
     send.click()
     expect(page.locator("#upload-said")).to_have_text("1 text added, 0 known already.")

@@ -61,7 +61,7 @@ def test_what_is_wrong_with_a_file_is_said_in_its_words(mail: Path, tmp_path: Pa
     with pytest.raises(UserError, match="there is no such file"):
         read_source(tmp_path / "none.csv")
     half = tmp_path / "half.jsonl"
-    half.write_text('{"text": "\\ud800"}\n')
+    half.write_text('{"text": "a \\ud800"}\n')
     with pytest.raises(UserError, match="half a character"):
         read_source(half)
 

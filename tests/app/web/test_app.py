@@ -41,6 +41,7 @@ def test_without_a_login_every_api_route_is_closed(app: FastAPI, stranger: Visit
 OWNERS = {
     ("PATCH", "/api/settings"),
     ("POST", "/api/texts"),
+    ("POST", "/api/texts/preview"),
     ("PATCH", "/api/classes/1"),
     ("POST", "/api/classes/1/merge"),
     ("GET", "/api/people"),
@@ -95,7 +96,7 @@ def test_every_route_has_the_role_that_it_should_have(app: FastAPI, annotator: V
             assert (status == 403) == ((method, path) in closed), (method, path, status)
 
 
-UPLOADS = {"/api/texts", "/api/import/label-studio"}
+UPLOADS = {"/api/texts", "/api/texts/preview", "/api/import/label-studio"}
 
 
 def test_a_change_needs_the_word_that_only_our_pages_know(app: FastAPI, owner: Visit) -> None:

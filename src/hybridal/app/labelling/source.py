@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import zipfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from hybridal.app.errors import TooLargeError
 from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, Row
 from hybridal.errors import UserError
 from hybridal.tasks import load_task, task_names
 from hybridal.tasks.classes import choose_classes, sort_names
+from hybridal.tasks.columns import Columns, guess_columns
 from hybridal.tasks.mirror import same_name
-from hybridal.tasks.read import Rows, read_rows
+from hybridal.tasks.read import Rows, read_rows, read_tables
+from hybridal.tasks.table import NoColumnError
 from hybridal.tasks.task import check_classes
 
 MOST_BYTES = 500_000_000
+FIRST_ROWS, LONGEST_CELL = 5, 200  # of a preview
 
 
 @dataclass(frozen=True)
 class Source:
-    """The rows, the classes that are known from the start, and whether ids are only row numbers."""
+    """The rows, the classes that are known from the start, and whether ids are only row numbers.
+
+    `empty` and `duplicates` count the texts that were left out.
+    """
 
     name: str
     rows: Sequence[Row]
     classes: tuple[str, ...] = ()
     numbered: bool = False
+    empty: int = 0
+    duplicates: int = 0
 
 
 def read_source(
@@ -36,8 +47,10 @@ def read_source(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     most: int | None = None,
+    drop_empty: bool = False,
+    drop_duplicates: bool = False,
 ) -> Source:
-    """A CSV, TSV, JSONL or Parquet file of at most so many rows, or the texts of a task to try things out.
+    """A file of at most so many rows (see `read_rows` for its options), or the texts of a task to try things out.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -52,9 +65,10 @@ def read_source(
         return Source(task.name, [(id, body, None) for id, body in pairs], task.classes)
     if most is not None:
         check_unpacked_size(Path(source), most)
-    rows = read_rows(source, text or "text", label, id, most)
+    rows = read_rows(source, text or "text", label, id, most, drop_empty=drop_empty, drop_duplicates=drop_duplicates)
     _check_lengths(rows)
-    found = Source(Path(source).stem, [*zip(rows.ids, rows.texts, rows.labels, strict=True)], (), rows.numbered)
+    given = [*zip(rows.ids, rows.texts, rows.labels, strict=True)]
+    found = Source(Path(source).stem, given, (), rows.numbered, rows.empty, rows.duplicates)
     if classes is None:
         return replace(found, classes=sort_names(filter(None, rows.labels)))
     return _only(found, rows, classes)
@@ -79,11 +93,64 @@ def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
     return replace(found, classes=tuple(classes))
 
 
+@dataclass(frozen=True)
+class Preview:
+    """What a file has, for somebody to confirm: its columns, its first rows, and what would come of them.
+
+    `rows` counts all, `empty` and `duplicates` those that can be left out, `labels` how often each occurs. With these
+    `chosen` columns there may be a `problem`, and then nothing is counted.
+    """
+
+    columns: list[str]
+    first: list[list[str]]
+    chosen: Columns
+    rows: int = 0
+    empty: int = 0
+    duplicates: int = 0
+    labels: Mapping[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+
+def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
+    """A look at a file by these columns, or by those that its first rows suggest.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("body,kind\\nHello,ham\\n,ham\\nHello,\\n")
+    >>> found = preview_file(path, None, most=10)
+    >>> found.chosen.text, found.first[0], found.rows, found.empty, found.duplicates, found.labels
+    ('body', ['Hello', 'ham'], 3, 1, 1, {'ham': 1})
+    """
+    check_unpacked_size(path, most)
+    begins = next(read_tables(path, [], others=True))
+    columns = chosen or guess_columns(begins.columns)
+    cells = [[_cell(value) for value in values[:FIRST_ROWS]] for values in begins.columns.values()]
+    found = Preview([*begins.columns], [list(row) for row in zip(*cells, strict=True)], columns)
+    try:
+        rows = read_rows(path, columns.text, columns.label, columns.id, most, drop_empty=True, drop_duplicates=True)
+        _check_lengths(rows)
+    except NoColumnError as error:
+        return replace(found, problem=f"{error.found}.")
+    except UserError as error:
+        return replace(found, problem=str(error))
+    labels = Counter(sorted(filter(None, rows.labels)))
+    total = len(rows) + rows.empty + rows.duplicates
+    return replace(found, rows=total, empty=rows.empty, duplicates=rows.duplicates, labels=dict(labels.most_common()))
+
+
+def _cell(value: Any) -> str:
+    written = "" if value is None else str(value)
+    return written if len(written) <= LONGEST_CELL else written[:LONGEST_CELL] + " …"
+
+
 def check_unpacked_size(path: Path, most_rows: int) -> None:
-    """Refuses a Parquet file that would fill the memory; what is no Parquet file is left to its reader."""
+    """Refuses a Parquet or Excel file that would fill the memory; what is neither is left to its reader."""
     import pyarrow
     from pyarrow import compute, parquet, types
 
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            _check_size(path, 0, sum(member.file_size for member in archive.infolist()), most_rows)
     try:
         every = range(parquet.read_metadata(path).num_columns)
         # Words that are repeated are read once, and their lengths added up.

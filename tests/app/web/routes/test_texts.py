@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from typing import Any
 from urllib.parse import quote
 
+import openpyxl
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -128,29 +130,37 @@ def upload(visit: Visit, name: str, content: bytes, **columns: Any) -> Any:
 def test_texts_come_in_every_format(owner: Visit, project: Project) -> None:
     sheet = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table({"text": ["from parquet"]}), sheet)
+    book, excel = openpyxl.Workbook(), io.BytesIO()
+    book.active.append(["text"])
+    book.active.append(["from xlsx"])
+    book.save(excel)
     files = {
         "x.csv": b"key,body,kind\nx1,from csv,a\n",
         "x.tsv": b"text\nfrom tsv\n",
         "x.jsonl": b'{"text": "from jsonl"}\n',
+        "x.json": b'["from json"]',
+        "x.txt": "from txt".encode("utf-16"),
+        "x.xlsx": excel.getvalue(),
         "x.parquet": sheet.getvalue(),
     }
     for name, content in files.items():
         columns = {"text": "body", "label": "kind", "id": "key"} if name == "x.csv" else {}
         for added in (1, 0):
-            assert upload(owner, name, content, **columns).json() == {"added": added, "known": 1 - added}
+            said = {"added": added, "known": 1 - added, "empty": 0, "duplicates": 0}
+            assert upload(owner, name, content, **columns).json() == said
     assert consensus(project) == {"x1": ("a", "file")}
-    assert owner.get("/api/project").json()["counts"]["texts"] == 24
+    assert owner.get("/api/project").json()["counts"]["texts"] == 27
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
         ("x.csv", b"", "x.csv"),
-        ("x.csv", b"body\nhello\n", "no column 'text'; its columns are body: enter the column names"),
+        ("x.csv", b"body\nhello\n", "no column 'text'; its columns are body: choose"),
         ("x.exe", b"MZ", "the extension '.exe' is not known"),
         ("x.parquet", b"PAR1", "not a whole Parquet file"),
-        ("x.jsonl", b'{"text": "\\ud800"}', "half a character"),
-        ("x.csv", b"text\n\xff\xfe\n", "UTF-8"),
+        ("x.jsonl", b'{"text": "a \\ud800"}', "half a character"),
+        ("x.csv", b"text\n\x81\n", "UTF-8"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_without_its_place(
@@ -160,6 +170,55 @@ def test_what_is_wrong_with_a_file_is_told_without_its_place(
     assert (answer.status_code, words in answer.json()["error"]) == (400, True), answer.text
     assert "--" not in answer.json()["error"]
     assert "/" not in answer.json()["error"].replace("text/", "")
+
+
+def preview(visit: Visit, name: str, content: bytes, **columns: Any) -> Any:
+    return visit.post("/api/texts/preview", files={"file": (name, content)}, data=columns)
+
+
+def test_a_file_is_looked_at_and_nothing_is_added(owner: Visit) -> None:
+    content = b"id;review;label\n1;fine;good\n2;;\n3;fine;\n4;bad;poor\n"
+    found = preview(owner, "x.csv", content).json()
+    assert found == {
+        "columns": ["id", "review", "label"],
+        "first": [["1", "fine", "good"], ["2", "", ""], ["3", "fine", ""], ["4", "bad", "poor"]],
+        "text": "review",
+        "label": "label",
+        "id": "id",
+        "rows": 4,
+        "empty": 1,
+        "duplicates": 1,
+        "labels": {"good": 1, "poor": 1},
+        "problem": "",
+    }
+    chosen = preview(owner, "x.csv", content, text="label", id="review").json()
+    assert (chosen["text"], chosen["label"], chosen["id"], chosen["rows"]) == ("label", None, "review", 4)
+    assert owner.get("/api/project").json()["counts"]["texts"] == 20
+
+
+def test_columns_that_will_not_do_are_told_beside_the_first_rows(owner: Visit) -> None:
+    found = preview(owner, "x.jsonl", b'{"text": 3}\n').json()
+    assert (found["first"], found["problem"]) == (
+        [["3"]],
+        "x.jsonl, line 1, column 'text': 3 is not a text; write it as a string.",
+    )
+    assert preview(owner, "x.exe", b"MZ").status_code == 400
+
+
+def test_empty_and_equal_texts_are_left_out_by_choice(owner: Visit) -> None:
+    content = b"text\nnew\n \nnew\n"
+    assert upload(owner, "x.csv", content).status_code == 400
+    chosen = upload(owner, "x.csv", content, drop_empty="true", drop_duplicates="true").json()
+    assert chosen == {"added": 1, "known": 0, "empty": 1, "duplicates": 1}
+
+
+def test_a_small_excel_file_that_is_large_inside_is_refused(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybridal.app.labelling.source.MOST_BYTES", 100_000)
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b" " * 200_000)
+    for ask in (upload, preview):
+        assert ask(owner, "x.xlsx", bomb.getvalue()).status_code == 413
 
 
 def test_a_file_with_too_many_rows_is_refused(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,14 +17,15 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling.consensus import consensus_of, flagged, votes_by_text
-from hybridal.app.labelling.source import read_source
-from hybridal.app.labelling.texts import Added, State, add_in_parts, search
+from hybridal.app.labelling.source import preview_file, read_source
+from hybridal.app.labelling.texts import State, add_in_parts, search
 from hybridal.app.people import User, may
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
 from hybridal.app.web.schemas import PredictionSchema, Schema, excerpt, predictions_of
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
+from hybridal.tasks.columns import Columns
 from hybridal.tasks.table import NoColumnError
 
 router = APIRouter(prefix="/api")
@@ -173,16 +174,69 @@ def saved_upload(upload: UploadFile) -> Iterator[Path]:
 
 MOST_ROWS = 1_000_000
 Column = Annotated[str, Form(max_length=200)]
+Choice = Annotated[bool, Form()]
+
+
+class PreviewSchema(Schema):
+    """The columns and first rows of a file, those chosen, and what would come of them; see `preview_file`."""
+
+    columns: list[str]
+    first: list[list[str]]
+    text: str
+    label: str | None
+    id: str | None
+    rows: int
+    empty: int
+    duplicates: int
+    labels: dict[str, int]
+    problem: str
+
+
+class AddedSchema(Schema):
+    """How many texts are new, how many were there already, and how many were left out."""
+
+    added: int
+    known: int
+    empty: int
+    duplicates: int
+
+
+@router.post("/texts/preview")
+def preview_texts(file: UploadFile, _: Owner, text: Column = "", label: Column = "", id: Column = "") -> PreviewSchema:
+    """A look at a file before its texts are added. Without the name of a column of texts, columns are guessed."""
+    chosen = Columns(text, label or None, id or None) if text else None
+    with saved_upload(file) as path:
+        found = preview_file(path, chosen, MOST_ROWS)
+        facts = {name: value for name, value in vars(found).items() if name != "chosen"}
+        # It names the file, which lay in a folder that is nobody's business.
+        facts["problem"] = found.problem.replace(str(path), path.name)
+    return PreviewSchema(**facts, **vars(found.chosen))
 
 
 @router.post("/texts")
 def upload_texts(
-    file: UploadFile, _: Owner, project: CurrentProject, text: Column = "", label: Column = "", id: Column = ""
-) -> Added:
-    """Adds the texts of a CSV, TSV, JSONL or Parquet file; `text`, `label` and `id` name its columns."""
+    file: UploadFile,
+    _: Owner,
+    project: CurrentProject,
+    text: Column = "",
+    label: Column = "",
+    id: Column = "",
+    drop_empty: Choice = False,
+    drop_duplicates: Choice = False,
+) -> AddedSchema:
+    """Adds the texts of a file; `text`, `label` and `id` name its columns."""
     with saved_upload(file) as path:
         try:
-            source = read_source(path, text=text or None, label=label or None, id=id or None, most=MOST_ROWS)
+            source = read_source(
+                path,
+                text=text or None,
+                label=label or None,
+                id=id or None,
+                most=MOST_ROWS,
+                drop_empty=drop_empty,
+                drop_duplicates=drop_duplicates,
+            )
         except NoColumnError as error:
-            raise UserError(f"{error.found}: enter the column names in the fields for texts, labels or ids.") from error
-    return add_in_parts(project.sessions, source.rows, numbered=source.numbered)
+            raise UserError(f"{error.found}: choose its columns of texts, labels and ids.") from error
+    added = add_in_parts(project.sessions, source.rows, numbered=source.numbered)
+    return AddedSchema(added=added.added, known=added.known, empty=source.empty, duplicates=source.duplicates)

@@ -1,4 +1,5 @@
 /** The page of settings: classes, plan, texts in. */
+import { addTexts } from "./add-texts.js";
 import { post } from "./api.js";
 import { classEditor } from "./class-editor.js";
 import { onSubmit } from "./controls.js";
@@ -9,30 +10,23 @@ import { plan } from "./plan.js";
 import { told } from "./toast.js";
 
 await frame;
-sends("upload", "/api/texts", ({ added, known }) => `${count(added, "text")} added, ${known} known already.`);
-sends(
-  "import",
-  "/api/import/label-studio",
-  ({ added, labelled, unchanged }) =>
-    `${count(added, "text")} added, ${count(labelled, "label")} taken over, ${unchanged} there already.`,
-);
+addTexts();
+onSubmit(byId("import"), importLabelStudio);
 await Promise.all([classEditor, plan].map(told));
 
-/** A form whose file goes to the server; what came of it is said beside the button. */
-function sends(id, path, sentence) {
-  const said = byId(`${id}-said`);
-  onSubmit(byId(id), async (form) => {
-    const button = form.querySelector("button");
-    button.disabled = true;
-    said.textContent = "Sending …";
-    try {
-      said.textContent = sentence(await post(path, new FormData(form)));
-      said.className = "small";
-      form.reset();
-    } catch (error) {
-      said.textContent = error.message;
-      said.className = "small problem";
-    }
-    button.disabled = false;
-  });
+async function importLabelStudio(form) {
+  const said = byId("import-said");
+  const button = form.querySelector("button");
+  button.disabled = true;
+  said.className = "small";
+  said.textContent = "Sending …";
+  try {
+    const { added, labelled, unchanged } = await post("/api/import/label-studio", new FormData(form));
+    said.textContent = `${count(added, "text")} added, ${count(labelled, "label")} taken over, ${unchanged} there already.`;
+    form.reset();
+  } catch (error) {
+    said.textContent = error.message;
+    said.className = "small problem";
+  }
+  button.disabled = false;
 }
