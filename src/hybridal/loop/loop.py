@@ -108,10 +108,18 @@ class Cell:
         ends = state.round + 1 == self.rules.rounds if last is None else last
         return replace(state.pool.news(), last=ends)
 
+    def plan(self, update: Update, state: State) -> Plan:
+        """How the next round trains, once what the last one chose is labelled."""
+        prepare = partial(self.model.start, state.pool)
+        if len(state.pool) < self.rules.probe_until:
+            return Plan(prepare(None), state.pool.order[:0])
+        rng = stream(self.seed, "update", state.round + 1)
+        return update.plan(Situation(prepare, state.weights, state.moments, state.pool, self.rules, rng))
+
     def learn(self, state: State, update: Update, last: bool = False) -> tuple[State, Round]:
         """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
         t = state.round + 1
-        fit = self.model.fit(self._plan(update, state, t), state.pool, t)
+        fit = self.model.fit(self.plan(update, state), state.pool, t)
         temperature = self._temperature(fit, state.temperature)
         watch = Stopwatch()
         with watch("signal"):
@@ -185,13 +193,6 @@ class Cell:
             if id not in rows:
                 raise UserError(f"The annotator gave a label for '{id}', which it was not asked about.")
         return pool.reveal({rows[id]: self.task.class_index(name) for id, name in answers.items()})
-
-    def _plan(self, update: Update, state: State, t: int) -> Plan:
-        prepare = partial(self.model.start, state.pool)
-        if len(state.pool) < self.rules.probe_until:
-            return Plan(prepare(None), state.pool.order[:0])
-        rng = stream(self.seed, "update", t)
-        return update.plan(Situation(prepare, state.weights, state.moments, state.pool, self.rules, rng))
 
     def _signals(
         self, validation: Outputs | None, before: State

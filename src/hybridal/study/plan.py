@@ -63,7 +63,8 @@ def plan(folder: StudyFolder) -> StudyPlan:
 
 
 def distinct_rounds(specs: Sequence[str], rounds: int) -> tuple[int, int]:
-    """The least and the most rounds that one cell needs when shared ones are computed once.
+    """The least and the most rounds that one cell needs when shared ones are computed once, first rounds that only
+    turn out to train alike counted apart.
 
     At the most every hybrid schedule fires as soon as it can, each in a round of its own. At the least all of them
     fire together, or never, wherever that shares most: what the most patient one may do, the others may do too.

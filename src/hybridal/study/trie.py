@@ -58,6 +58,7 @@ class Trie:
         self.facts = dict(known)
         self._known_news = news_by_word(known)
         self._kept_at = time.monotonic()
+        self._openings: list[Update] = []
 
     def walk(self, schedules: Sequence[Schedule]) -> None:
         """Computes every round that one of these schedules goes through."""
@@ -72,6 +73,8 @@ class Trie:
         """The last branch is followed in the loop and the others by recursion: only states at forks stay in memory."""
         while len(node.history) < self.cell.rules.rounds:
             *branches, last = forks = self._forks(node, schedules)
+            if not node.history:
+                self._openings = [update for update, _ in forks]
             missing = any(node.word + update.letter not in self.facts for update, _ in forks)
             if branches and missing and node.history:
                 checkpoint.save(self._fork_folder(node), self._state(node), node.history[-1])
@@ -102,7 +105,7 @@ class Trie:
             return Node((*node.history, fact), None, node, update)
         before = self._state(node)
         self._begin(before.round + 1, update.spec)
-        state, fact = self.cell.advance(before, update)
+        state, fact = self._advance(before, update)
         if time.monotonic() - self._kept_at >= KEPT_EVERY:
             checkpoint.save(self.folder / "tip", state, fact)
             self._kept_at = time.monotonic()
@@ -117,19 +120,37 @@ class Trie:
         if node.state is None:
             assert node.parent is not None
             assert node.update is not None
-            node.state, fact = self.cell.advance(self._state(node.parent), node.update)
+            node.state, fact = self._advance(self._state(node.parent), node.update)
             same_facts(node.history[-1], fact)
         node.parent = None
         return node.state
+
+    def _advance(self, before: State, update: Update) -> tuple[State, Round]:
+        """A round. In the first there are no last weights: updates that plan the same then share it."""
+        if before.round or len(self._openings) == 1:
+            return self.cell.advance(before, update)
+        before = self.cell.labelled(before)
+        plan = self.cell.plan(update, before)
+        for number, other in enumerate(self._openings):
+            saved = self._load(self._first_folder(number))
+            if saved and saved[1] and saved[0].word == other.letter and plan.same_as(self.cell.plan(other, before)):
+                state = replace(self._placed(saved[0]), word=update.letter)
+                return state, replace(saved[1], update=update.spec, word=update.letter, reason=update.reason)
+        state, fact = self.cell.advance(before, update)
+        number = [other.letter for other in self._openings].index(update.letter)
+        checkpoint.save(self._first_folder(number), state, fact)
+        return state, fact
 
     def _saved(self, node: Node) -> State | None:
         for folder in (self.folder / "tip", self._fork_folder(node)):
             saved = self._load(folder)
             if saved is not None and saved[0].word == node.word:
-                model = self.cell.model
-                state = saved[0]
-                return replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
+                return self._placed(saved[0])
         return None
+
+    def _placed(self, state: State) -> State:
+        model = self.cell.model
+        return replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
 
     @staticmethod
     def _load(folder: Path) -> tuple[State, Round | None] | None:
@@ -141,6 +162,9 @@ class Trie:
 
     def _fork_folder(self, node: Node) -> Path:
         return self.folder / f"fork-{len(node.history):05d}"
+
+    def _first_folder(self, number: int) -> Path:
+        return self.folder / f"first-{number:05d}"
 
 
 def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds: int) -> dict[str, tuple[Round, ...]]:

@@ -55,6 +55,24 @@ class Plan:
     moments: Weights | None = None
     keeps_moments: bool = False
 
+    def same_as(self, other: Plan) -> bool:
+        """Whether both train alike, to the last bit."""
+        numbers = [(plan.dropout, plan.epochs, plan.batch, plan.keeps_moments) for plan in (self, other)]
+        return (
+            numbers[0] == numbers[1]
+            and np.array_equal(self.rows, other.rows)
+            and _same_weights(self.weights, other.weights)
+            and _same_weights(self.moments, other.moments)
+        )
+
+
+def _same_weights(one: Weights | None, other: Weights | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.keys() == other.keys() and all(
+        one[name] is other[name] or bool((one[name] == other[name]).all()) for name in one
+    )
+
 
 class Update(Protocol):
     """One way to bring the model up to date."""
