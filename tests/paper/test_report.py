@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from hybridal.errors import UserError
 from hybridal.evidence.results import results
-from hybridal.paper import write_paper_report
+from hybridal.evidence.study_report import all_figures
+from hybridal.paper import catalogue, write_paper_report
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import Study
 
-from ..evidence.example import example
+from ..evidence.example import example, made_up
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +60,11 @@ def test_a_study_with_nothing_complete_says_so(tmp_path: Path) -> None:
     assert "<b>none" not in page
     with pytest.raises(UserError, match="--against paper: no complete run in"):
         write_paper_report(folder, against_published=True)
+
+
+def test_what_cannot_be_drawn_of_two_acquisitions_together_is_drawn_of_each(tmp_path: Path) -> None:
+    few: dict[str, Any] = {"tasks": ("imdb",), "seeds": (1, 2), "schedules": ("retrain", "fixed:2"), "rounds": 3}
+    both = all_figures(results(made_up(tmp_path / "both", acquisitions=("entropy", "badge"), **few)), catalogue())
+    alone = all_figures(results(made_up(tmp_path / "alone", **few)), catalogue())
+    assert {f"{name}-{spec}" for name in alone for spec in ("entropy", "badge")} <= {*both}
+    assert both["pareto-steps-badge"].heading == f"{alone['pareto-steps'].heading}, BADGE"

@@ -39,8 +39,9 @@ class Comparable(Results):
         return None
 
     def cost(self, cost: Cost) -> str | None:
-        """The column of a cost; None where it was not recorded."""
-        return COSTS[cost] if (self.runs[COSTS[cost]] > 0).all() else None
+        """The column of a cost; None where it was not recorded. A schedule may take no step, but all take time."""
+        taken = self.runs[COSTS[cost]] > 0
+        return COSTS[cost] if (taken.any() if cost == "steps" else taken.all()) else None
 
     def families(self) -> Iterator[tuple[str, Comparable]]:
         """Parts: tasks of two classes, and of more. One part where the number of classes is not known."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridal.evidence.formats import count, counted, score
-from hybridal.evidence.names import schedule_name
+from hybridal.evidence.names import acquisition_name, schedule_name
 from hybridal.evidence.page import Page, Panel, Part, about_tables, render
 from hybridal.evidence.results import FINETUNE, RETRAIN, Results, results, rules
 from hybridal.evidence.table import Table
@@ -18,6 +18,8 @@ from hybridal.study.plan import sharing
 from hybridal.system.files import write_whole
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from hybridal.evidence.style import Drawn
 
 MakeTable = Callable[[Results], Table | None]
@@ -50,12 +52,29 @@ def all_figures(found: Results, catalogue: Catalogue, width: float | None = None
     """Every figure that the study has the data for, by its name, with its words.
 
     `width` is in inches, a column's where none is given; from one and a half columns on, panels stand side by side.
+    Where acquisitions vary, what cannot be drawn of all of them together is drawn of each.
     """
     if found.runs.empty:
         return {}
     options = {} if width is None else {"width": width}
-    made = {name: make(found, **options) for name, make in catalogue.figures(found)}
-    return {name: drawn for name, drawn in made.items() if drawn is not None}
+
+    def drawn(part: Results) -> dict[str, Drawn]:
+        made = {name: make(part, **options) for name, make in catalogue.figures(part)}
+        return {name: one for name, one in made.items() if one is not None}
+
+    figures = drawn(found)
+    acquisitions = [str(spec) for spec in found.runs["acquisition"].unique()]
+    for spec in acquisitions if len(acquisitions) > 1 else ():
+        part = replace(found, runs=_chosen_by(found.runs, spec), rounds=_chosen_by(found.rounds, spec))
+        for name, one in drawn(part).items():
+            if name not in figures:
+                slug = spec.replace(":", "-")
+                figures[f"{name}-{slug}"] = replace(one, heading=f"{one.heading}, {acquisition_name(spec)}")
+    return figures
+
+
+def _chosen_by(rows: pd.DataFrame, spec: str) -> pd.DataFrame:
+    return rows[rows["acquisition"] == spec]
 
 
 def write_study_report(folder: StudyFolder, catalogue: Catalogue, first: Mapping[str, MakeTable] | None = None) -> Path:
