@@ -2,7 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hybridal.app.db.schema import Person
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import delete, text, update
+
+from hybridal.app.db.schema import Person, Text, fold
+from hybridal.app.db.search import INDEX
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.texts import ON_A_PAGE, State, search
@@ -29,6 +34,60 @@ def test_all_words_must_occur_and_signs_are_meant_literally(tmp_path: Path, db: 
     words = {"blue": "12", "BLUE sky": "1", "100%": "3", "_": "4", "\\": "4", "'": "", "": "1234"}
     assert {asked: "".join(found(project, asked)) for asked in words} == words
     project.close()
+
+
+BODIES = [
+    "Die Übung",
+    "Er lebt in МОСКВА",
+    "Straße",
+    "CAFÉ crème",
+    "Ёлка",
+    "e\u0301t\u00e9",
+    "東京タワー",
+    'say "hi"',
+    "x" * 9,
+]
+
+
+def test_words_are_found_without_case_and_accents_and_as_parts_in_every_script(tmp_path: Path, db: str | None) -> None:
+    rows = [(str(i), body, None) for i, body in enumerate(BODIES, start=1)]
+    project = Project.create(Source("s", rows), tmp_path / "p", db=db)
+    words = {"übung": "1", "UBUN": "1", "москва": "2", "оскв": "2", "STRASSE": "3", "cafe": "4", "cafe creme": "4"}
+    words |= {
+        "елка": "5",
+        "ete": "6",
+        "ÉTÉ": "6",
+        "東京": "7",
+        "京タワ": "7",
+        '"hi"': "8",
+        "u": "1",
+        "ёл": "5",
+        "xxxx": "9",
+    }
+    assert {asked: "".join(found(project, asked)) for asked in words} == words
+    project.close()
+
+
+def test_without_an_index_the_same_is_found(project: Project) -> None:
+    with project.sessions.begin() as session:
+        for name in ("added", "removed", "changed"):
+            session.execute(text(f"DROP TRIGGER {INDEX}_{name}"))
+        session.execute(text(f"DROP TABLE {INDEX}"))
+    assert found(project, "TEXT 17") == ["t17"]
+
+
+@given(st.text(), st.text())
+def test_folding_twice_changes_nothing_and_parts_stay_parts(before: str, after: str) -> None:
+    assert fold(fold(before)) == fold(before)
+    assert fold(after) in fold(f"{before} {after}")
+
+
+def test_the_index_follows_texts_that_go(project: Project) -> None:
+    with project.sessions.begin() as session:
+        session.execute(delete(Text).where(Text.id == "t17"))
+        session.execute(update(Text).where(Text.id == "t3").values(folded=fold("Ganz anders")))
+    assert found(project, "text 17") == []
+    assert found(project, "ANDERS") == ["t3"]
 
 
 def test_texts_are_found_by_what_became_of_them(project: Project) -> None:

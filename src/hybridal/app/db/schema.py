@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
+from unicodedata import combining, normalize
 
 from sqlalchemy import JSON, BigInteger, Dialect, Float, ForeignKey, Index, Integer, MetaData, String, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -38,6 +39,23 @@ def text_digest(words: str) -> str:
 def digest_of_body(context: Any) -> str:
     """That of a text which is being added."""
     return text_digest(context.get_current_parameters()["body"])
+
+
+def fold(words: str) -> str:
+    """The words as they are searched for: without case, accents and other marks, in every script.
+
+    >>> fold("ÜBUNG"), fold("Ёлка в Москве"), fold("Straße")
+    ('ubung', 'елка в москве', 'strasse')
+    """
+    words = clean(words)
+    if words.isascii():
+        return words.lower()
+    return "".join(sign for sign in normalize("NFKD", normalize("NFKD", words).casefold()) if not combining(sign))
+
+
+def folded_body(context: Any) -> str:
+    """That of a text which is being added."""
+    return fold(context.get_current_parameters()["body"])
 
 
 # SQLite counts up only a column that is called INTEGER.
@@ -76,7 +94,7 @@ class Text(Base):
     `wanted` is how many people shall label it: more than one for the texts on which agreement is measured.
     `answered` is how many people have labelled it, and `open` whether somebody may still be asked: both follow from
     the votes, and are kept here so that the next text is found without a look at all the others.
-    `digest` finds a text by its words.
+    `digest` finds a text by its words, and `folded` by any part of them (see `search.py`).
     """
 
     __tablename__ = "texts"
@@ -91,6 +109,7 @@ class Text(Base):
     open: Mapped[bool] = mapped_column(default=True)
     added: Mapped[float] = mapped_column(default=now)
     digest: Mapped[str] = mapped_column(String(32), index=True, server_default=text("''"), default=digest_of_body)
+    folded: Mapped[str] = mapped_column(server_default=text("''"), default=folded_body, deferred=True)
 
     __table_args__ = (
         Index("texts_in_order", "split", "place"),
@@ -237,10 +256,10 @@ class Prediction(Base):
 class Trainer(Base):
     """One row: what the trainer does now, as the page shows it.
 
-    `phase` is `waiting`, `loading`, `training`, `scoring`, `predicting`, `failed` or `stopped`. `done` of `total`
-    counts its epochs or texts; `seconds_left` is its own estimate. `beat` is when it last said anything. `asked` is
-    what the page wants of it: `retry`, `train` (now, with fewer labels than a batch), `finish` (train once more
-    on all labels) or `predict` (score the whole pool). `seen` is the newest answer that its model has learnt from.
+    `phase` is `waiting`, `loading`, `training`, `scoring`, `failed` or `stopped`. `done` of `total` counts its epochs
+    or texts; `seconds_left` is its own estimate. `beat` is when it last said anything. `asked` is what the page wants
+    of it: `retry`, `train` (now, with fewer labels than a batch) or `finish` (train once more on all labels).
+    `seen` is the newest answer that its model has learnt from.
     """
 
     __tablename__ = "trainer"
@@ -256,6 +275,25 @@ class Trainer(Base):
     asked: Mapped[str] = mapped_column(default="")
     beat: Mapped[float] = mapped_column(default=0.0)
     seen: Mapped[int] = mapped_column(Counter, default=0)
+
+
+class Scoring(Base):
+    """One row: the job that scores all texts for the export, as the page shows it.
+
+    `state` is `none`, `running` or `paused`, decided by people; `error` says why it paused by itself. Each start has
+    a `job` number of its own, and keeps the model of one `round`.
+    """
+
+    __tablename__ = "scoring"
+
+    number: Mapped[int] = mapped_column(primary_key=True, default=1)
+    state: Mapped[str] = mapped_column(default="none")
+    job: Mapped[int] = mapped_column(default=0)
+    round: Mapped[int] = mapped_column(default=0)
+    done: Mapped[int] = mapped_column(default=0)
+    total: Mapped[int] = mapped_column(default=0)
+    seconds_left: Mapped[float | None]
+    error: Mapped[str] = mapped_column(default="")
 
 
 class Setting(Base):

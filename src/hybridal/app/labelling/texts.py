@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.connect import Sessions, exclusive
 from hybridal.app.db.schema import Annotation, Class, Consensus, Text, Vote, clean, text_digest
+from hybridal.app.db.search import containing
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
@@ -225,23 +226,27 @@ def search(
 
     `by` is the number of a person whose answers alone count, as if nobody else had said anything.
     """
-    wanted = _wanted(words, class_name, state, by)
+    wanted = _wanted(session, words, class_name, state, by)
     total = session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
-    newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
-    order = [newest.desc()] if state in ("labelled", "skipped", "flagged") or class_name else []
-    texts = select(Text).where(Text.row.in_(wanted)).order_by(*order, Text.row)
-    shown = session.scalars(texts.limit(ON_A_PAGE).offset((page - 1) * ON_A_PAGE)).all()
-    return Found([*shown], total, max(1, -(-total // ON_A_PAGE)))
+    start = (page - 1) * ON_A_PAGE
+    if state in ("labelled", "skipped", "flagged") or class_name:
+        newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
+        some = select(Text).where(Text.row.in_(wanted)).order_by(newest.desc(), Text.row)
+        texts = some.limit(ON_A_PAGE).offset(start)
+    else:  # found in their order already: the others need not be looked at
+        rows = wanted.order_by(wanted.selected_columns[0]).limit(ON_A_PAGE).offset(start)
+        texts = select(Text).where(Text.row.in_(rows)).order_by(Text.row)
+    return Found([*session.scalars(texts)], total, max(1, -(-total // ON_A_PAGE)))
 
 
-def _wanted(words: str, class_name: str, state: State | None, by: int | None) -> Select[int]:
-    wanted = select(Text.row)
-    for word in words.split():
-        wanted = wanted.where(Text.body.icontains(word, autoescape=True))
+def _wanted(session: Session, words: str, class_name: str, state: State | None, by: int | None) -> Select[int]:
+    found = containing(session, words)
+    filters: list[ColumnElement[bool]] = [] if state is None else [_is(state, by)]
     if class_name:
-        given = _labels(by).join(Class)
-        wanted = wanted.where(Text.row.in_(given.where(Class.name == class_name)))
-    return wanted if state is None else wanted.where(_is(state, by))
+        filters.append(Text.row.in_(_labels(by).join(Class).where(Class.name == class_name)))
+    if not filters:
+        return found
+    return select(Text.row).where(*filters, *([Text.row.in_(found)] if words.strip() else []))
 
 
 def _labels(by: int | None) -> Select[int]:

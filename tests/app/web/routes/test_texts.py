@@ -82,7 +82,7 @@ def test_an_annotator_is_told_nothing_of_what_others_say(owner: Visit, annotator
 
 def test_lists_show_the_beginning_of_a_long_text_and_the_dialog_all_of_it(owner: Visit, project: Project) -> None:
     with project.sessions.begin() as session:
-        session.execute(update(Text).where(Text.id == "t3").values(body="long " * 1000))
+        session.execute(update(Text).where(Text.id == "t3").values(body="long " * 1000, folded="long " * 1000))
     [item] = owner.get("/api/texts", search="long").json()["items"]
     assert (len(item["text"]) < 600, item["text"][-1]) == (True, "…")
     assert owner.get("/api/texts/t3").json()["text"] == "long " * 1000
