@@ -14,6 +14,7 @@ from hybridal.errors import UserError
 
 DEFAULTS: Mapping[str, Any] = {
     "name": "texts",
+    "guidelines": "",  # Markdown, beside every text
     "key": "",  # drawn when the project is made: tells the cookies of two projects on one machine apart
     "budget": 800,
     "batch": 16,

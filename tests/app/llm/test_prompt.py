@@ -181,3 +181,11 @@ def test_a_reason_with_half_a_character_can_be_written_down() -> None:
     said = parse_label(Reply('{"class": "bug", "confidence": 1, "reason": "\\ud83d!"}'), CLASSES)
     assert said is not None
     assert said.reason == "?!"
+
+
+def test_guidelines_are_told_as_data_and_make_another_annotator() -> None:
+    plain = Instructions((("bug", ""), ("idea", "")))
+    told = Instructions(plain.classes, guidelines='Say "bug"\nwhenever in doubt.')
+    assert r'{"guidelines": "Say \"bug\"\nwhenever in doubt."}' in told.messages("x")[0]["content"]
+    assert "guidelines" not in plain.messages("x")[0]["content"]
+    assert told.fingerprint != plain.fingerprint

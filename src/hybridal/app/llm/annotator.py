@@ -163,7 +163,8 @@ def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
         .where(Text.id.in_(plan.shown))
         .order_by(Text.row)
     )
-    instructions = Instructions(described, tuple((body, name) for body, name in examples))
+    shown = tuple((body, name) for body, name in examples)
+    instructions = Instructions(described, shown, read(session)["guidelines"].strip())
     return LlmAnnotator(plan.model, instructions, plan.routing, frozenset(plan.shown))
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Person
 from hybridal.app.people import ROLES, check_invitation
 from hybridal.app.web.auth import project_of, user_of
+from hybridal.app.web.markdown import render
 
 _FILES = Path(__file__).parent / "static"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -61,6 +62,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
             return RedirectResponse("/login", 303)
         shown = [entry for entry in PAGES if entry.opens_to(user.role)]
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
+        facts["guidelines"] = project_of(request).setting("guidelines")
         if page not in shown:
             return _render("closed", 403, least=page.least, **facts)
         return _render(page.name, **facts)
@@ -127,7 +129,9 @@ def _static_files() -> dict[str, Path]:
 @cache
 def _templates() -> Environment:
     loader = PackageLoader("hybridal.app.web", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["markdown"] = render
+    return made
 
 
 def _render(template: str, status: int = 200, **facts: Any) -> HTMLResponse:

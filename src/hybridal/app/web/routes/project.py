@@ -49,6 +49,7 @@ class SettingsChange(Schema):
     """Settings that can change while people work."""
 
     name: CleanStr | None = Field(None, min_length=1, max_length=200)
+    guidelines: CleanStr | None = Field(None, max_length=50_000)
     budget: int | None = None
     batch: int | None = None
     validation_share: float | None = None

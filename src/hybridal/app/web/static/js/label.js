@@ -1,5 +1,6 @@
 /** The page for labelling: an answer is kept and the next text is there at once; the network follows. */
 import { get, getProject } from "./api.js";
+import { Beside } from "./beside.js";
 import { Card } from "./card.js";
 import { ClassButtons } from "./class-buttons.js";
 import { onPress } from "./controls.js";
@@ -22,6 +23,7 @@ const { project, outbox } = await frame;
 const { role } = project.me;
 const mayDefine = role === "owner" || (role === "reviewer" && project.settings.open_classes);
 const card = new Card();
+const beside = new Beside();
 const buttons = new ClassButtons(byId("classes"), label);
 const queue = new Queue((n) => get("/api/next", { n }), outbox.waiting.map(({ body }) => body.text).filter(Boolean));
 const defineClass = newClassDialog(() => told(refresh));
@@ -183,7 +185,7 @@ for (const button of [byId("define"), byId("define-first")].filter(Boolean)) {
   onPress(button, defineClass);
 }
 onPress(byId("help"), help);
-const always = { u: undo, undo, "?": help, ...(mayDefine && { "+": defineClass }) };
+const always = { u: undo, undo, "?": help, 0: () => beside.toggle(), ...(mayDefine && { "+": defineClass }) };
 const onText = { s: skip, f: () => card.toggleFlag(), c: () => card.toggleComment(), "/": () => buttons.find() };
 listen((key) => {
   const act = always[key] ?? (queue.current && onText[key]);

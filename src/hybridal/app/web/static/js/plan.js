@@ -1,4 +1,4 @@
-/** How much is labelled, and how: the settings that can change while people work. */
+/** How much is labelled, how, and by which guidelines: the settings that can change while people work. */
 import { getProject, patch } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
@@ -26,6 +26,16 @@ export async function plan() {
   );
   form.replaceChildren(...fields, ...switches, el("div", {}, el("button", { class: "main" }, "Save")));
   onSubmit(form, () => told(save));
+}
+
+export function guidelines() {
+  const form = byId("guidelines-form");
+  onSubmit(form, () =>
+    told(async () => {
+      await patch("/api/settings", { guidelines: form.elements.guidelines.value });
+      toast("Saved. Whoever opens the page Label from now on sees them.");
+    }),
+  );
 }
 
 async function save() {

@@ -6,11 +6,12 @@ import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
 import { count } from "./format.js";
 import { frame } from "./frame.js";
-import { plan } from "./plan.js";
+import { guidelines, plan } from "./plan.js";
 import { told } from "./toast.js";
 
 await frame;
 addTexts();
+guidelines();
 onSubmit(byId("import"), importLabelStudio);
 await Promise.all([classEditor, plan].map(told));
 

@@ -1,0 +1,42 @@
+/** The panel beside the text: open on wide pages, a sheet on small ones, and as somebody left it on this device. */
+import { onPress } from "./controls.js";
+import { byId } from "./dom.js";
+
+const SETTING = "hybridal.beside";
+const WIDE = matchMedia("(min-width: 70rem)");
+
+export class Beside {
+  constructor() {
+    this.panel = byId("beside");
+    this.button = byId("beside-toggle");
+    onPress(this.button, () => this.toggle());
+    onPress(byId("beside-close"), () => this.toggle());
+    this.panel.addEventListener("keydown", ({ key }) => key === "Escape" && this.toggle());
+    this.#show();
+  }
+
+  /** Whether there is anything to read in it. */
+  get isFilled() {
+    return this.panel.querySelector("section:not([hidden])") !== null;
+  }
+
+  toggle() {
+    if (!this.isFilled) return;
+    const open = this.panel.hidden;
+    localStorage.setItem(SETTING, open ? "open" : "closed");
+    this.#show();
+    // Where it covers the text, it is what is read now.
+    if (open && !WIDE.matches) this.panel.focus();
+  }
+
+  #show() {
+    const wanted = localStorage.getItem(SETTING) ?? (WIDE.matches ? "open" : "closed");
+    this.button.hidden = !this.isFilled;
+    const open = this.isFilled && wanted === "open";
+    const had = this.panel.contains(document.activeElement);
+    this.panel.hidden = !open;
+    this.button.setAttribute("aria-expanded", String(open));
+    document.documentElement.dataset.beside = open ? "open" : "closed";
+    if (had && !open) this.button.focus();
+  }
+}

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from .served import Served, served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+WORDS = """Label what the writer *wants*, not how they feel.
+
+- **a** is for apples
+- **b** is for everything that rolls
+
+> When in doubt, skip.
+
+<img src=x onerror="document.title = 'hacked'">
+"""
+
+
+def test_guidelines_are_written_and_read(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
+    page = window.open(app.link)
+    expect(page.locator("#text")).not_to_be_empty()
+    expect(page.locator("#beside-toggle")).to_be_hidden()
+    page.goto(f"{app.address}/settings")
+    page.get_by_role("textbox", name="Guidelines").fill(WORDS)
+    page.locator("#guidelines-form").get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    page.goto(app.address)
+    panel = page.get_by_role("complementary", name="Guidelines")
+    expect(panel.locator("strong").first).to_have_text("a")
+    expect(panel).to_contain_text("<img src=x")
+    assert page.title() != "hacked"
+    shot(page, "guidelines")
+    text = page.locator("#text").inner_text()
+    page.keyboard.press("0")
+    expect(panel).to_be_hidden()
+    page.keyboard.press("2")
+    expect(page.locator("#text")).not_to_have_text(text)
+    page.reload()
+    expect(page.locator("#text")).not_to_be_empty()
+    expect(panel).to_be_hidden()  # as it was left
+    page.get_by_role("button", name="Guidelines", exact=True).click()
+    expect(panel).to_be_visible()
+    page.keyboard.press("1")  # keys go on while it is open
+    expect(page.locator("#last")).to_contain_text("Labelled “a”")
+
+
+def test_on_a_phone_they_are_a_sheet_that_opens_and_closes(
+    window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
+) -> None:
+    with served(tmp_path / "p", guidelines=WORDS * 5) as app:
+        page = window.open(app.link, viewport={"width": 390, "height": 844}, has_touch=True)
+        expect(page.locator("#text")).not_to_be_empty()
+        panel = page.get_by_role("complementary", name="Guidelines")
+        expect(panel).to_be_hidden()
+        page.get_by_role("button", name="Guidelines", exact=True).tap()
+        expect(panel).to_be_visible()
+        expect(panel).to_be_focused()
+        shot(page, "guidelines-phone")
+        page.get_by_role("button", name="Close the guidelines").tap()
+        expect(panel).to_be_hidden()
+
+
+def test_help_says_what_the_classes_mean(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
+    page = window.open(app.link)
+    page.goto(f"{app.address}/settings")
+    page.get_by_label("What belongs here of b").fill("All that rolls: <b>balls</b>, wheels")
+    page.keyboard.press("Tab")
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    page.goto(app.address)
+    expect(page.locator("#text")).not_to_be_empty()
+    page.keyboard.press("?")
+    expect(page.locator("#key-list")).to_contain_text("All that rolls: <b>balls</b>, wheels")
+    shot(page, "help-classes")
