@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ from hybridal.core.facts import Metrics, Round
 from hybridal.runs import checkpoint
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
-from hybridal.system.files import folder_made_whole, strict_json
+from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 from hybridal.tasks.task import Task
 
 
@@ -38,11 +35,7 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
         }
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(_card(task, settings, fact, classifier.loads_plainly), encoding="utf-8")
-        if target.exists():
-            # Renamed first: a folder that is half deleted must never look like a model.
-            old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-            os.rename(target, old)
-            shutil.rmtree(old)
+        remove_folder(target)
 
 
 def _card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:

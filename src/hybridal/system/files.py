@@ -68,6 +68,14 @@ def folder_made_whole(target: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def remove_folder(target: Path) -> None:
+    """Removes a folder, if it is there; it is renamed first: one that is half deleted must never look whole."""
+    if target.exists():
+        old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        os.rename(target, old)
+        shutil.rmtree(old)
+
+
 def sync(descriptor: int) -> None:
     os.fsync(descriptor)
 

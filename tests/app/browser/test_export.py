@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import expect
+from collections.abc import Callable
 
+import pytest
+from playwright.sync_api import Page, expect
+
+from hybridal.app.db.schema import Scoring, Trainer
 from hybridal.app.people import invite
 
 from .served import Served
@@ -34,3 +37,33 @@ def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Wi
     page.route("**/labels.csv", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
     page.get_by_role("link", name="CSV").first.click()
     expect(page.locator("#toasts")).to_contain_text("The response was incomplete or not from the server")
+
+
+def test_scoring_has_a_bar_and_can_be_paused_and_cancelled(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    page = window.open(app.link)
+    page.goto(f"{app.address}/export")
+    page.get_by_role("button", name="Score all texts").click()
+    expect(page.locator("#toasts")).to_contain_text("There is no model yet")
+    with app.project.sessions.begin() as session:
+        session.get_one(Trainer, 1).round = 2
+    page.get_by_role("button", name="Score all texts").click()
+    state = page.locator("#scoring-state")
+    expect(state).to_contain_text("0 of 20 texts scored")
+    with app.project.sessions.begin() as session:
+        job = session.get_one(Scoring, 1)
+        job.done, job.seconds_left, job.round = 5, 75.0, 2
+    expect(state).to_contain_text("5 of 20 texts scored, about 1 min 15 s left")
+    assert page.locator("#scoring-bar").evaluate("bar => bar.value") == 0.25
+    shot(page, "export-scoring")
+    page.get_by_role("button", name="Pause").click()
+    expect(state).to_have_text("Paused at 5 of 20 texts. What is scored is kept.")
+    page.reload()
+    page.get_by_role("button", name="Go on").click()
+    expect(state).to_contain_text("learning goes first")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Score all texts")).to_be_visible()
+    expect(page.locator("#scoring-bar")).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 844})
+    shot(page, "export-phone")

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Person, Text, Trainer
+from hybridal.app.db.schema import Person, Scoring, Text, Trainer
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
@@ -63,6 +63,18 @@ def label_some(project: Project, pool: int = 6, validation: int = 0) -> list[str
 def ask(project: Project, request: str) -> None:
     with project.sessions.begin() as session:
         session.get_one(Trainer, 1).asked = request
+
+
+def want_scores(project: Project, state: str = "running", job: int = 1) -> None:
+    """What the page does when somebody starts, pauses or cancels it."""
+    with project.sessions.begin() as session:
+        found = session.get_one(Scoring, 1)
+        found.state, found.job, found.error = state, job, ""
+
+
+def scoring(project: Project) -> Scoring:
+    with project.reads() as session:
+        return session.get_one(Scoring, 1)
 
 
 def row(project: Project) -> Trainer:

@@ -22,7 +22,7 @@ from hybridal.app.trainer.cycle import Cycle
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 
-from .projects import ask, label, label_some, made, row, unlabelled
+from .projects import ask, label, label_some, made, row, unlabelled, want_scores
 
 
 @pytest.fixture
@@ -370,8 +370,9 @@ def test_both_databases_serve_it(tmp_path: Path, db: str | None) -> None:
     cycle = trained(project)
     label_some(project, 6, 1)
     assert cycle.turn()
-    ask(project, "predict")
-    assert cycle.turn()
+    want_scores(project)
+    while cycle.turn():
+        pass
     assert (row(project).phase, row(project).round, row(project).error) == ("waiting", 2, "")
     assert (project.exports / "predictions.parquet").is_file()
     told = progress(project)

@@ -106,8 +106,8 @@ def test_a_sign_of_life_comes_only_after_silence(project: Project, monkeypatch: 
 
 
 def test_a_wish_that_came_meanwhile_stays(project: Project) -> None:
-    ask(project, "predict")
-    for handled, left in (("train", "predict"), ("predict", "")):
+    ask(project, "finish")
+    for handled, left in (("train", "finish"), ("finish", "")):
         with project.sessions.begin() as session:
             clear_request(session, handled)
         assert row(project).asked == left

@@ -62,6 +62,8 @@ REVIEWERS = {
     ("GET", "/api/disagreements"),
     ("POST", "/api/adjudications"),
     ("POST", "/api/classes"),
+    ("GET", "/api/scoring"),
+    ("POST", "/api/scoring"),
     ("GET", "/api/export/labels.csv"),
     ("GET", "/api/export/predictions.csv"),
     ("GET", "/api/export/model.zip"),

@@ -5,27 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
-
 from hybridal.acquisition.entropy import entropies
-from hybridal.app.db.schema import Class, Text
-from hybridal.app.labelling.texts import in_pages
-from hybridal.app.project import (
-    MODEL_FOLDER,
-    PREDICTIONS_FILE,
-    Project,
-    chapter_folders,
-    clear_scratch,
-    count_rounds,
-    read_chapters,
-)
+from hybridal.app.project import Project, chapter_folders, count_rounds, read_chapters
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
@@ -33,7 +19,7 @@ from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.runs.export import export_model
-from hybridal.system.files import file_made_whole, folder_made_whole, strict_json
+from hybridal.system.files import folder_made_whole, strict_json
 
 CHAPTER_FILE = "chapter.json"
 
@@ -226,54 +212,7 @@ def begin(runs: Path, frame: Frame, learner: ActiveLearner) -> Chapter:
     return Chapter(runs / f"{number:03d}", frame, learner, count_rounds(read_chapters(found)))
 
 
-CHUNK = 512
-
-
-def export_predictions(project: Project, chapter: Chapter, progress: Callable[[int, int], None]) -> None:
-    """Writes `predictions.parquet` and the model folder `model`; each is there whole, or as it was before."""
-    exports = project.exports
-    exports.mkdir(exist_ok=True)
-    for name in (PREDICTIONS_FILE, MODEL_FOLDER):
-        clear_scratch(exports, name)
-    with project.reads() as session:
-        names = dict(session.execute(select(Class.number, Class.name)).all())
-        total = session.scalar(select(func.count()).select_from(Text)) or 0
-    classes = [names[number] for number in chapter.frame.classes]
-    pages = in_pages(project.reads, _page, attrgetter("row"))
-    _write_predictions(chapter, pages, classes, exports / PREDICTIONS_FILE, total, progress)
-    _write_model(chapter, classes, exports / MODEL_FOLDER)
-
-
-def _page(session: Session, last: int) -> Sequence[Any]:
-    after = select(Text.row, Text.id, Text.body).where(Text.row > last).order_by(Text.row).limit(CHUNK)
-    return session.execute(after).all()
-
-
-def _write_predictions(
-    chapter: Chapter,
-    pages: Iterator[Sequence[Any]],
-    classes: Sequence[str],
-    target: Path,
-    total: int,
-    progress: Callable[[int, int], None],
-) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    columns = [("id", pa.string()), ("class", pa.string()), ("probability", pa.float64())]
-    schema = pa.schema([*columns, *((f"p({name})", pa.float64()) for name in classes)])
-    done = 0
-    with file_made_whole(target) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for page in pages:
-            probabilities = chapter.learner.predict_proba([row.body for row in page])
-            best = [classes[index] for index in probabilities.argmax(axis=1)]
-            arrays = [[row.id for row in page], best, probabilities.max(axis=1), *probabilities.T]
-            writer.write_table(pa.table(arrays, schema=schema))
-            done += len(page)
-            progress(done, max(done, total))
-
-
-def _write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:
+def write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:
     """The model answers in the names that the classes have now, not in those of the chapter's beginning."""
     model, learner = chapter.model, chapter.learner
     # The classifier is written under its own names where it is pooled, and under those of its config otherwise.

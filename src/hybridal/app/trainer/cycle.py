@@ -12,7 +12,6 @@ from hybridal.app.trainer import chapter as chapters
 from hybridal.app.trainer.chapter import (
     Chapter,
     Frame,
-    export_predictions,
     first_batch,
     learner_options,
     model_settings,
@@ -27,6 +26,7 @@ from hybridal.app.trainer.publish import (
     published_round,
     write_status,
 )
+from hybridal.app.trainer.scoring import ScoringJob, serve_job
 from hybridal.app.trainer.snapshot import Snapshot, loadable, missing_labels, poll, refusal, snapshot, task_of
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
@@ -50,6 +50,7 @@ class Cycle:
         self.status = Status(project.sessions)
         self.chapter: Chapter | None = None
         self.first: FirstModel | None = None  # while there is no model, or only a probe
+        self.job: ScoringJob | None = None  # while all texts are being scored
         self._prepared: tuple[object, ...] = ()  # what there was when the first model was last prepared
         self._labelled: list[str] = []  # the texts that had labels when they were last counted
         self._looked_at = -1  # the newest answer when the labels were last counted
@@ -75,14 +76,11 @@ class Cycle:
         """Whether there was something to do."""
         with self.project.reads() as session:
             newest, asked = poll(session)
-        if asked == "predict":
-            self._attempt(self._predict, asked, newest)
-        elif asked or self._is_due(newest):
+        if asked or self._is_due(newest):
             self._attempt(lambda: self._update(asked), asked, newest)
-        else:
-            self.status.beat(ALIVE)
-            return False
-        return True
+            return True
+        self.status.beat(ALIVE)
+        return self._score()
 
     def prepare(self) -> bool:
         """Computes a little of what the first model needs before it has labels; whether there was anything left.
@@ -153,10 +151,9 @@ class Cycle:
             raise  # nothing can be said while the database is away; whoever starts again sees what is left to do
         except Exception as error:
             log.exception("The trainer failed.")
-            if asked != "predict":
-                # What it holds may be half of an update; the folder holds the last whole one.
-                self.chapter, self.first, self._failed_at = None, None, newest
-                self._prepared = ()
+            # What it holds may be half of an update; the folder holds the last whole one.
+            self.chapter, self.first, self._failed_at = None, None, newest
+            self._prepared = ()
             with self.project.sessions.begin() as session:
                 why, round = error_sentence(error, self.project.folder), published_round(session)
                 write_status(session, phase="failed", error=why, round=round, seconds_left=None)
@@ -221,12 +218,16 @@ class Cycle:
         labelled = chapter.predict([*now.pool, *now.validation])
         publish(self.project, chapter.round, queue, [*scored, *labelled], seen, asked)
 
-    def _predict(self) -> None:
-        if self.chapter is None:
-            raise UserError("There is no model yet; label some texts first.")
-        self.status.say("predicting")
-        export_predictions(self.project, self.chapter, self.status.progress)
-        self._rest("predict")
+    def _score(self) -> bool:
+        """Scores some more of all texts, where people want that and nothing is to be learnt."""
+        try:
+            self.job = serve_job(self.project, self.job, self.chapter)
+        except AWAY:
+            raise
+        except Exception:
+            log.exception("Scoring all texts failed.")
+            self.job = None
+        return self.job is not None
 
     def _rest(self, asked: str, **values: int) -> None:
         """Says that what was asked for is done."""

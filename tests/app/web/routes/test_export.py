@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from hybridal.app.db.schema import Scoring, Trainer
 from hybridal.app.project import Project
 
 from ...exchange.projects import NASTY, empty, made
@@ -111,3 +112,23 @@ def test_reviewers_take_away_and_owners_bring_in(project: Project, role: str, ou
     with browser(project, "Somebody") as client:
         assert {client.get(f"/api/export/{name}").status_code for name in FILES} == {out}
         assert client.post("/api/import/label-studio", files=files).status_code == into
+
+
+def test_scoring_is_started_paused_resumed_and_cancelled(project: Project) -> None:
+    with browser(project) as client:
+        token = {"X-CSRF": client.get("/api/project").json()["csrf"]}
+
+        def ask(asked: str) -> Any:
+            return client.post("/api/scoring", json={"asked": asked}, headers=token)
+
+        assert ask("start").json() == {"error": "There is no model yet; label some texts first."}
+        with project.sessions.begin() as session:
+            session.get_one(Trainer, 1).round = 3
+        states = {"start": "running", "pause": "paused", "resume": "running", "cancel": "none"}
+        for asked, state in states.items():
+            assert ask(asked).json()["state"] == client.get("/api/scoring").json()["state"] == state
+        assert ask("pause").status_code == 409
+        ask("start")
+        with project.reads() as session:
+            job = session.get_one(Scoring, 1)
+        assert (job.job, job.done, job.total) == (2, 0, 10)

@@ -1,4 +1,4 @@
-"""What people take away, and bring from Label Studio. Files are sent while they are made."""
+"""What people take away, the job that scores all texts for it, and what they bring from Label Studio."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Form, UploadFile
 from fastapi.responses import StreamingResponse
 
+from hybridal.app.db.schema import Scoring, Trainer
+from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.exchange.files import LABEL_FORMATS, PREDICTION_FORMATS, ModelArchive, label_rows, open_predictions
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import Imported, import_tasks
+from hybridal.app.labelling.consensus import counts
 from hybridal.app.web.auth import CurrentProject, Owner, Reviewer
+from hybridal.app.web.schemas import Schema
 from hybridal.errors import UserError
 
 router = APIRouter(prefix="/api")
@@ -77,6 +81,57 @@ def from_label_studio(
     return import_tasks(project.sessions, read_tasks(data, text or None, choices or None))
 
 
+class ScoringSchema(Schema):
+    """The job that scores all texts: `none`, `running` or `paused`, how far it is, and why it paused by itself."""
+
+    state: str
+    round: int
+    done: int
+    total: int
+    seconds_left: float | None
+    error: str
+
+
+class ScoringRequest(Schema):
+    """What somebody wants of it."""
+
+    asked: Literal["start", "pause", "resume", "cancel"]
+
+
+_NEXT = {
+    ("none", "start"): "running",
+    ("running", "pause"): "paused",
+    ("paused", "resume"): "running",
+    ("running", "cancel"): "none",
+    ("paused", "cancel"): "none",
+}
+
+
+@router.get("/scoring")
+def get_scoring(_: Reviewer, project: CurrentProject) -> ScoringSchema:
+    """How far it is."""
+    with project.reads() as session:
+        return ScoringSchema.model_validate(session.get_one(Scoring, 1))
+
+
+@router.post("/scoring")
+def request_scoring(request: ScoringRequest, _: Reviewer, project: CurrentProject) -> ScoringSchema:
+    """Starts, pauses, resumes or cancels it; what a trainer is computing just now, it still finishes."""
+    with project.sessions.begin() as session:
+        job = session.get_one(Scoring, 1, with_for_update=True)
+        state = _NEXT.get((job.state, request.asked))
+        if state is None:
+            raise ConflictError("Somebody else has changed this meanwhile; look again.")
+        if request.asked == "start":
+            if not session.get_one(Trainer, 1).round:
+                raise MissingError("There is no model yet; label some texts first.")
+            job.job, job.done, job.seconds_left = job.job + 1, 0, None
+            job.total = counts(session)["texts"]
+        job.state, job.error = state, ""
+        return ScoringSchema.model_validate(job)
+
+
 def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:
+    """Sent while it is made."""
     headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
     return StreamingResponse(parts, media_type=_TYPES[kind], headers=headers)

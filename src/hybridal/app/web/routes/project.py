@@ -9,10 +9,8 @@ from pydantic import Field
 from sqlalchemy import update
 
 from hybridal.app.db.schema import Trainer
-from hybridal.app.errors import ForbiddenError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, new_labels
-from hybridal.app.people import may
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
@@ -102,7 +100,7 @@ class TrainerSchema(Schema):
 class TrainerRequest(Schema):
     """What somebody wants of it."""
 
-    asked: Literal["train", "retry", "finish", "predict"]
+    asked: Literal["train", "retry", "finish"]
 
 
 @router.get("/trainer")
@@ -118,10 +116,8 @@ def get_trainer(_: Annotator, project: CurrentProject) -> TrainerSchema:
 
 
 @router.post("/trainer")
-def request_trainer(request: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
-    """Asks it to train now, to try again, to train a last time, or to score all texts."""
-    if request.asked == "predict" and not may(user.person, "reviewer"):
-        raise ForbiddenError("Only a reviewer may ask for predictions.")
+def request_trainer(request: TrainerRequest, _: Annotator, project: CurrentProject) -> Done:
+    """Asks it to train now, to try again, or to train a last time."""
     with project.sessions.begin() as session:
         session.execute(update(Trainer).where(Trainer.number == 1).values(asked=request.asked))
     return Done()

@@ -1,5 +1,5 @@
 /** What the trainer does, in a sentence. */
-import { ago, count, duration, whole } from "./format.js";
+import { ago, count, duration } from "./format.js";
 
 const SILENT = 60;
 
@@ -12,7 +12,7 @@ const SILENT = 60;
  *   `share` done, if it is known; `ask` is a button's name and what it asks of the trainer
  */
 export function words(trainer, now) {
-  const busy = { training, scoring, predicting, loading }[trainer.phase];
+  const busy = { training, scoring, loading }[trainer.phase];
   if (busy && now - trainer.beat > SILENT) {
     return { mood: "quiet", sentence: `The trainer last responded ${ago(trainer.beat, now)}. Your labels are safe.` };
   }
@@ -38,13 +38,6 @@ function training(trainer) {
 
 function scoring(trainer) {
   return { sentence: `Choosing the texts that teach most${left(trainer)}.`, share: share(trainer) };
-}
-
-function predicting(trainer) {
-  return {
-    sentence: `Scoring all texts: ${whole(trainer.done)} of ${whole(trainer.total)}${left(trainer)}.`,
-    share: share(trainer),
-  };
 }
 
 function loading() {
