@@ -61,4 +61,4 @@ def test_a_folder_without_an_encoder(tmp_path: Path) -> None:
 
 
 def test_the_names_that_are_offered() -> None:
-    assert BACKBONE_NAMES == ("minilm", "tiny", "distilbert", "bert", "roberta")
+    assert BACKBONE_NAMES == ("minilm", "mpnet", "tiny", "distilbert", "bert", "roberta")

@@ -16,6 +16,8 @@ from transformers import (
     DistilBertModel,
     ElectraConfig,
     ElectraModel,
+    MPNetConfig,
+    MPNetModel,
     RobertaConfig,
     RobertaModel,
 )
@@ -49,6 +51,11 @@ ARCHITECTURES: dict[str, tuple[Any, Any, str]] = {
     "electra": (
         ElectraModel,
         ElectraConfig(max_position_embeddings=LENGTH, embedding_size=32, **_BERT),
+        "classifier.out_proj",
+    ),
+    "mpnet": (
+        MPNetModel,
+        MPNetConfig(max_position_embeddings=LENGTH + 2, **{**_BERT, "pad_token_id": 1}),
         "classifier.out_proj",
     ),
 }

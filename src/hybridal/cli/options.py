@@ -50,7 +50,9 @@ Labels = Annotated[
 BackboneName = Annotated[
     str | None,
     typer.Option(
-        "--backbone", help="minilm, tiny, distilbert, bert, roberta, a folder, or a hub id.", rich_help_panel=_METHOD
+        "--backbone",
+        help="minilm, mpnet, tiny, distilbert, bert, roberta, a folder, or a hub id.",
+        rich_help_panel=_METHOD,
     ),
 ]
 ProtocolName = Annotated[

@@ -68,7 +68,14 @@ _TASKS = {
     "trec": "TREC",
     "newsgroups": "20 Newsgroups",
 }
-_BACKBONES = {"distilbert": "DistilBERT", "bert": "BERT", "roberta": "RoBERTa", "minilm": "MiniLM", "tiny": "Tiny"}
+_BACKBONES = {
+    "distilbert": "DistilBERT",
+    "bert": "BERT",
+    "roberta": "RoBERTa",
+    "minilm": "MiniLM",
+    "mpnet": "MPNet",
+    "tiny": "Tiny",
+}
 _ACQUISITIONS = {"badge": "BADGE", "bald": "BALD", "cal": "CAL", "coreset": "CoreSet", "typiclust": "TypiClust"}
 
 

@@ -19,7 +19,7 @@ from hybridal.errors import UserError
 from hybridal.models.cuda.recorder import GENERATOR_IN_USE, Recorder
 from hybridal.models.device import Device
 from hybridal.models.memory import keep_freed
-from hybridal.models.packing import familiar, pack, packed_logits, teach_packing
+from hybridal.models.packing import familiar, pack, packed_logits, teach_masks, teach_packing
 from hybridal.models.plain import survives_plainly
 from hybridal.models.pooled import PooledClassifier, load_pooled
 from hybridal.models.portable import pooled_classifier, portable_classifier
@@ -60,6 +60,8 @@ class Classifier:
         self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
         records = device.fast and on_gpu and self._trunk is None and familiar(self.module)
         self.recorder = Recorder(device.torch) if records else None
+        if records:
+            teach_masks(self.module)
         self.packs = device.fast and not on_gpu and teach_packing(self.module, first_tokens=pooling == "first")
         if self.packs:
             keep_freed()

@@ -17,11 +17,14 @@ from hybridal.core.outputs import Ints
 from hybridal.models.attention import attend
 from hybridal.models.dropout import lighten_dropout
 from hybridal.models.lookup import Lookup
+from hybridal.models.mpnet import teach_mpnet
 from hybridal.models.source import Source
 
 NAME = "hybridal_packed"
 # Encoders whose attention goes through the library's interface, and whose positions are numbers that we may give.
 KNOWN = ("bert", "distilbert", "roberta", "xlm-roberta", "camembert", "electra")
+# Encoders with attention of their own, which we know.
+OWN_ATTENTION = ("mpnet",)
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,14 @@ def familiar(module: Any) -> bool:
     """Whether a model's layers are known to us, and its attention takes masks and positions as they are given."""
     config = module.config
     causal = getattr(config, "is_decoder", False)  # where a token must not see those after it
-    return config.model_type in KNOWN and config._attn_implementation == "sdpa" and not causal
+    asks_the_library = config.model_type in KNOWN and config._attn_implementation == "sdpa"
+    return (asks_the_library or config.model_type in OWN_ATTENTION) and not causal
+
+
+def teach_masks(module: Any) -> None:
+    """Makes a familiar model take a mask over (texts, heads, queries, keys), true where a token is to be looked at."""
+    if module.config.model_type in OWN_ATTENTION:
+        teach_mpnet(module, first_tokens=False)
 
 
 def teach_packing(module: Any, first_tokens: bool = True) -> bool:
@@ -70,23 +80,30 @@ def teach_packing(module: Any, first_tokens: bool = True) -> bool:
     """
     if not familiar(module):
         return False
+    if words := getattr(module.base_model.embeddings, "word_embeddings", None):  # a frozen trunk took them away
+        words.forward = Lookup(words)
+    lighten_dropout(module)
+    if module.config.model_type in OWN_ATTENTION:
+        teach_mpnet(module, first_tokens)
+    else:
+        _teach_attention(module, first_tokens)
+    return True
+
+
+def _teach_attention(module: Any, first_tokens: bool) -> None:
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
     AttentionInterface.register(NAME, _attend)
     AttentionMaskInterface.register(NAME, sdpa_mask)
     module.set_attn_implementation(NAME)
-    if words := getattr(module.base_model.embeddings, "word_embeddings", None):  # a frozen trunk took them away
-        words.forward = Lookup(words)
-    lighten_dropout(module)
     if not first_tokens:
-        return True
+        return
     layers = layer_stack(module)
     layers.register_forward_hook(_one_row_a_text, with_kwargs=True)
     attention: Any = getattr(layers.layer[-1], "attention", None)
     if hasattr(attention, "output"):  # its residual is its own affair, so that fewer tokens may leave it
         attention.forward = partial(_of_first_tokens, attention)
-    return True
 
 
 def packed_logits(module: Any, packed: Packed) -> Tensor:

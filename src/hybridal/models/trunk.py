@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from hybridal.core.outputs import Ints
 from hybridal.errors import RunError, UserError
-from hybridal.models.packing import familiar, layer_stack
+from hybridal.models.packing import OWN_ATTENTION, familiar, layer_stack
 from hybridal.models.tokens import Tokens
 
 
@@ -28,7 +28,8 @@ class Trunk:
 
     def __init__(self, module: Any, top: int) -> None:
         self._base = module.base_model
-        if not familiar(module) or hasattr(self._base, "embeddings_project"):
+        known = familiar(module) and module.config.model_type not in OWN_ATTENTION
+        if not known or hasattr(self._base, "embeddings_project"):
             raise UserError(
                 "`train_layers` does not know the layers of this kind of backbone; leave it out.",
                 field="protocol.train_layers",

