@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SMALL_TEXT := .venv-small-text
 
-.PHONY: demo app test lint types unit bench clean
+.PHONY: demo app test lint types unit docs bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/hybridal run
@@ -27,6 +27,10 @@ types: $(INSTALLED)
 # One thread per worker: on two cores, two threads in each of two workers fight over them.
 unit: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
+
+# The documentation site, to be opened from build/site/index.html; the unit tests build it too.
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # This engine and its peers on the processor, about six minutes; ARGS=--full adds a pool of a million texts.
 bench: $(VENV)/.trainer $(SMALL_TEXT)/.installed

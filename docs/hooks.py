@@ -1,0 +1,138 @@
+"""The pages of the site that follow from the repository, made when it is built: nothing here is written twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from griffe import Docstring
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from typer.main import get_command
+
+import hybridal
+from hybridal.cli.app import EXIT_CODES, app
+from hybridal.core.rules import PRESETS, Rules
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+
+# The rooms of the public names, in the order in which people meet them.
+ROOMS = {
+    "learners": "Learners",
+    "tasks": "Tasks",
+    "schedules": "Schedules",
+    "updates": "Updates",
+    "signals": "Signals",
+    "measures": "Stabilisation",
+    "acquisition": "Acquisition",
+    "annotators": "Annotators",
+    "core": "Facts and settings",
+    "errors": "Errors",
+}
+
+PROTOCOLS = """# Protocol
+
+The numbers of a run. Four sets are prepared; any field can be replaced: `--protocol paper --set learning_rate=5e-5`, or
+`ActiveLearner(task, protocol="paper", learning_rate=5e-5)`. An empty cell means: as in `paper`. `best` is the default
+([why](../findings.md)), `reference` is how the published code behaves, and `quick` is for trying things out."""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the generated pages to those that are written."""
+    pages = {
+        "index.md": from_root("README.md"),
+        "changelog.md": from_root("CHANGELOG.md"),
+        "contributing.md": from_root("CONTRIBUTING.md"),
+        "tutorial.md": notebook(DOCS / "tutorial.ipynb"),
+        "reference/api.md": api(),
+        "reference/cli.md": command_line(),
+        "reference/protocol.md": protocols(),
+    }
+    for path, content in pages.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def from_root(name: str) -> str:
+    """A page that GitHub shows at the root of the repository, with its links as they are seen from here."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    moved = {"docs/tutorial.ipynb": "tutorial.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+    for there, here in moved.items():
+        text = text.replace(f"]({there})", f"]({here})")
+    return text.replace("](docs/", "](")
+
+
+def notebook(path: Path) -> str:
+    """A notebook as a page: its texts, and its code."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    parts = [
+        f"```python\n{''.join(cell['source'])}\n```" if cell["cell_type"] == "code" else "".join(cell["source"])
+        for cell in cells
+    ]
+    return "\n\n".join([*parts, f"[Take the notebook along]({path.name}) and put your own frame in."])
+
+
+def api() -> str:
+    """Every public name with its docstring, room by room."""
+    homes = {name: home.split(".")[1] for name, home in hybridal._HOMES.items()}
+    if unknown := set(homes.values()) - set(ROOMS):
+        raise ValueError(f"docs/hooks.py: ROOMS has no title for {', '.join(sorted(unknown))}")
+    parts = ["# Library", "All names come from `hybridal` itself: `from hybridal import ActiveLearner, Task`."]
+    for room, title in ROOMS.items():
+        parts.append(f"## {title}")
+        parts += [f"::: hybridal.{name}" for name in hybridal.__all__ if homes[name] == room]
+    return "\n\n".join(parts)
+
+
+def command_line() -> str:
+    """Every command with its options, as its own help has them."""
+    parts = ["# Command line", *commands(get_command(app), "hybridal"), "## Exit codes"]
+    codes = (part.strip().partition(" ") for part in EXIT_CODES.removeprefix("Exit codes:").strip(" .").split("·"))
+    return "\n\n".join([*parts, table(("code", "meaning"), [(f"`{code}`", meaning) for code, _, meaning in codes])])
+
+
+def commands(command: Any, name: str) -> Iterator[str]:
+    """A command, or those of a group."""
+    context = command.make_context(name, [], resilient_parsing=True)
+    if isinstance(getattr(command, "commands", None), dict):
+        yield command.help or ""
+        for verb in command.list_commands(context):
+            yield from commands(command.commands[verb], f"{name} {verb}")
+        return
+    yield f"## {name}"
+    yield command.help or ""
+    yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.params:
+        record = parameter.get_help_record(context)
+        kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+        if record is not None:
+            rows = sections.setdefault(getattr(parameter, "rich_help_panel", None) or kind, [])
+            rows.append((f"`{record[0]}`", re.sub(r"(--[a-z-]+( [a-z_]+=\S+)?)", r"`\1`", record[1])))
+    for heading, rows in sections.items():
+        yield table((heading, ""), rows)
+
+
+def protocols() -> str:
+    """Every field of a protocol, and what the presets make of it."""
+    sections = Docstring(Rules.__doc__ or "", parser="google").parse()
+    meanings = {
+        item.name: item.description for part in sections if part.kind.value == "attributes" for item in part.value
+    }
+    rows = []
+    for field in fields(Rules)[1:]:
+        values = {name: getattr(preset, field.name) for name, preset in PRESETS.items()}
+        shown = [f"`{value}`" if name == "paper" or value != values["paper"] else "" for name, value in values.items()]
+        rows.append((f"`{field.name}`", meanings[field.name], *shown))
+    return f"{PROTOCOLS}\n\n{table(('field', 'meaning', *PRESETS), rows)}"
+
+
+def table(heads: tuple[str, ...], rows: list[Any]) -> str:
+    """Rows in Markdown."""
+    lines = [heads, ("---",) * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
