@@ -38,8 +38,8 @@ ROOMS = {
 PROTOCOLS = """# Protocol
 
 The numbers of a run. Four sets are prepared; any field can be replaced: `--protocol paper --set learning_rate=5e-5`, or
-`ActiveLearner(task, protocol="paper", learning_rate=5e-5)`. An empty cell means: as in `paper`. `best` is the default
-([why](../findings.md)), `reference` is how the published code behaves, and `quick` is for trying things out."""
+`ActiveLearner(task, protocol="paper", learning_rate=5e-5)`. `best` is the default ([why](../findings.md)), `paper` is
+the paper's text, `reference` how the published code behaves, and `quick` is for trying things out."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -126,10 +126,11 @@ def protocols() -> str:
     }
     rows = []
     for field in fields(Rules)[1:]:
-        values = {name: getattr(preset, field.name) for name, preset in PRESETS.items()}
-        shown = [f"`{value}`" if name == "paper" or value != values["paper"] else "" for name, value in values.items()]
-        rows.append((f"`{field.name}`", meanings[field.name], *shown))
-    return f"{PROTOCOLS}\n\n{table(('field', 'meaning', *PRESETS), rows)}"
+        usual = getattr(PRESETS["paper"], field.name)
+        others = {name: value for name, preset in PRESETS.items() if (value := getattr(preset, field.name)) != usual}
+        shown = ", ".join(f"{name} `{value}`" for name, value in others.items())
+        rows.append((f"`{field.name}`", meanings[field.name], f"`{usual}`", shown))
+    return f"{PROTOCOLS}\n\n{table(('field', 'meaning', 'paper', 'others'), rows)}"
 
 
 def table(heads: tuple[str, ...], rows: list[Any]) -> str:
