@@ -77,7 +77,7 @@ class Project:
             session.add_all([Tally(), Trainer()])
             add_person(session, "me", "owner")
             classes.add(session, source.classes)
-            texts.add(session, source.rows, numbered=source.numbered)
+            texts.add(session, source.rows, numbered=source.numbered, suggested=source.suggested)
         return project
 
     @classmethod

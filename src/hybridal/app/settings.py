@@ -32,6 +32,7 @@ DEFAULTS: Mapping[str, Any] = {
     "acquisition": "entropy",
     "device": "auto",
     "seed": 42,
+    "columns": [],  # that texts came with, beside their words, label and id
     "llm": {},
 }
 
@@ -77,4 +78,11 @@ def check(name: str, value: Any) -> None:
         raise UserError(f"The setting '{name}' must be between 0 and {_SHARES[name]:g}, not {value}.")
 
 
-_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a JSON object"}
+_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a JSON object",
+    list: "a list",
+}

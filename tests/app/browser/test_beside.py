@@ -31,7 +31,7 @@ def test_guidelines_are_written_and_read(window: Window, app: Served, shot: Call
     page.locator("#guidelines-form").get_by_role("button", name="Save").click()
     expect(page.locator("#toasts")).to_contain_text("Saved.")
     page.goto(app.address)
-    panel = page.get_by_role("complementary", name="Guidelines")
+    panel = page.get_by_role("complementary", name="About this text")
     expect(panel.locator("strong").first).to_have_text("a")
     expect(panel).to_contain_text("<img src=x")
     assert page.title() != "hacked"
@@ -44,7 +44,7 @@ def test_guidelines_are_written_and_read(window: Window, app: Served, shot: Call
     page.reload()
     expect(page.locator("#text")).not_to_be_empty()
     expect(panel).to_be_hidden()  # as it was left
-    page.get_by_role("button", name="Guidelines", exact=True).click()
+    page.get_by_role("button", name="About this text", exact=True).click()
     expect(panel).to_be_visible()
     page.keyboard.press("1")  # keys go on while it is open
     expect(page.locator("#last")).to_contain_text("Labelled “a”")
@@ -56,13 +56,13 @@ def test_on_a_phone_they_are_a_sheet_that_opens_and_closes(
     with served(tmp_path / "p", guidelines=WORDS * 5) as app:
         page = window.open(app.link, viewport={"width": 390, "height": 844}, has_touch=True)
         expect(page.locator("#text")).not_to_be_empty()
-        panel = page.get_by_role("complementary", name="Guidelines")
+        panel = page.get_by_role("complementary", name="About this text")
         expect(panel).to_be_hidden()
-        page.get_by_role("button", name="Guidelines", exact=True).tap()
+        page.get_by_role("button", name="About this text", exact=True).tap()
         expect(panel).to_be_visible()
         expect(panel).to_be_focused()
         shot(page, "guidelines-phone")
-        page.get_by_role("button", name="Close the guidelines").tap()
+        page.get_by_role("button", name="Close what is beside the text").tap()
         expect(panel).to_be_hidden()
 
 
@@ -77,3 +77,34 @@ def test_help_says_what_the_classes_mean(window: Window, app: Served, shot: Call
     page.keyboard.press("?")
     expect(page.locator("#key-list")).to_contain_text("All that rolls: <b>balls</b>, wheels")
     shot(page, "help-classes")
+
+
+def test_other_columns_and_suggestions_stand_beside_the_text(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    page = window.open(app.link)
+    page.goto(f"{app.address}/settings")
+    content = b"text,label,author,note\nA new text,b,Ada <b>L</b>,first\n"
+    file = {"name": "more.csv", "mimeType": "text/csv", "buffer": content}
+    page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_label("The labels of the file are").select_option("true")
+    page.get_by_role("button", name="Add these texts").click()
+    expect(page.locator("#upload-said")).to_have_text("1 text added, 0 known already.")
+    page.goto(f"{app.address}/texts?search=ADA")
+    page.get_by_role("button", name="Open").click()
+    page.get_by_text("Other columns of the file").click()
+    expect(page.locator("dialog .context")).to_contain_text("Ada <b>L</b>")
+    page.get_by_role("button", name="Close").click()
+    page.goto(app.address)
+    for _ in range(21):
+        expect(page.locator("#text")).not_to_be_empty()
+        if page.locator("#text").inner_text() == "A new text":
+            break
+        page.wait_for_timeout(260)
+        page.keyboard.press("s")
+    panel = page.get_by_role("complementary", name="About this text")
+    expect(panel.locator("dl")).to_have_text("authorAda <b>L</b>notefirst")
+    expect(page.get_by_role("button", name="b", exact=False).filter(has_text="suggested")).to_be_visible()
+    shot(page, "context")
+    page.keyboard.press("2")
+    expect(page.locator("#last")).to_contain_text("Labelled")

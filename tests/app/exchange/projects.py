@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.schema import Class, Person, Prediction, Text
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.texts import Row
+from hybridal.app.labelling.texts import GivenRow
 from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
 
@@ -36,7 +36,8 @@ def _empty(folder: Path, db: str | None = None) -> Project:
 
 
 def _made(folder: Path, db: str | None = None) -> Project:
-    rows: list[Row] = [("a", "It crashes.", None), ("b", NASTY, None), ("c", "Add a button.", None), ("d", "Hm.", None)]
+    rows: list[GivenRow] = [("a", "It crashes.", None), ("b", NASTY, None), ("c", "Add a button.", None)]
+    rows += [("d", "Hm.", None)]
     rows += [("e", "Decided.", None), ("f", "From the file.", "bug"), ("g", "For the LLM.", None)]
     rows += [(f"rest {at}", f"Nobody answered {at}.", None) for at in range(3)]
     project = Project.create(Source("demo", rows, ("bug", "idea")), folder, db=db)

@@ -10,7 +10,7 @@ import pytest
 
 from hybridal.app.errors import TooLargeError
 from hybridal.app.labelling.source import check_unpacked_size, read_source
-from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT
+from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, Row
 from hybridal.errors import UserError
 
 
@@ -23,13 +23,27 @@ def mail(tmp_path: Path) -> Path:
 
 def test_a_file_gives_rows_and_the_classes_that_it_knows(mail: Path) -> None:
     found = read_source(mail, text="body", label="kind", id="key")
-    assert found.rows[2] == ("x3", "You", None)
+    assert found.rows[2] == Row("x3", "You", None)
     assert (found.name, found.classes, found.numbered) == ("mail", ("ham", "news", "spam"), False)
+
+
+def test_all_other_columns_are_the_context_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "mail.jsonl"
+    lines = [
+        {"text": "a", "who": " Ada ", "n": 3, "tags": ["x", "é"], "none": None},
+        {"text": "b", "half": "\ud800", "who": ""},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = read_source(path)
+    assert found.rows == [
+        Row("1", "a", None, {"who": "Ada", "n": "3", "tags": '["x", "é"]'}),
+        Row("2", "b", None, {"half": "?"}),
+    ]
 
 
 def test_rows_of_classes_that_are_not_asked_for_are_left_out(mail: Path) -> None:
     found = read_source(mail, text="body", label="kind", classes=["spam", "ham"])
-    assert ([id for id, _, _ in found.rows], found.classes) == (["1", "2", "3"], ("spam", "ham"))
+    assert ([row[0] for row in found.rows], found.classes) == (["1", "2", "3"], ("spam", "ham"))
 
 
 def test_a_misspelt_class_is_told(mail: Path) -> None:

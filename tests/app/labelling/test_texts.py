@@ -8,11 +8,13 @@ from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Text
 from hybridal.app.errors import ConflictError
+from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.texts import Added, Row, add, add_in_parts, new_rows
+from hybridal.app.labelling.texts import Added, GivenRow, Row, add, add_in_parts, new_rows, search
 from hybridal.app.project import Project
+from hybridal.app.settings import read
 
 from ..made_up import check_books, consensus, make, me
 
@@ -23,13 +25,13 @@ def three(tmp_path: Path) -> Project:
     return Project.create(Source("s", [("1", "one", None), ("2", "two", None), ("9", "two", None)]), tmp_path / "p")
 
 
-def found(project: Project, rows: Sequence[Row], numbered: bool = False) -> list[Row]:
+def found(project: Project, rows: Sequence[GivenRow], numbered: bool = False) -> list[Row]:
     with project.reads() as session:
         return new_rows(session, rows, numbered)
 
 
 def test_a_text_is_known_by_its_id(three: Project) -> None:
-    assert found(three, [("2", "two", "label"), ("3", "two", None), ("3", "two", None)]) == [("3", "two", None)]
+    assert found(three, [("2", "two", "label"), ("3", "two", None), ("3", "two", None)]) == [Row("3", "two")]
 
 
 def test_an_id_cannot_be_that_of_two_texts(three: Project) -> None:
@@ -39,16 +41,20 @@ def test_an_id_cannot_be_that_of_two_texts(three: Project) -> None:
 
 
 def test_rows_without_ids_are_known_by_their_text_and_count_on(three: Project) -> None:
-    rows: list[Row] = [("1", "two", None), ("2", "three", "x"), *[(str(i), f"text {i}", None) for i in range(3, 9)]]
+    rows: list[GivenRow] = [
+        ("1", "two", None),
+        ("2", "three", "x"),
+        *[(str(i), f"text {i}", None) for i in range(3, 9)],
+    ]
     new = found(three, rows, numbered=True)
-    assert [id for id, _, _ in new] == ["4", "5", "6", "7", "8", "10", "11"]
-    assert new[0] == ("4", "three", "x")
+    assert [row.id for row in new] == ["4", "5", "6", "7", "8", "10", "11"]
+    assert new[0] == Row("4", "three", "x")
 
 
 def test_the_first_rows_keep_their_numbers(tmp_path: Path) -> None:
-    rows: list[Row] = [("1", "same", None), ("2", "same", None)]
+    rows: list[GivenRow] = [("1", "same", None), ("2", "same", None)]
     project = Project.create(Source("s", []), tmp_path / "p")
-    assert found(project, rows, numbered=True) == rows
+    assert found(project, rows, numbered=True) == [Row(*row) for row in rows]
     project.close()
 
 
@@ -68,7 +74,7 @@ def bodies(project: Project) -> dict[str, str]:
         return {text.id: text.body for text in session.scalars(select(Text))}
 
 
-def put(project: Project, rows: list[Row], numbered: bool = False) -> Added:
+def put(project: Project, rows: list[GivenRow], numbered: bool = False) -> Added:
     with project.sessions.begin() as session:
         added = add(session, rows, numbered=numbered)
         check_books(session)
@@ -76,21 +82,21 @@ def put(project: Project, rows: list[Row], numbered: bool = False) -> Added:
 
 
 def test_labels_that_come_with_the_texts_are_the_files_answers(tmp_path: Path, db: str | None) -> None:
-    rows: list[Row] = [(f"{i}", f"text {i}", "ab"[i % 2] if i % 3 else None) for i in range(30)]
+    rows: list[GivenRow] = [(f"{i}", f"text {i}", "ab"[i % 2] if i % 3 else None) for i in range(30)]
     project = Project.create(Source("s", rows), tmp_path / "p", db=db)
     with project.sessions.begin() as session:
         check_books(session)
         annotate(session, me(project), "1", "label", class_name="a", key="1")
     found = consensus(project)
     assert found.pop("1") == ("a", "people")
-    assert found == {id: (label, "file") for id, _, label in rows if label is not None and id != "1"}
+    assert found == {id: (label, "file") for id, _, label, *_ in rows if label is not None and id != "1"}
     project.close()
 
 
 def test_any_text_is_kept_as_it_is(tmp_path: Path, db: str | None) -> None:
-    rows: list[Row] = [(f"{number} {body[:50]}", body, None) for number, body in enumerate(HOSTILE)]
+    rows: list[GivenRow] = [(f"{number} {body[:50]}", body, None) for number, body in enumerate(HOSTILE)]
     project = Project.create(Source("s", rows), tmp_path / "p", db=db)
-    assert bodies(project) == {id: body for id, body, _ in rows}
+    assert bodies(project) == {id: body for id, body, *_ in rows}
     project.close()
 
 
@@ -103,7 +109,7 @@ def test_only_the_character_that_postgresql_cannot_keep_is_replaced(tmp_path: Pa
 
 def test_known_texts_stay_and_new_ones_come_with_a_reserve_of_their_own(tmp_path: Path) -> None:
     project = make(tmp_path / "p", texts=100)
-    more: list[Row] = [(f"t{i}", f"text {i}", None) for i in range(50, 200)]
+    more: list[GivenRow] = [(f"t{i}", f"text {i}", None) for i in range(50, 200)]
     assert put(project, more) == Added(100, 50)
     with project.reads() as session:
         held_out = session.scalars(select(Text.id).where(Text.split == "validation")).all()
@@ -124,7 +130,7 @@ def test_the_same_texts_are_drawn_for_the_same_seed(tmp_path: Path) -> None:
 
 def test_many_texts_come_in_parts_and_the_same_again_adds_the_rest(tmp_path: Path, db: str | None) -> None:
     project = make(tmp_path / "p", texts=10, db=db)
-    rows: list[Row] = [(f"t{i}", f"text {i}", "ab"[i % 2] if i % 10 == 0 else None) for i in range(4500)]
+    rows: list[GivenRow] = [(f"t{i}", f"text {i}", "ab"[i % 2] if i % 10 == 0 else None) for i in range(4500)]
     with project.sessions.begin() as session:
         add(session, rows[:2000])  # as if it had been interrupted here
     assert add_in_parts(project.sessions, rows) == Added(2500, 2000)
@@ -163,3 +169,36 @@ def test_what_is_answered_already_is_not_drawn_anew(project: Project) -> None:
         annotate(session, me(project), "t1", "label", class_name="a", key="1")
     project.decide({"overlap": 1.0})
     assert wanted(project) == {1: 1, 2: 19}
+
+
+CONTEXT = [
+    Row("x", "one", "a", {"author": "Ådá", "when": "2024"}),
+    Row("y", "two", "new", {"note": "nul\0"}),
+    Row("z", "three"),
+]
+
+
+def test_what_else_a_file_says_is_kept_found_and_named(tmp_path: Path, db: str | None) -> None:
+    project = Project.create(Source("s", CONTEXT), tmp_path / "p", db=db)
+    with project.reads() as session:
+        kept = dict(session.execute(select(Text.id, Text.context)).all())
+        assert kept == {"x": {"author": "Ådá", "when": "2024"}, "y": {"note": "nul\ufffd"}, "z": None}
+        assert [text.id for text in search(session, "ada 2024").texts] == ["x"]
+        assert read(session)["columns"] == ["author", "when", "note"]
+    assert put(project, [Row("w", "four", None, {"when": "now", "more": "x"})]) == Added(1, 0)
+    assert project.setting("columns") == ["author", "when", "note", "more"]
+    project.close()
+
+
+def test_labels_that_are_only_suggested_are_nobodys_answers(tmp_path: Path, db: str | None) -> None:
+    source = Source("s", CONTEXT, ("a", "b"), suggested=True)
+    project = Project.create(source, tmp_path / "p", db=db)
+    with project.sessions.begin() as session:
+        check_books(session)
+        assert (counts(session)["labelled"], [one.name for one in classes.active(session)]) == (0, ["a", "b", "new"])
+        classes.merge(session, classes.find(session, "new").number, classes.find(session, "b").number)
+    with project.reads() as session:
+        number = {one.name: one.number for one in classes.active(session)}
+        kept = dict(session.execute(select(Text.id, Text.suggestion)).all())
+        assert kept == {"x": number["a"], "y": number["b"], "z": None}
+    project.close()

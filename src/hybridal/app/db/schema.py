@@ -54,8 +54,9 @@ def fold(words: str) -> str:
 
 
 def folded_body(context: Any) -> str:
-    """That of a text which is being added."""
-    return fold(context.get_current_parameters()["body"])
+    """That of a text which is being added, and of what else its file says of it."""
+    given = context.get_current_parameters()
+    return fold("\n".join([given["body"], *(given.get("context") or {}).values()]))
 
 
 # SQLite counts up only a column that is called INTEGER.
@@ -94,7 +95,9 @@ class Text(Base):
     `wanted` is how many people shall label it: more than one for the texts on which agreement is measured.
     `answered` is how many people have labelled it, and `open` whether somebody may still be asked: both follow from
     the votes, and are kept here so that the next text is found without a look at all the others.
-    `digest` finds a text by its words, and `folded` by any part of them (see `search.py`).
+    `digest` finds a text by its words, and `folded` by any part of them or of its context (see `search.py`).
+    `context` is what the other columns of its file say, and `suggestion` the number of the class that the file gives
+    where its labels are not taken for true.
     """
 
     __tablename__ = "texts"
@@ -110,6 +113,8 @@ class Text(Base):
     added: Mapped[float] = mapped_column(default=now)
     digest: Mapped[str] = mapped_column(String(32), index=True, server_default=text("''"), default=digest_of_body)
     folded: Mapped[str] = mapped_column(server_default=text("''"), default=folded_body, deferred=True)
+    context: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
+    suggestion: Mapped[int | None] = mapped_column(BigInteger)
 
     __table_args__ = (
         Index("texts_in_order", "split", "place"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,6 +22,7 @@ from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, V
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling.texts import in_pages
 from hybridal.app.project import MODEL_FOLDER, PREDICTIONS_FILE
+from hybridal.app.settings import read
 from hybridal.system.files import strict_json
 
 # What spreadsheets run when a file is opened; the last four are what some of them read as the first four.
@@ -91,11 +92,14 @@ def label_rows(sessions: Sessions) -> Iterator[dict[str, Any]]:
     """The texts that somebody answered, in the order in which they came.
 
     `label` is None where people disagree or only skipped; `at` is the time of the last answer; `annotations` has an
-    entry for everybody whose answer stands.
+    entry for everybody whose answer stands. All columns that texts came with follow, None where one has nothing there.
     """
+    with sessions() as session:
+        columns = {name: f"{name} (file)" if name in COLUMNS else name for name in read(session)["columns"]}
     for rows in in_pages(sessions, _page, lambda row: row[0].row):
         for text, said in groupby(rows, key=lambda row: row[0]):
-            yield _line(text, [*said])
+            context = text.context or {}
+            yield _line(text, [*said]) | {shown: context.get(name) for name, shown in columns.items()}
 
 
 def _page(session: Session, last: int) -> list[Any]:
@@ -156,7 +160,8 @@ Lines = Iterable[Mapping[str, Any]]
 
 def labels_csv(lines: Lines, written: Written = str) -> Iterator[bytes]:
     """Every text as it is, unless told otherwise; answers are JSON."""
-    return (part.encode() for part in csv_parts(COLUMNS, lines, written))
+    columns, lines = _columns(lines)
+    return (part.encode() for part in csv_parts(columns, lines, written))
 
 
 def labels_jsonl(lines: Lines) -> Iterator[bytes]:
@@ -175,7 +180,8 @@ def labels_parquet(lines: Lines) -> Iterator[bytes]:
         [(name, words) for name in ("person", "action", "class", "comment", "at")] + [("flagged", truth)]
     )
     kinds = {"flagged": truth, "annotations": pa.list_(answer)}
-    schema = pa.schema([(column, kinds.get(column, words)) for column in COLUMNS])
+    columns, lines = _columns(lines)
+    schema = pa.schema([(column, kinds.get(column, words)) for column in columns])
     file = tempfile.TemporaryFile()  # noqa: SIM115
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for some in _batches(lines):
@@ -190,6 +196,13 @@ LABEL_FORMATS: Mapping[str, Callable[[Lines], Iterator[bytes]]] = {
     "jsonl": labels_jsonl,
     "parquet": labels_parquet,
 }
+
+
+def _columns(lines: Lines) -> tuple[Sequence[str], Lines]:
+    """What each line has, and all of them; a file without a line has its columns all the same."""
+    rest = iter(lines)
+    first = next(rest, None)
+    return (COLUMNS, ()) if first is None else ([*first], chain([first], rest))
 
 
 def _batches(lines: Lines) -> Iterator[list[Any]]:

@@ -67,7 +67,7 @@ def _task_json(text: Text, said: list[Any], prediction: Json | None, anonymous: 
     ]
     return {
         "id": text.row,
-        "data": {"text": text.body, "hybridal_id": text.id},
+        "data": {**(text.context or {}), "text": text.body, "hybridal_id": text.id},
         "meta": {"split": text.split},
         "annotations": [_annotation_json(text, answer, person, name, anonymous) for _, answer, person, name in people],
         "predictions": machines + ([prediction] if prediction else []),

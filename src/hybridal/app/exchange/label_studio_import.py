@@ -116,7 +116,7 @@ def match_texts(session: Session, tasks: Sequence[ImportedTask]) -> tuple[list[s
         if id not in known:
             known[id] = its
             ids.setdefault(its, id)
-            new.append((id, task.text, None))
+            new.append(texts.Row(id, task.text))
         found.append(id)
     return found, new
 

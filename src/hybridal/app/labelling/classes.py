@@ -120,6 +120,7 @@ def merge(session: Session, number: int, into: int) -> Class:
     before = {text.row: [*votes_on(session, text).values()] for text in touched}
     for table in (Vote, Consensus, Prediction):
         session.execute(update(table).where(table.class_number == number).values(class_number=into))
+    session.execute(update(Text).where(Text.suggestion == number).values(suggestion=into))
     session.flush()
     session.expire_all()
     for text in touched:

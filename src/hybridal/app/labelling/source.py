@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.app.errors import TooLargeError
-from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, Row
+from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, GivenRow, Row
 from hybridal.errors import UserError
 from hybridal.tasks import load_task, task_names
 from hybridal.tasks.classes import choose_classes, sort_names
@@ -22,19 +23,21 @@ from hybridal.tasks.task import check_classes
 
 MOST_BYTES = 500_000_000
 FIRST_ROWS, LONGEST_CELL = 5, 200  # of a preview
+LONGEST_CONTEXT = 10_000  # characters of a column beside the text
 
 
 @dataclass(frozen=True)
 class Source:
     """The rows, the classes that are known from the start, and whether ids are only row numbers.
 
-    `empty` and `duplicates` count the texts that were left out.
+    Labels may be `suggested` only. `empty` and `duplicates` count the texts that were left out.
     """
 
     name: str
-    rows: Sequence[Row]
+    rows: Sequence[GivenRow]
     classes: tuple[str, ...] = ()
     numbered: bool = False
+    suggested: bool = False
     empty: int = 0
     duplicates: int = 0
 
@@ -49,6 +52,7 @@ def read_source(
     most: int | None = None,
     drop_empty: bool = False,
     drop_duplicates: bool = False,
+    suggested: bool = False,
 ) -> Source:
     """A file of at most so many rows (see `read_rows` for its options), or the texts of a task to try things out.
 
@@ -56,22 +60,41 @@ def read_source(
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
     >>> _ = path.write_text("text,kind\\nHello,ham\\nWIN,\\n")
     >>> found = read_source(path, label="kind")
-    >>> found.name, found.classes, found.rows
+    >>> found.name, found.classes, [row[:3] for row in found.rows]
     ('mail', ('ham',), [('1', 'Hello', 'ham'), ('2', 'WIN', None)])
     """
     if same_name(str(source)) in {same_name(name) for name in task_names()} and not Path(source).exists():
         task = load_task(source, classes=classes)
         pairs = zip(task.train.ids, task.train.texts, strict=True)
-        return Source(task.name, [(id, body, None) for id, body in pairs], task.classes)
+        return Source(task.name, [Row(id, body) for id, body in pairs], task.classes)
     if most is not None:
         check_unpacked_size(Path(source), most)
-    rows = read_rows(source, text or "text", label, id, most, drop_empty=drop_empty, drop_duplicates=drop_duplicates)
+    columns = (text or "text", label, id)
+    rows = read_rows(source, *columns, most, drop_empty=drop_empty, drop_duplicates=drop_duplicates, others=True)
     _check_lengths(rows)
-    given = [*zip(rows.ids, rows.texts, rows.labels, strict=True)]
-    found = Source(Path(source).stem, given, (), rows.numbered, rows.empty, rows.duplicates)
+    contexts = _contexts(rows, columns)
+    given = [Row(*row) for row in zip(rows.ids, rows.texts, rows.labels, contexts, strict=True)]
+    found = Source(Path(source).stem, given, (), rows.numbered, suggested, rows.empty, rows.duplicates)
     if classes is None:
         return replace(found, classes=sort_names(filter(None, rows.labels)))
     return _only(found, rows, classes)
+
+
+def _contexts(rows: Rows, columns: Sequence[str | None]) -> list[dict[str, str]]:
+    """What the columns beside these say of each row, where they say anything."""
+    others = {name: values for name, values in rows.table.columns.items() if name not in columns}
+    return [
+        {name: said for name, values in others.items() if (said := _written(values[row]))} for row in range(len(rows))
+    ]
+
+
+def _written(value: Any) -> str:
+    """A value as people read it, of any kind that a file can hold; half a character can be kept nowhere."""
+    if value is None or isinstance(value, str):
+        words = value or ""
+    else:
+        words = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else str(value)
+    return words[:LONGEST_CONTEXT].encode(errors="replace").decode().strip()
 
 
 def _check_lengths(rows: Rows) -> None:
@@ -139,7 +162,7 @@ def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
 
 
 def _cell(value: Any) -> str:
-    written = "" if value is None else str(value)
+    written = _written(value)
     return written if len(written) <= LONGEST_CELL else written[:LONGEST_CELL] + " …"
 
 

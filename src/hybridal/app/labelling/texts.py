@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
-from typing import Any, Literal
+from itertools import chain, count
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, insert, not_, select, update
 from sqlalchemy.orm import Session, aliased
@@ -18,12 +19,23 @@ from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
 from hybridal.app.people import file_annotator
-from hybridal.app.settings import read
+from hybridal.app.settings import read, write
 from hybridal.randomness import stream
 from hybridal.tasks.classes import sort_names
 
-Row = tuple[str, str, str | None]
-"""An id, a text, and its label if it has one."""
+
+class Row(NamedTuple):
+    """A text that comes in, with its label if it has one, and what else its file says of it."""
+
+    id: str
+    text: str
+    label: str | None = None
+    context: Mapping[str, str] = MappingProxyType({})
+
+
+GivenRow = Row | tuple[str, str, str | None]
+"""A row as it is handed in: who has no context gives a plain tuple."""
+
 
 State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation"]
 
@@ -36,12 +48,12 @@ _AT_ONCE = 500
 _A_PART = 2000  # texts in a transaction
 
 
-def new_rows(session: Session, rows: Sequence[Row], numbered: bool = False) -> list[Row]:
+def new_rows(session: Session, rows: Sequence[GivenRow], numbered: bool = False) -> list[Row]:
     """The rows that are not there yet. An id is that of one text.
 
     `numbered` rows have only row numbers for ids: they are known by their text, and count on from those that are there.
     """
-    given = [(clean(id), clean(body), label) for id, body, label in rows]
+    given = [Row(clean(id), clean(body), *more) for id, body, *more in rows]
     there = session.scalar(select(Text.row).limit(1)) is not None
     return _count_on(session, given) if numbered and there else _unknown(session, given)
 
@@ -49,23 +61,23 @@ def new_rows(session: Session, rows: Sequence[Row], numbered: bool = False) -> l
 def _unknown(session: Session, rows: Sequence[Row]) -> list[Row]:
     bodies: dict[str, str] = {}
     for part in chunks(rows):
-        found = session.execute(select(Text.id, Text.body).where(Text.id.in_([id for id, _, _ in part])))
+        found = session.execute(select(Text.id, Text.body).where(Text.id.in_([row.id for row in part])))
         bodies.update((id, body) for id, body in found)
     new: list[Row] = []
-    for id, body, label in rows:
-        if id not in bodies:
-            new.append((id, body, label))
-        if bodies.setdefault(id, body) != body:
-            raise ConflictError(f"The id '{id:.40}' already belongs to another text; give this one its own id.")
+    for row in rows:
+        if row.id not in bodies:
+            new.append(row)
+        if bodies.setdefault(row.id, row.text) != row.text:
+            raise ConflictError(f"The id '{row.id:.40}' already belongs to another text; give this one its own id.")
     return new
 
 
 def _count_on(session: Session, rows: Sequence[Row]) -> list[Row]:
     digests: dict[str, str] = dict(session.execute(select(Text.id, Text.digest)).all())
     ids, known = set(digests), set(digests.values())
-    new = [row for row in rows if text_digest(row[1]) not in known]
+    new = [row for row in rows if text_digest(row.text) not in known]
     free = (str(number) for number in count(len(ids) + 1) if str(number) not in ids)
-    return [(next(free), body, label) for _, body, label in new]
+    return [row._replace(id=next(free)) for row in new]
 
 
 def chunks(items: Sequence[Any], size: int = _AT_ONCE) -> Iterator[Sequence[Any]]:
@@ -103,20 +115,24 @@ class Added:
     known: int
 
 
-def add(session: Session, rows: Iterable[Row], *, numbered: bool = False) -> Added:
-    """Adds texts, some of them set aside for validation at random; their labels are answers of the file.
+def add(session: Session, rows: Iterable[GivenRow], *, numbered: bool = False, suggested: bool = False) -> Added:
+    """Adds texts, some of them set aside for validation at random.
 
-    A text that is there stays as it is (see `new_rows`).
+    Their labels are answers of the file; `suggested` ones are only shown to who labels them. A text that is there
+    stays as it is (see `new_rows`).
     """
     exclusive(session)
     given = [*rows]
     new = new_rows(session, given, numbered)
     if new:
-        _insert(session, new, counts(session)["texts"])
+        _insert(session, new, counts(session)["texts"], suggested)
+        _keep_columns(session, new)
     return Added(len(new), len(given) - len(new))
 
 
-def add_in_parts(sessions: Sessions, rows: Sequence[Row], *, numbered: bool = False) -> Added:
+def add_in_parts(
+    sessions: Sessions, rows: Sequence[GivenRow], *, numbered: bool = False, suggested: bool = False
+) -> Added:
     """Adds many texts while people label: in short transactions, once it is clear that all can be added.
 
     If it is interrupted, the same again adds the rest.
@@ -126,45 +142,62 @@ def add_in_parts(sessions: Sessions, rows: Sequence[Row], *, numbered: bool = Fa
     added = 0
     for part in chunks(new, _A_PART):
         with sessions.begin() as session:
-            added += add(session, part).added
+            added += add(session, part, suggested=suggested).added
     return Added(added, len(rows) - added)
 
 
-def _insert(session: Session, new: Sequence[Row], before: int) -> None:
+def _keep_columns(session: Session, new: Sequence[Row]) -> None:
+    """The names of all columns that texts came with, in their order, for whoever takes all texts away."""
+    known = read(session)["columns"]
+    found = [*dict.fromkeys(chain(known, *(row.context for row in new)))]
+    if found != known:
+        write(session, {"columns": found})
+
+
+def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) -> None:
     settings, n = read(session), len(new)
     random = stream(settings["seed"], "texts", before)
     reserved = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
     held_out = set(random.permutation(n)[: reserve(n, settings, before, reserved)].tolist())
     places, twice = random.random(n).tolist(), (random.random(n) < settings["overlap"]).tolist()
     moved = Counter({"texts": n})
+    number = _numbers(session, [row.label for row in new if row.label is not None])
     for part in chunks(range(n)):
         values = [
             {
-                "id": new[i][0],
-                "body": new[i][1],
+                "id": new[i].id,
+                "body": new[i].text,
                 "split": "validation" if i in held_out else "pool",
                 "place": places[i],
                 "wanted": 1 + twice[i],
-                "open": new[i][2] is None,
+                "open": suggested or new[i].label is None,
+                "context": {clean(name): clean(value) for name, value in new[i].context.items()} or None,
+                "suggestion": number.get(new[i].label) if suggested else None,
             }
             for i in part
         ]
         rows = session.scalars(insert(Text).returning(Text.row, sort_by_parameter_order=True), values).all()
-        labels = [(row, value["split"], new[i][2]) for i, row, value in zip(part, rows, values, strict=True)]
-        _label(session, [(row, label) for row, _, label in labels if label is not None])
+        if suggested:
+            continue
+        labels = [(row, value["split"], new[i].label) for i, row, value in zip(part, rows, values, strict=True)]
+        _label(session, [(row, number[label]) for row, _, label in labels if label is not None])
         moved.update(split for _, split, label in labels if label is not None)
     moved["labelled"] = moved["validation"] + moved["pool"]
     move_counts(session, Counter(), moved)
 
 
-def _label(session: Session, labels: Sequence[tuple[int, str]]) -> None:
-    """Answers of the file to texts that nobody has answered yet."""
+def _numbers(session: Session, labels: Iterable[str]) -> dict[str | None, int]:
+    """The classes of these labels, new ones added."""
+    names = sort_names(labels)
+    return {name: found.number for name, found in zip(names, classes.add(session, names), strict=True)}
+
+
+def _label(session: Session, labels: Sequence[tuple[int, int]]) -> None:
+    """Answers of the file, by the numbers of classes, to texts that nobody has answered yet."""
     if not labels:
         return
-    names = sort_names(name for _, name in labels)
-    number = {name: found.number for name, found in zip(names, classes.add(session, names), strict=True)}
     person = file_annotator(session).number
-    said = [{"text_row": row, "person_number": person, "class_number": number[name]} for row, name in labels]
+    said = [{"text_row": row, "person_number": person, "class_number": number} for row, number in labels]
     # No page can draw such a key: it has a colon.
     answers = [{**one, "action": "label", "key": f"file:{one['text_row']}"} for one in said]
     made = session.scalars(insert(Annotation).returning(Annotation.number, sort_by_parameter_order=True), answers).all()

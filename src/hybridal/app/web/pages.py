@@ -62,7 +62,8 @@ def _frame(page: Page) -> Callable[[Request], Response]:
             return RedirectResponse("/login", 303)
         shown = [entry for entry in PAGES if entry.opens_to(user.role)]
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
-        facts["guidelines"] = project_of(request).setting("guidelines")
+        decided = project_of(request).settings()
+        facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"]}
         if page not in shown:
             return _render("closed", 403, least=page.least, **facts)
         return _render(page.name, **facts)

@@ -65,6 +65,10 @@ class Item(Schema):
     text: str
     split: str
     prediction: PredictionSchema | None
+    suggestion: str | None = Field(
+        description="The class that the text's file gives, where that is not taken for true."
+    )
+    context: dict[str, str] = Field(description="What the other columns of the text's file say.")
 
 
 class ClassSchema(Schema):
@@ -109,4 +113,26 @@ def predictions_of(session: Session, rows: Sequence[int]) -> dict[int, Predictio
 def items_of(session: Session, texts: Sequence[Text], show_predictions: bool) -> list[Item]:
     """Texts to label, with predictions where people may see them."""
     known = predictions_of(session, [text.row for text in texts]) if show_predictions else {}
-    return [Item(id=text.id, text=text.body, split=text.split, prediction=known.get(text.row)) for text in texts]
+    names = _suggestions(session, texts)
+    return [
+        Item(
+            id=text.id,
+            text=text.body,
+            split=text.split,
+            prediction=known.get(text.row),
+            suggestion=names.get(text.row),
+            context=text.context or {},
+        )
+        for text in texts
+    ]
+
+
+def _suggestions(session: Session, texts: Sequence[Text]) -> dict[int, str]:
+    """The names of the classes that files gave, by the row of the text."""
+    rows = [text.row for text in texts if text.suggestion is not None]
+    if not rows:
+        return {}
+    found = session.execute(
+        select(Text.row, Class.name).join(Class, Class.number == Text.suggestion).where(Text.row.in_(rows))
+    )
+    return dict(found.all())

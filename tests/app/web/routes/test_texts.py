@@ -236,3 +236,14 @@ def test_a_failed_upload_adds_nothing(owner: Visit) -> None:
     assert (answer.status_code, "'t1'" in answer.json()["error"]) == (409, True)
     found = owner.get("/api/project").json()
     assert (found["counts"]["texts"], [one["name"] for one in found["classes"]]) == (20, ["a", "b", "c"])
+
+
+def test_other_columns_come_with_the_text_and_suggestions_to_who_labels(owner: Visit, annotator: Visit) -> None:
+    content = b"text,label,author\nnew,b,Ada\n"
+    assert upload(owner, "x.csv", content, label="label", suggested="true").json()["added"] == 1
+    [found] = annotator.get("/api/texts", search="ada").json()["items"]
+    assert found["class"] is None
+    assert annotator.get(f"/api/texts/{found['id']}").json()["context"] == {"author": "Ada"}
+    items = owner.get("/api/next", n=21).json()["items"]
+    assert {one["id"]: (one["suggestion"], one["context"]) for one in items}[found["id"]] == ("b", {"author": "Ada"})
+    assert {one["suggestion"] for one in items} == {"b", None}

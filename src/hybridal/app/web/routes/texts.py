@@ -60,9 +60,10 @@ class HistoryEntry(Schema):
 
 
 class TextDetails(TextSummary):
-    """The whole text with every answer to it; an annotator is told their own."""
+    """The whole text with every answer to it, of which an annotator is told their own, and what else its file says."""
 
     annotations: list[HistoryEntry]
+    context: dict[str, str]
 
 
 class TextPage(Schema):
@@ -117,7 +118,9 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
             for one, who, name in session.execute(given)
         ]
         [known] = _summaries(session, [text], user)
-        return TextDetails(**{**known.model_dump(by_alias=False), "text": text.body}, annotations=said)
+        return TextDetails(
+            **{**known.model_dump(by_alias=False), "text": text.body}, annotations=said, context=text.context or {}
+        )
 
 
 def _own_only(user: User) -> int | None:
@@ -223,8 +226,12 @@ def upload_texts(
     id: Column = "",
     drop_empty: Choice = False,
     drop_duplicates: Choice = False,
+    suggested: Choice = False,
 ) -> AddedSchema:
-    """Adds the texts of a file; `text`, `label` and `id` name its columns."""
+    """Adds the texts of a file; `text`, `label` and `id` name its columns, and the others are kept as context.
+
+    Its labels count as answers, unless they are only `suggested` to who labels the texts.
+    """
     with saved_upload(file) as path:
         try:
             source = read_source(
@@ -235,8 +242,9 @@ def upload_texts(
                 most=MOST_ROWS,
                 drop_empty=drop_empty,
                 drop_duplicates=drop_duplicates,
+                suggested=suggested,
             )
         except NoColumnError as error:
             raise UserError(f"{error.found}: choose its columns of texts, labels and ids.") from error
-    added = add_in_parts(project.sessions, source.rows, numbered=source.numbered)
+    added = add_in_parts(project.sessions, source.rows, numbered=source.numbered, suggested=source.suggested)
     return AddedSchema(added=added.added, known=added.known, empty=source.empty, duplicates=source.duplicates)

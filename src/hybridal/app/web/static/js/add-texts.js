@@ -48,6 +48,7 @@ function show(form, found, classes) {
   const rows = found.first.map((row) => el("tr", {}, ...row.map((cell) => el("td", { dir: "auto" }, cell))));
   byId("first-rows").replaceChildren(el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
   byId("preview-facts").textContent = found.problem ? "" : facts(found, classes).join(" ");
+  byId("choose-suggested").hidden = !found.label;
   choice("empty", found.empty, (n) => `Leave out ${count(n, "row")} without a text`);
   choice("duplicates", found.duplicates, (n) => `Leave out ${count(n, "text")} that the file has already`);
 }

@@ -1,5 +1,6 @@
 /** The panel beside the text: open on wide pages, a sheet on small ones, and as somebody left it on this device. */
 import { onPress } from "./controls.js";
+import { contextList } from "./context-list.js";
 import { byId } from "./dom.js";
 
 const SETTING = "hybridal.beside";
@@ -9,6 +10,7 @@ export class Beside {
   constructor() {
     this.panel = byId("beside");
     this.button = byId("beside-toggle");
+    this.context = byId("context");
     onPress(this.button, () => this.toggle());
     onPress(byId("beside-close"), () => this.toggle());
     this.panel.addEventListener("keydown", ({ key }) => key === "Escape" && this.toggle());
@@ -17,7 +19,12 @@ export class Beside {
 
   /** Whether there is anything to read in it. */
   get isFilled() {
-    return this.panel.querySelector("section:not([hidden])") !== null;
+    return this.panel.querySelector("section") !== null;
+  }
+
+  /** What the file says of the text beside its words. @param {Record<string, string>} context */
+  showContext(context) {
+    this.context?.lastElementChild.replaceWith(contextList(context));
   }
 
   toggle() {

@@ -30,8 +30,8 @@ export class ClassButtons {
     this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
   }
 
-  /** Marks the class that was said before, and shows the model's prediction, if there is one. */
-  mark(before, prediction) {
+  /** Marks the class that was said before, and shows the model's prediction and the file's suggestion, if there are any. */
+  mark(before, prediction, suggestion) {
     this.#buttons.forEach((button, index) => {
       const { name } = this.classes[index];
       button.classList.toggle("chosen", name === before);
@@ -39,6 +39,7 @@ export class ClassButtons {
         prediction?.class === name
           ? [el("span", { class: "unseen" }, "the model's prediction: "), percent(prediction.probability)]
           : [];
+      if (name === suggestion) said.push(said.length ? " · suggested" : "suggested");
       button.querySelector(".prediction").replaceChildren(...said);
     });
   }

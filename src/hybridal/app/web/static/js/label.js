@@ -98,6 +98,7 @@ function turn() {
 function show(before) {
   const item = (onPage = queue.current);
   byId("skip").disabled = !item;
+  beside.showContext(item?.context ?? {});
   if (item) card.show(item, before);
   else card.showEmpty("", "Fetching texts …");
   dressButtons(before);
@@ -108,7 +109,7 @@ function show(before) {
 function dressButtons(before) {
   byId("first").hidden = project.classes.length > 0;
   buttons.disabled = !queue.current;
-  buttons.mark(before, queue.current?.prediction);
+  buttons.mark(before, queue.current?.prediction, queue.current?.suggestion);
 }
 
 async function refill() {

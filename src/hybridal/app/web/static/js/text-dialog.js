@@ -2,6 +2,7 @@
 import { get, post } from "./api.js";
 import { facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
+import { contextList } from "./context-list.js";
 import { onSubmit } from "./controls.js";
 import { el, named } from "./dom.js";
 import { ago } from "./format.js";
@@ -30,6 +31,7 @@ export async function openText(id, project, changed) {
       { class: "stack item" },
       el("p", { class: "written whole", dir: "auto", tabindex: 0, role: "region", "aria-label": "Text" }, item.text),
       facts(item, project.classes),
+      el("details", {}, el("summary", {}, "Other columns of the file"), contextList(item.context)),
       el(
         "label",
         {},

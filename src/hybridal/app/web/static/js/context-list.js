@@ -1,0 +1,12 @@
+/** What the other columns of a file say of a text. */
+import { el } from "./dom.js";
+
+/** @param {Record<string, string>} context */
+export function contextList(context) {
+  const rows = Object.entries(context).flatMap(([name, value]) => [
+    el("dt", { dir: "auto" }, name),
+    el("dd", { class: "written", dir: "auto" }, value),
+  ]);
+  if (!rows.length) return el("p", { class: "small muted" }, "The file says nothing else of this text.");
+  return el("dl", { class: "fact context" }, ...rows);
+}
