@@ -1,0 +1,102 @@
+"""What strangers install: sdist and wheel hold all that the package needs and nothing else, and the wheel works."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from zipfile import ZipFile
+
+import httpx
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", folder], cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment in which the wheel's files are found before those of the checkout."""
+    folder = tmp_path_factory.mktemp("installed")
+    with ZipFile(next(built.glob("*.whl"))) as wheel:
+        wheel.extractall(folder)
+    return {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+
+
+def package_files() -> set[str]:
+    files = (path for path in (SOURCES / "hybridal").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(SOURCES).as_posix() for path in files}
+
+
+def test_the_wheel_holds_the_package_and_its_licence(built: Path) -> None:
+    with ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        extra = [name.partition(".dist-info/")[2] for name in wheel.namelist() if ".dist-info/" in name]
+    assert names == package_files()
+    assert {
+        "hybridal/py.typed",
+        "hybridal/app/web/templates/label.html",
+        "hybridal/app/web/static/js/label.js",
+    } <= names
+    assert any(name.startswith("hybridal/app/db/migrations/") for name in names)
+    assert sorted(extra) == ["METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"]
+
+
+def test_the_sdist_holds_what_builds_the_wheel_and_no_tests(built: Path) -> None:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    beside = {name for name in names if not name.startswith("src/")}
+    assert {name.removeprefix("src/") for name in names - beside} == package_files()
+    assert beside == {
+        "CHANGELOG.md", "CITATION.cff", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore"
+    }  # fmt: skip
+
+
+def test_a_stranger_gets_from_the_wheel_to_a_model(installed: dict[str, str], tmp_path: Path) -> None:
+    tickets(tmp_path)
+
+    def hybridal(*arguments: str) -> str:
+        command = [sys.executable, "-m", "hybridal", *arguments]
+        return subprocess.run(command, env=installed, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    where = [sys.executable, "-c", "import hybridal; print(hybridal.__file__)"]
+    found = subprocess.run(where, env=installed, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert Path(found.strip()).is_relative_to(installed["PYTHONPATH"])
+    hybridal("run", "tickets.csv", "--text", "body", "--label", "category", "--backbone", "tiny", "--protocol", "quick",
+             "--rounds", "1", "--set", "max_epochs=1", "--out", "run")  # fmt: skip
+    hybridal("predict", "run", "tickets.csv", "--text", "body", "--out", "predicted.csv")
+    assert len(pd.read_csv(tmp_path / "predicted.csv")) == 120
+
+
+def test_the_app_starts_from_the_wheel(installed: dict[str, str], tmp_path: Path) -> None:
+    tickets(tmp_path)
+    command = [sys.executable, "-m", "hybridal", "label", "tickets.csv", "--text", "body", "--classes", "bug, idea"]
+    command += ["--backbone", "tiny", "--port", "0", "--no-browser"]
+    app = subprocess.Popen(command, env=installed, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    try:
+        assert app.stdout is not None
+        app.stdout.readline()
+        link = app.stdout.readline().split()[-1]
+        with httpx.Client(follow_redirects=True, trust_env=False) as client:
+            page = client.get(link)
+            (script,) = re.findall(r'src="(/static/[^"]+/label\.js)"', page.text)
+            assert client.get(httpx.URL(link).join(script)).status_code == 200
+    finally:
+        app.terminate()
+        app.communicate(timeout=60)
+
+
+def tickets(folder: Path) -> None:
+    bodies = [f"{body} {number}" for number in range(60) for body in ("It crashes when I save", "Please add a colour")]
+    pd.DataFrame({"body": bodies, "category": ["bug", "idea"] * 60}).to_csv(folder / "tickets.csv", index=False)
