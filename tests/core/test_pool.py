@@ -57,6 +57,8 @@ class AnyHistory(RuleBasedStateMachine):
             if row in self.measured or row in self.to_measure:
                 self.measured[row] = given[row]
                 continue
+            if self.labels.get(row) == given[row]:
+                continue  # as it was
             self.changed[0] += row in self.labels and row not in self.new
             self.labels.pop(row, None)
             self.labels[row] = given[row]

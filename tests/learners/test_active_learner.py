@@ -469,6 +469,50 @@ def test_validation_labels_that_are_there_are_used_and_cost_nothing() -> None:
     assert (fact.labels, fact.validation.n) == (10, 20)
 
 
+def test_all_validation_labels_that_are_there_are_used() -> None:
+    many = toy_task(train=20, validation=70, test=0)
+    learner = by_default(hidden(many))
+    fact = learner.teach(many.answers(learner.query().ids))
+    assert fact is not None
+    assert fact.validation is not None
+    assert fact.validation.n == 70  # more than a share would take
+
+
+def test_an_update_between_a_query_and_its_labels_measures_on_those_there_are() -> None:
+    learner = by_default(blank())
+    learner.teach(TASK.answers(learner.query().ids))
+    asked = learner.query(20).ids
+    fact = learner.update()
+    assert fact.validation is not None
+    assert fact.validation.n == 1
+    after = learner.teach(TASK.answers(asked))  # what was asked for before is still welcome
+    assert after is not None
+    assert after.labels + (after.validation.n if after.validation else 0) == 30
+
+
+def test_the_same_labels_once_more_are_no_news() -> None:
+    learner = by_default(blank())
+    answers = dict(TASK.answers(learner.query().ids))
+    learner.teach(answers)
+    learner.teach({**answers, **TASK.answers(learner.query().ids)})
+    news = learner.history[-1].news
+    assert news is not None
+    assert (news.known, news.added, news.corrected) == (9, 9, 0)
+
+
+def test_a_new_head_on_a_trained_encoder_gets_the_temperature_of_a_trained_model() -> None:
+    small: dict[str, Any] = {"max_length": 16, "max_epochs": 1, "min_steps": 2, "probe_until": 9}
+    learner = ActiveLearner(blank(), "tiny", device="cpu", validation="none", **small)
+    for _ in range(3):
+        learner.teach(TASK.answers(learner.query(8).ids))
+    probe, trained, refitted = learner.history
+    assert [fact.cost.steps > 0 for fact in learner.history] == [False, True, False]
+    assert probe.temperature == pytest.approx(1.0, abs=1e-3)
+    assert refitted.temperature is not None
+    assert trained.temperature is not None
+    assert refitted.temperature > trained.temperature > 1.1  # on the way to what trained models need
+
+
 def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None:
     learner = by_default(blank())
     first = learner.query(10).ids

@@ -191,7 +191,8 @@ def test_a_label_may_be_corrected() -> None:
 
 def test_a_correction_is_new_to_a_model_that_learns_only_the_new() -> None:
     learner = taught(2, schedule="newonly")
-    fact = learner.teach({next(iter(learner.labels)): "up"})
+    corrected, label = next(iter(learner.labels.items()))
+    fact = learner.teach({corrected: "down" if label == "up" else "up"})
     assert fact is not None
     assert fact.cost.examples == 1
 

@@ -117,6 +117,13 @@ def test_equal_texts_come_in_an_order_of_chance(make: Callable[[tuple[int, int]]
     assert draw(make((20, 4)), 99, seed=1) != found
 
 
+def test_more_equal_texts_than_are_looked_at_together_are_drawn_all_the_same() -> None:
+    rows = np.random.default_rng(0).normal(size=(400, 24)).astype(np.float32)
+    drawn = draw(rows[np.arange(2000) % 400], 500)
+    assert len({*drawn}) == 500
+    assert len({row % 400 for row in drawn[:350]}) > 300  # a text that was drawn adds nothing by its double
+
+
 def test_one_text_and_none() -> None:
     assert draw(np.ones((1, 4)), 5) == [0]
     assert draw(np.ones((0, 4)), 5) == draw(np.ones((0, 4)), 5, names=np.eye(4)) == []

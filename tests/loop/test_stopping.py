@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.errors import UserError
-from hybridal.loop.stopping import LEAST_LABELS, LEAST_PER_CLASS, advice, observations
+from hybridal.loop.stopping import LEAST_LABELS, LEAST_PER_CLASS, advice, advise, observations
 from hybridal.measures.forecast import Observation, forecast
 
 
@@ -79,6 +79,17 @@ def test_where_nothing_is_known_labelling_goes_on(seen: list[Observation]) -> No
 def test_a_rule_that_cannot_be_met_is_refused(bad: dict[str, float]) -> None:
     with pytest.raises(UserError, match="Advice needs"):
         advice(calm(3), classes=2, **bad)  # type: ignore[arg-type]
+
+
+def test_a_round_that_adds_no_label_keeps_what_the_labels_before_moved() -> None:
+    def told(labels: int, moved: float | None) -> Round:
+        return Round(1, "refit", "H", labels, Cost(), 1, None, None, None, {"agreement": moved}, (), ())
+
+    seen = observations([told(100, None), told(132, 0.08), told(132, 0.005)])
+    assert seen == [Observation(100), Observation(132, disagreement=0.08)]
+    # Of the first there is nothing to say, whatever came before it.
+    assert observations([told(100, None), told(100, 0.3)]) == [Observation(100)]
+    assert not advise([told(100, None), told(100, 0.3)], 2).stop
 
 
 def test_cross_fitted_probes_are_not_believed_since_their_texts_were_chosen() -> None:

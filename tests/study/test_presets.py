@@ -77,7 +77,7 @@ def file(tmp_path: Path) -> dict[str, Any]:
     path = tmp_path / "file.csv"
     path.write_text("\n".join(rows), encoding="utf-8")
     classes = ("sea", "food", "sky")
-    return {"task": str(path), "label": "label", "id": "id", "classes": classes, "test_size": 60, "validation_size": 0}
+    return {"task": str(path), "label": "label", "id": "id", "classes": classes, "test_size": 60}
 
 
 def played(name: str, task: dict[str, Any], folder: Path, **rules: Any) -> dict[tuple[str, str], tuple[Round, ...]]:

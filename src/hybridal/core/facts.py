@@ -54,6 +54,16 @@ class News:
     last: bool = False
     counts: tuple[int, ...] = ()
 
+    @property
+    def labels(self) -> int:
+        """How many there are now."""
+        return sum(self.counts) if self.counts else self.known + self.added + self.corrected
+
+    @property
+    def changed(self) -> int:
+        """How many labels were given, given anew, or taken back."""
+        return self.added + self.corrected + self.withdrawn
+
 
 @dataclass(frozen=True)
 class Chosen:

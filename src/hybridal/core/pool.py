@@ -84,7 +84,7 @@ class Pool:
 
     def choose(self, rows: Ints, held: Ints | None = None) -> Pool:
         """Marks rows as waiting for their labels, in this order, after those of `held`, which are to be measured on."""
-        kept = self._measured()
+        kept = self.measured()
         first = _none() if held is None else np.array(held, dtype=np.int64)
         return replace(
             self,
@@ -95,9 +95,10 @@ class Pool:
     def reveal(self, labels: Mapping[int, int]) -> Pool:
         """Adds labels; those of pending rows keep the order in which they were chosen.
 
-        A row that was labelled before is corrected: it counts as new, because the model has yet to learn it. Pending
-        rows that get no label become candidates again.
+        A row that had another label is corrected: it counts as new, because the model has yet to learn it. One that
+        had the same is as it was. Pending rows that get no label become candidates again.
         """
+        labels = {row: label for row, label in labels.items() if self.labels[row] != label}
         updated = self.labels.copy()
         updated[list(labels)] = list(labels.values())
         chosen = [row for row in self.pending.tolist() if row in labels]
@@ -106,7 +107,7 @@ class Pool:
         rows = rows[~np.isin(rows, self.held)]
         corrected = self.corrected + int(np.isin(rows, self.older_rows()).sum())
         taught = replace(self._without(rows), labels=updated, pending=_none(), corrected=corrected)._with_newest(rows)
-        return replace(taught, held=taught._measured())
+        return replace(taught, held=taught.measured())
 
     def learnt(self) -> Pool:
         """The model has seen all labels: none is new any more."""
@@ -118,9 +119,10 @@ class Pool:
         updated[rows] = UNKNOWN
         withdrawn = self.withdrawn + int(np.isin(self.older_rows(), rows).sum())
         left = replace(self._without(rows), labels=updated, withdrawn=withdrawn)
-        return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self._measured()))])
+        return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self.measured()))])
 
-    def _measured(self) -> Ints:
+    def measured(self) -> Ints:
+        """Those of the held rows whose labels are known."""
         known: Ints = self.held[self.labels[self.held] != UNKNOWN]
         return known
 

@@ -1,4 +1,4 @@
-"""How an experiment is set up: pools, batches, training. Three presets, and any field can be overridden."""
+"""How an experiment is set up: pools, batches, training. Four presets, and any field can be overridden."""
 
 from __future__ import annotations
 

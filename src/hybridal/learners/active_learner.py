@@ -23,7 +23,7 @@ from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, surroundings
 from hybridal.runs.export import export_model
 from hybridal.runs.record import RunFolder, described
-from hybridal.runs.settings import Settings
+from hybridal.runs.settings import ALL_OF_THEM, Settings
 from hybridal.schedules import SCHEDULES, Schedule, make_schedule
 from hybridal.schedules.constant import Constant
 from hybridal.signals import SIGNALS, Signal
@@ -64,7 +64,7 @@ class ActiveLearner(Learner):
     ) -> None:
         task = load_task(task) if isinstance(task, str) else task
         if (task.validation.labels != UNKNOWN).any():
-            overrides = {"validation": "fixed", **overrides}  # they are there, and cost nothing
+            overrides = {**ALL_OF_THEM, **overrides}
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         asked = [SIGNALS.make(signal) if isinstance(signal, str) else signal for signal in signals]

@@ -101,6 +101,7 @@ def _greedy(points: Floats, n: int, nearest: NDArray[np.intp], clear: NDArray[np
             allowed = in_turn & (taken[nearest] == taken[nearest[in_turn]].min())
         while known_at[place := int(np.where(allowed, bounds, -1.0).argmax())] < len(picked):
             highest = np.argpartition(np.where(allowed, -bounds, 1.0), block)[: block + 1]
+            highest[-1] = place  # of many that are equal, any may be among the highest
             bounds[highest] = np.maximum(similar[highest] - reached, 0.0).sum(axis=1, dtype=np.float64)
             known_at[highest] = len(picked)
         picked.append(place)

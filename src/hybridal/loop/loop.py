@@ -46,6 +46,7 @@ class State:
     moments: Weights | None = None
     snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
     temperature: float | None = None
+    trained: bool = False  # the encoder, not only a head on the pretrained one
 
 
 @dataclass(frozen=True)
@@ -111,16 +112,21 @@ class Cell:
     def plan(self, update: Update, state: State) -> Plan:
         """How the next round trains, once what the last one chose is labelled."""
         prepare = partial(self.model.start, state.pool)
-        if len(state.pool) < self.rules.probe_until:
+        if self._probes(state):
             return Plan(prepare(None), state.pool.order[:0])
         rng = stream(self.seed, "update", state.round + 1)
         return update.plan(Situation(prepare, state.weights, state.moments, state.pool, self.rules, rng))
+
+    def _probes(self, state: State) -> bool:
+        """Whether there are too few labels to train on: then the model is a head on the pretrained encoder."""
+        return len(state.pool) < self.rules.probe_until
 
     def learn(self, state: State, update: Update, last: bool = False) -> tuple[State, Round]:
         """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
         t = state.round + 1
         fit = self.model.fit(self.plan(update, state), state.pool, t)
-        temperature = self._temperature(fit, state.temperature)
+        trained = fit.cost.steps > 0 or (state.trained and not self._probes(state))
+        temperature = self._temperature(fit, state.temperature, trained)
         watch = Stopwatch()
         with watch("signal"):
             snapshots, changes = self._signals(fit.validation, state)
@@ -142,7 +148,8 @@ class Cell:
             news=self.news(state, last),
             cross=self._cross(state.pool) if fit.validation is None else None,
         )
-        return State(t, fact.word, state.pool.learnt(), fit.weights, fit.moments, snapshots, temperature), fact
+        pool = state.pool.learnt()
+        return State(t, fact.word, pool, fit.weights, fit.moments, snapshots, temperature, trained), fact
 
     def acquire(self, state: State, n: int) -> tuple[State, Chosen, Candidates | None]:
         """Lines 8-9: choose n texts of a random subset of the candidates, and show these; they wait for their labels.
@@ -205,11 +212,11 @@ class Cell:
                 changes[signal.name] = measured_change(signal, before.snapshots[signal.name], now[signal.name])
         return now, changes
 
-    def _temperature(self, fit: Fit, last: float | None) -> float | None:
+    def _temperature(self, fit: Fit, last: float | None, trained: bool) -> float | None:
         found, labels = fit.validation, self.model.validation_labels
         if self.rules.temperature == "shrunk":
             logits = np.empty((0, len(self.task.classes))) if found is None else found.logits
-            return calibration.shrunk_temperature(logits, labels, last, trained=fit.cost.steps > 0)
+            return calibration.shrunk_temperature(logits, labels, last, trained)
         return None if found is None else calibration.temperature(found.logits, labels)
 
     def _validation(self, outputs: Outputs | None, temperature: float | None) -> Metrics | None:

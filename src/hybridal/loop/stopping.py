@@ -71,8 +71,10 @@ def observations(history: Sequence[Round]) -> list[Observation]:
         if (measured := fact.validation) is not None:
             now = replace(now, right=measured.right, n=measured.n, f1=measured.f1)
         while seen and seen[-1].labels >= now.labels:
-            seen.pop()
-        seen.append(now)
+            # What the labels before moved is not undone by a round that adds none.
+            moved = [each.disagreement for each in (seen.pop(), now) if each.disagreement is not None]
+            now = replace(now, disagreement=max(moved, default=None))
+        seen.append(now if seen else replace(now, disagreement=None))
     return seen
 
 

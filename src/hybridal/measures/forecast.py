@@ -94,7 +94,7 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
 
     _check(seen, labels, classes, level)
     measured = [observation for observation in seen if observation.n]
-    if not measured and all(observation.disagreement is None for observation in seen):
+    if not measured and all(observation.disagreement is None for observation in seen[1:]):
         return None
     now, points = seen[-1].labels, _points()
     pace, floor, spread = _pace(seen)

@@ -162,7 +162,8 @@ class TransformerModel:
 
     def fit(self, plan: Plan, pool: Pool, round: int) -> Fit:
         if self.rules.validation == "share":
-            self.validation = Examples(self.train_source, pool.held, pool.labels[pool.held])
+            held = pool.measured()
+            self.validation = Examples(self.train_source, held, pool.labels[held])
         examples = Examples(self.train_source, plan.rows, pool.labels[plan.rows])
         validate = self._validate if len(self.validation.rows) else None
         labels, told = self.validation.labels, self.observer.epoch_done

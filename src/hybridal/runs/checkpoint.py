@@ -28,7 +28,7 @@ def save(folder: Path, state: State, fact: Round | None) -> Path:
 
     tensors = _to_tensors(state)
     counts = {name: getattr(state.pool, name) for name in _COUNTS}
-    said_of = {"round": state.round, "word": state.word, "temperature": state.temperature}
+    said_of = {name: getattr(state, name) for name in ("round", "word", "temperature", "trained")}
     about = {**said_of, **counts, "fact": fact and fact.to_json()}
     said = strict_json(about)
     metadata = {"about": said, "sha256": _digest(tensors, said)}
@@ -99,7 +99,8 @@ def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
     rows = {name: tensors[f"pool/{name}"].numpy() for name in _POOL if f"pool/{name}" in tensors}
     pool = Pool(**rows, **{name: about.get(name, 0) for name in _COUNTS})
     weights, moments = under("weights/") or None, under("moments/") or None
-    return State(about["round"], about["word"], pool, weights, moments, snapshots, about.get("temperature"))
+    said_of = about["round"], about["word"], about.get("temperature"), about.get("trained", False)
+    return State(*said_of[:2], pool, weights, moments, snapshots, *said_of[2:])
 
 
 def _digest(tensors: Mapping[str, Any], about: str) -> str:

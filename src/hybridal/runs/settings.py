@@ -11,6 +11,9 @@ from hybridal.core.rules import Rules, protocol
 from hybridal.core.source import TaskSource
 from hybridal.errors import UserError
 
+# Validation texts with labels that are there are all measured on: they cost nothing more.
+ALL_OF_THEM: Mapping[str, Any] = {"validation": "fixed", "validation_size": None}
+
 
 @dataclass(frozen=True)
 class Settings(TaskSource):
@@ -45,7 +48,7 @@ class Settings(TaskSource):
     def rules(self) -> Rules:
         """The protocol with its overrides. Validation texts that were asked for are used, whatever it says of them."""
         asked = self.validation is not None or self.validation_size is not None
-        return protocol(self.protocol, {**({"validation": "fixed"} if asked else {}), **self.overrides})
+        return protocol(self.protocol, {**(ALL_OF_THEM if asked else {}), **self.overrides})
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

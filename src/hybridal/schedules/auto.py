@@ -19,8 +19,8 @@ from hybridal.updates.finetune import FineTune
 from hybridal.updates.refit import Refit
 from hybridal.updates.retrain import Retrain
 
-# Between two retrainings the labels grow by this share at least. So all retrainings together train on at most
-# (1 + 1 / GROWTH) times the examples of one at the end, however often something speaks for one.
+# Between two retrainings this share of the labels at least is added, corrected or withdrawn. So all retrainings but the
+# last train together on at most 1 / GROWTH examples for each time that somebody labelled.
 GROWTH = 0.25
 # The encoder is trained on when the labels have grown by this share since it was last, for so many epochs.
 GROWN, EPOCHS = 0.6, 3
@@ -50,36 +50,38 @@ class Auto(Schedule):
     watches: ClassVar[tuple[Signal, ...]] = (Agreement(), Drift())
 
     def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
-        trained = [fact for fact in history if fact.cost.steps]
-        if not trained:
+        # Where a head cannot be refitted alone, a refit takes a few steps on some labels: that is no training of all.
+        learnt = [at for at, fact in enumerate(history) if fact.update != Refit.name]
+        if not learnt or not history[learnt[-1]].cost.steps:  # a retraining without a step is a probe
             return Retrain(reason="nothing has been learnt yet")
         news = news or News(known=history[-1].labels)
         if why := self._reason(history, news):
             return Retrain(reason=why)
-        if news.last:
+        trained = history[learnt[-1]]
+        if news.last and (news.changed or trained is not history[-1]):
             return FineTune(EPOCHS, reason="the last round")
-        labels, before = news.known + news.added + news.corrected, trained[-1].labels
-        if labels >= (1 + GROWN) * before:
-            return FineTune(EPOCHS, reason=f"{labels} labels, {before} when the encoder was last trained")
-        if trained[-1].news and grown(trained[-1].news.counts, news.counts) >= 1 + GROWN:
+        if news.labels >= (1 + GROWN) * trained.labels:
+            why = f"{news.labels} labels, {trained.labels} when the encoder was last trained"
+            return FineTune(EPOCHS, reason=why)
+        if trained.news and grown(trained.news.counts, news.counts) >= 1 + GROWN:
             return FineTune(EPOCHS, reason="classes with few labels have more than when the encoder was last trained")
         return Refit()
 
     def _reason(self, history: Sequence[Round], news: News) -> str:
         """Why to retrain now; "" where nothing speaks for it, or the last retraining is too near."""
-        last = max(t for t, fact in enumerate(history) if fact.update == "retrain" and fact.cost.steps)
-        labels = news.known + news.added + news.corrected
-        if labels < (1 + GROWTH) * history[last].labels:
-            return ""
+        last = max((at for at, fact in enumerate(history) if fact.update == Retrain.name), default=0)
         # What happened while it was too early counts later.
         since = [*(fact.news for fact in history[last + 1 :] if fact.news), news]
+        if sum(n.changed for n in since) < GROWTH * history[last].labels:
+            return ""
         changed = sum(n.corrected + n.withdrawn for n in since)
-        if news.added >= 2 * news.known:
-            return f"{news.added} new labels, far more than the {news.known} before"
+        known = news.known + news.corrected
+        if news.added >= 2 * known:
+            return f"{news.added} new labels, far more than the {known} before"
         appeared, expected = sum(n.classes for n in since), sum(n.expected for n in since)
         if appeared > expected + 2 * math.sqrt(expected):
             return f"{appeared} new {'class' if appeared == 1 else 'classes'}"
-        if changed > math.sqrt(labels):
+        if changed > math.sqrt(news.labels):
             return f"{changed} labels corrected or withdrawn"
         if news.last:
             return ""  # all labels are gone over again anyway
@@ -100,7 +102,7 @@ def grown(before: Sequence[int], now: Sequence[int]) -> float:
         return 1.0
     counts = np.zeros((2, max(len(before), len(now))))
     counts[0, : len(before)], counts[1, : len(now)] = before, now
-    was, is_now = (1 / (1 + counts)).sum(axis=1)
+    was, is_now = (1 / (1 + counts[:, counts.any(axis=0)])).sum(axis=1)  # classes that nobody has seen say nothing
     return float(was / is_now)
 
 

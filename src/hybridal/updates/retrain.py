@@ -10,7 +10,7 @@ from hybridal.updates import Plan, Situation, Update
 
 @dataclass(frozen=True)
 class Retrain(Update):
-    """Starts anew from the pretrained body and the same random head, and trains on all labels.
+    """Starts anew from the pretrained body and a new head, a probe or the same random one, and trains on all labels.
 
     >>> Retrain().spec, Retrain().letter
     ('retrain', 'R')
