@@ -20,6 +20,7 @@ from hybridal.core.rules import PRESETS, Rules
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")  # what lies beside README.md, for GitHub
 
 # The rooms of the public names, in the order in which people meet them.
 ROOMS = {
@@ -46,8 +47,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the generated pages to those that are written."""
     pages = {
         "index.md": from_root("README.md"),
-        "changelog.md": from_root("CHANGELOG.md"),
-        "contributing.md": from_root("CONTRIBUTING.md"),
+        **{page.lower(): from_root(page) for page in BESIDE},
         "tutorial.md": notebook(DOCS / "tutorial.ipynb"),
         "reference/api.md": api(),
         "reference/cli.md": command_line(),
@@ -61,9 +61,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def from_root(name: str) -> str:
     """A page that GitHub shows at the root of the repository, with its links as they are seen from here."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    moved = {"docs/tutorial.ipynb": "tutorial.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
-    for there, here in moved.items():
-        text = text.replace(f"]({there})", f"]({here})")
+    text = text.replace("](docs/tutorial.ipynb)", "](tutorial.md)")
+    for page in BESIDE:
+        text = text.replace(f"]({page})", f"]({page.lower()})")
     return text.replace("](docs/", "](")
 
 
