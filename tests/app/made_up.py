@@ -8,12 +8,15 @@ from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 
 from hybridal.app.db.schema import Class, Consensus, Person, Tally, Text, Vote
 from hybridal.app.labelling.consensus import COUNT_NAMES, consensus_of, count_people, counts_of, is_open, votes_on
 from hybridal.app.labelling.source import Source
 from hybridal.app.people import add_person, project_owner
-from hybridal.app.project import Project
+from hybridal.app.project import READER_FILE, Project
 
 
 def make(
@@ -22,6 +25,15 @@ def make(
     """A project of some texts, with ids t0, t1, ..."""
     rows = [(f"t{i}", f"text {i}", None) for i in range(texts)]
     return Project.create(Source("made up", rows, tuple(classes)), folder, db=db, **settings)
+
+
+def leave_reader(project: Project, length: int) -> Path:
+    """What a trainer leaves whose model reads so many words."""
+    tokenizer = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.enable_truncation(length)
+    tokenizer.save(str(project.folder / READER_FILE))
+    return project.folder / READER_FILE
 
 
 def people(project: Project, n: int, role: str = "annotator") -> list[Person]:

@@ -38,6 +38,9 @@ log = logging.getLogger(__name__)
 DB_VARIABLE = "HYBRIDAL_DB"
 """An address with a password is not written down: the trainer, and later starts, read it from here."""
 
+READER_FILE = "reader.json"
+"""The tokenizer of the newest model, for whoever shows how much of a text it reads."""
+
 PREDICTIONS_FILE, MODEL_FOLDER = "predictions.parquet", "model"  # in `exports`
 
 

@@ -13,6 +13,7 @@ from threading import RLock
 from typing import Any
 
 from hybridal.errors import UserError
+from hybridal.system.files import write_whole
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
 
@@ -155,6 +156,11 @@ class TextEncoder:
             rows = self._tokenizer(clean, truncation=True, max_length=self.max_length)["input_ids"]
         # A tokenizer without special tokens makes nothing of some texts; a model needs something to read.
         return [row or [self.pad] for row in rows]
+
+    def save_reader(self, path: Path) -> None:
+        """A file by which the library `tokenizers` alone cuts texts the same way; none where that cannot be."""
+        if self._threaded is not None:
+            write_whole(path, self._threaded.to_str())
 
     def save(self, folder: Path) -> None:
         """Whoever loads it with transformers and asks for truncation gets texts cut as the model learnt them."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from ..made_up import leave_reader
 from .served import Served, served
 from .window import Window
 
@@ -108,3 +109,21 @@ def test_other_columns_and_suggestions_stand_beside_the_text(
     shot(page, "context")
     page.keyboard.press("2")
     expect(page.locator("#last")).to_contain_text("Labelled")
+
+
+def test_the_text_shows_where_the_model_stops_reading(
+    window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
+) -> None:
+    words = "a b c d e f g h"
+    with served(tmp_path / "p", [words]) as app:
+        leave_reader(app.project, 6)
+        page = window.open(app.link)
+        expect(page.locator("#text")).to_have_text(words)  # all of it, as it was
+        expect(page.locator("#text .unread")).to_have_text(" g h")
+        page.wait_for_timeout(300)
+        shot(page, "reading")
+        page.goto(f"{app.address}/settings")
+        page.get_by_label("Tokens of a text that the model reads").fill("256")
+        page.locator("#plan").get_by_role("button", name="Save").click()
+        expect(page.locator("#toasts")).to_contain_text("Saved.")
+        assert app.project.setting("overrides")["max_length"] == 256

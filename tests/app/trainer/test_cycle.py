@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
+from tokenizers import Tokenizer
 
 from hybridal.app.db.schema import Class, Consensus, Person, Prediction, QueuedText, Text
 from hybridal.app.insight.progress import progress, review_texts
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.annotations import undo
 from hybridal.app.labelling.classes import merge
-from hybridal.app.project import Project, chapter_folders
+from hybridal.app.project import READER_FILE, Project, chapter_folders
 from hybridal.app.settings import DEFAULTS
 from hybridal.app.settings import write as decide
 from hybridal.app.trainer.cycle import Cycle
@@ -429,3 +430,16 @@ def test_a_probe_is_finished_once_too(project: Project) -> None:
         assert cycle.turn()
         assert (row(project).phase, row(project).asked, row(project).round) == ("waiting", "", 2)
     assert progress(project)["finish"]["finished"]
+
+
+def test_it_leaves_its_tokenizer_for_the_page(project: Project) -> None:
+    cycle = trained(project)
+    assert cycle.chapter is not None
+    length = cycle.chapter.learner.cell.rules.max_length
+    reader = Tokenizer.from_file(str(project.folder / READER_FILE))
+    text = "rocket " * 2 * length
+    assert reader.encode(text).ids == cycle.chapter.model.encoder.encode([text])[0]
+    assert len(reader.encode(text)) == length
+    (project.folder / READER_FILE).unlink()
+    started(project)  # a project of an earlier version has none yet
+    assert (project.folder / READER_FILE).exists()

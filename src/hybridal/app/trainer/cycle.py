@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from sqlalchemy.exc import InterfaceError, OperationalError
 
-from hybridal.app.project import Project, clear_scratch
+from hybridal.app.project import READER_FILE, Project, clear_scratch
 from hybridal.app.trainer import chapter as chapters
 from hybridal.app.trainer.chapter import (
     Chapter,
@@ -64,6 +65,8 @@ class Cycle:
         chapter = self.chapter = chapters.newest(self.project.runs)
         with self.project.reads() as session:
             shown = published_round(session)
+        if chapter is not None:
+            self._leave_reader(chapter)
         if chapter is None:
             self.status.say("waiting", round=0, seen=0)
         elif chapter.round != shown:
@@ -205,7 +208,14 @@ class Cycle:
         self.status.say("loading")
         with self.project.reads() as session:
             task = task_of(session, self.project.setting("name"), list(now.classes.values()))
-        return chapters.begin(self.project.runs, frame, ActiveLearner(task, **learner_options(self.project)))
+        begun = chapters.begin(self.project.runs, frame, ActiveLearner(task, **learner_options(self.project)))
+        self._leave_reader(begun)
+        return begun
+
+    def _leave_reader(self, chapter: Chapter) -> None:
+        """So that the page can show how much of a text this model reads; where it cannot, nothing else suffers."""
+        with suppress(OSError):
+            chapter.model.encoder.save_reader(self.project.folder / READER_FILE)
 
     def _publish(self, chapter: Chapter, seen: int | None, asked: str) -> None:
         before = chapter.learner.history[-2:-1]

@@ -68,6 +68,9 @@ class Item(Schema):
     suggestion: str | None = Field(
         description="The class that the text's file gives, where that is not taken for true."
     )
+    read_to: int | None = Field(
+        default=None, description="How much of the text the model reads, in UTF-16 units; null: all of it."
+    )
     context: dict[str, str] = Field(description="What the other columns of the text's file say.")
 
 

@@ -14,8 +14,10 @@ from hybridal.app.labelling.annotations import annotate, find_annotation, undo
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.people import User, may
+from hybridal.app.project import Project
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
+from hybridal.app.web.reading import reads_to
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Item, Items, Key, Number, Saved, Schema, items_of
 
 router = APIRouter(prefix="/api")
@@ -130,7 +132,7 @@ def next_texts(user: Annotator, project: CurrentProject, n: Annotated[int, Query
     with project.sessions.begin() as session:
         decided, now = read(session), counts(session)
         shown = items_of(session, lease_texts(session, user.person, n), decided["show_predictions"])
-        return Next(items=shown, left=now["texts"] - now["labelled"])
+    return Next(items=_with_reading(project, shown), left=now["texts"] - now["labelled"])
 
 
 @router.post("/annotations")
@@ -161,7 +163,12 @@ def undo_annotation(asked: UndoRequest, user: Annotator, project: CurrentProject
         text = undo(session, user.person, asked.key, asked.undoes)
         shown = items_of(session, [] if text is None else [text], read(session)["show_predictions"])
         now = counts(session)
-    return Undone(item=shown[0] if shown else None, counts=Counts(**now))
+    return Undone(item=next(iter(_with_reading(project, shown)), None), counts=Counts(**now))
+
+
+def _with_reading(project: Project, items: list[Item]) -> list[Item]:
+    """With how much the model reads of each; after the transaction, since others wait for its end."""
+    return [item.model_copy(update={"read_to": reads_to(project, item.text)}) for item in items]
 
 
 def _define(session: Session, user: User, name: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -14,6 +15,7 @@ from hybridal.app.labelling.consensus import counts, new_labels
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
+from hybridal.core.rules import protocol
 
 router = APIRouter(prefix="/api")
 
@@ -55,6 +57,7 @@ class SettingsChange(Schema):
     lease_seconds: int | None = None
     show_predictions: bool | None = None
     open_classes: bool | None = None
+    max_length: int | None = Field(None, ge=8, le=8192, description="Tokens of a text that the model reads.")
 
 
 @router.get("/project")
@@ -70,15 +73,23 @@ def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
             classes=[ClassSchema.model_validate(one) for one in classes.active(session)],
             counts=Counts(**counts(session)),
             budget=decided["budget"],
-            settings={name: decided[name] for name in SHOWN},
+            settings=_shown(decided),
         )
 
 
 @router.patch("/settings")
 def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) -> Settings:
     """Decides some settings anew."""
-    project.decide(changes.model_dump(exclude_none=True))
-    return {name: value for name, value in project.settings().items() if name in SHOWN}
+    given = changes.model_dump(exclude_none=True)
+    if tokens := given.pop("max_length", None):
+        given["overrides"] = {**project.setting("overrides"), "max_length": tokens}
+    project.decide(given)
+    return _shown(project.settings())
+
+
+def _shown(decided: Mapping[str, Any]) -> Settings:
+    length = decided["overrides"].get("max_length", protocol(decided["protocol"]).max_length)
+    return {**{name: decided[name] for name in SHOWN}, "max_length": length}
 
 
 class TrainerSchema(Schema):

@@ -22,7 +22,8 @@ export class Card {
    */
   show(item, before) {
     this.#toggle(true);
-    this.text.textContent = item.text;
+    const unread = item.read_to == null ? null : el("span", { class: "unread" }, item.text.slice(item.read_to));
+    this.text.replaceChildren(item.text.slice(0, item.read_to ?? undefined), ...(unread ? [unread] : []));
     this.body.dataset.length = item.text.length < 160 ? "short" : item.text.length < 700 ? "middle" : "long";
     this.body.scrollTop = 0;
     byId("validation").hidden = item.split !== "validation";

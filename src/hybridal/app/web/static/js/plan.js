@@ -9,6 +9,7 @@ const FIELDS = [
   ["batch", "New labels until the model learns again", { type: "number", min: 1 }],
   ["validation_share", "Share of labels set aside for validation", { type: "number", min: 0, max: 0.5, step: 0.01 }],
   ["overlap", "Share of new texts that two people label", { type: "number", min: 0, max: 1, step: 0.01 }],
+  ["max_length", "Tokens of a text that the model reads (more is slower; another number begins a new model)", { type: "number", min: 8, max: 8192 }],
 ];
 const SWITCHES = [
   ["show_predictions", "Show the model's prediction while labelling (it may sway people)"],

@@ -1,6 +1,6 @@
 /** The next texts, fetched before they are needed. */
 
-/** @typedef {{id: string, text: string, split: string, prediction: null | {class: string, probability: number}, suggestion: null | string, context: Record<string, string>}} Item */
+/** @typedef {{id: string, text: string, split: string, prediction: null | {class: string, probability: number}, suggestion: null | string, read_to: null | number, context: Record<string, string>}} Item */
 
 // Enough for a dropped connection; more would make people answer what an older model wanted to know.
 const LEAST = 4;
