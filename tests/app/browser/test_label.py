@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Prediction, Text
 
 from .served import Served, served
 from .window import Window
@@ -261,6 +265,70 @@ def test_a_class_among_many_is_found_by_its_name(window: Window, tmp_path: Path)
         page.keyboard.press("Enter")
         expect(page.locator("#last")).to_have_text("Labelled “class number 37”")
         saved(page)
+
+
+MANY = [f"class {n}" for n in range(30)] + ["card_arrival", "card_not_working", "Überweisung", "carry_on_arrest"]
+
+
+def test_a_class_is_found_by_parts_of_its_name_and_enter_picks_the_first_shown(
+    window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
+) -> None:
+    with served(tmp_path / "p", classes=MANY, show_predictions=True) as app:
+        page = window.open(app.link)
+        finder = page.get_by_role("searchbox")
+        shown_classes = page.locator(".classes button:visible bdi")
+        expect(page.get_by_role("button", name="card_arrival")).to_be_enabled()
+        before = page.locator(".text").bounding_box()
+        page.keyboard.press("/")
+        for typed, names in (
+            ("card arr", ["card_arrival"]),
+            ("car arr", ["card_arrival", "carry_on_arrest"]),
+            ("ubw", ["Überweisung"]),
+            ("zzz", []),
+        ):
+            finder.fill(typed)
+            expect(shown_classes).to_have_text(names)
+            assert page.locator(".text").bounding_box() == before
+        page.keyboard.press("Enter")
+        expect(finder).to_have_value("zzz")
+        finder.fill("CARD arr")
+        shot(page, "finder")
+        page.keyboard.press("Enter")
+        expect(page.locator("#last")).to_have_text("Labelled “card_arrival”")
+        expect(finder).to_have_value("")
+        page.keyboard.press("/")
+        page.keyboard.press("Enter")
+        saved(page)
+        assert len(app.answers()) == 1, "nothing was typed, and nothing predicted"
+
+
+def test_the_predicted_class_comes_first_among_many(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", classes=MANY, show_predictions=True) as app:
+        with app.project.sessions.begin() as session:
+            for row in session.scalars(select(Text.row)).all():
+                session.add(Prediction(text_row=row, class_number=25, probability=0.8, entropy=0.1, round=1))
+        page = window.open(app.link)
+        first = page.locator(".classes button:visible bdi").first
+        expect(first).to_have_text("class 24")
+        page.keyboard.press("/")
+        page.keyboard.type("class")
+        expect(first).to_have_text("class 24")
+        page.keyboard.type(" 3")
+        expect(first).to_have_text("class 3")
+        page.keyboard.press("Escape")
+        page.keyboard.press("/")
+        page.keyboard.press("Enter")
+        expect(page.locator("#last")).to_have_text("Labelled “class 24”")
+
+
+def test_a_finger_leaves_no_class_that_looks_chosen_on_the_next_text(window: Window, app: Served) -> None:
+    page = window.open(app.link, has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
+    before = shown(page)
+    page.get_by_role("button", name="b", exact=True).tap()
+    expect(page.locator("#text")).not_to_have_text(before)
+    colours = "buttons => buttons.map(button => getComputedStyle(button).backgroundColor)"
+    page.wait_for_timeout(300)  # the transition of the tap
+    assert len(set(page.locator(".classes button").evaluate_all(colours))) == 1
 
 
 def test_long_names_of_many_classes_stay_within_their_buttons(window: Window, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 /** The classes as buttons, each with its key. */
 import { el, named } from "./dom.js";
 import { percent } from "./format.js";
+import { distance } from "./fuzzy.js";
 import { CLASS_KEYS } from "./keys.js";
 
 const COLOURS = 9;
@@ -11,6 +12,8 @@ export const colourOf = (index) => index % COLOURS;
 
 export class ClassButtons {
   #buttons = [];
+  #finder = null;
+  #predicted = -1;
 
   /**
    * @param {HTMLElement} root
@@ -26,7 +29,8 @@ export class ClassButtons {
   show(classes) {
     this.classes = classes;
     this.#buttons = classes.map((each, index) => this.#button(each, index));
-    const finder = classes.length > MANY ? this.#finder() : null;
+    this.#finder = classes.length > MANY ? this.#field() : null;
+    const finder = this.#finder && el("div", { class: "finder" }, this.#finder);
     this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
   }
 
@@ -42,6 +46,8 @@ export class ClassButtons {
       if (name === suggestion) said.push(said.length ? " · suggested" : "suggested");
       button.querySelector(".prediction").replaceChildren(...said);
     });
+    this.#predicted = this.classes.findIndex(({ name }) => name === prediction?.class);
+    this.#arrange();
   }
 
   /** Picks the class of a key. @returns {boolean} whether there is one */
@@ -52,7 +58,7 @@ export class ClassButtons {
   }
 
   find() {
-    this.root.querySelector(".finder input")?.focus();
+    this.#finder?.focus();
   }
 
   set disabled(off) {
@@ -76,30 +82,52 @@ export class ClassButtons {
     );
   }
 
-  #finder() {
+  #field() {
     const field = el("input", {
       type: "search",
-      placeholder: "Find a class",
+      placeholder: "Find a class; Enter picks the first",
       "aria-label": "Find a class; Enter picks the first",
       "aria-keyshortcuts": "/",
       autocomplete: "off",
     });
-    const fits = () =>
-      this.#buttons.filter((_, index) =>
-        this.classes[index].name.toLowerCase().includes(field.value.trim().toLowerCase()),
-      );
-    field.addEventListener("input", () => {
-      const shown = new Set(fits());
-      this.#buttons.forEach((button) => (button.hidden = !shown.has(button)));
-    });
+    field.addEventListener("input", () => this.#arrange());
     field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== "Escape") return;
-      const first = event.key === "Enter" && field.value.trim() ? fits()[0] : null;
-      field.value = "";
-      this.#buttons.forEach((button) => (button.hidden = false));
-      field.blur();
-      first?.click();
+      if (event.key === "Escape") return this.#leave();
+      if (event.key !== "Enter" || event.repeat) return;
+      // Nothing typed: the first is only meant where the model put it there.
+      const first = field.value.trim() || this.#predicted >= 0 ? this.#fitting()[0] : undefined;
+      if (first === undefined) return;
+      this.#leave();
+      this.#buttons[first].click();
     });
-    return el("div", { class: "finder" }, field);
+    return field;
+  }
+
+  #leave() {
+    this.#finder.value = "";
+    this.#finder.blur();
+    this.#arrange();
+  }
+
+  /** The classes that fit what is typed, the best first; of equals, first the one that the model predicts. */
+  #fitting() {
+    const far = this.classes.map(({ name }) => distance(this.#finder.value, name));
+    const rank = (index) => [far[index], index !== this.#predicted, index];
+    const fitting = [...far.keys()].filter((index) => far[index] !== null);
+    return fitting.sort((one, other) => rank(one).reduce((less, value, at) => less || value - rank(other)[at], 0));
+  }
+
+  #arrange() {
+    if (!this.#finder) return;
+    const fitting = this.#fitting();
+    const others = [...this.classes.keys()].filter((index) => !fitting.includes(index));
+    this.#buttons.forEach((button, index) => {
+      button.hidden = !fitting.includes(index);
+      button.classList.toggle("first-found", this.#finder.value.trim() !== "" && index === fitting[0]);
+    });
+    this.#finder.setAttribute("aria-invalid", String(!fitting.length));
+    const focused = document.activeElement;
+    for (const index of [...fitting, ...others]) this.root.append(this.#buttons[index]);
+    focused.focus(); // what is moved loses it
   }
 }
