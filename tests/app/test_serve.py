@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
+import anyio
 import httpx
 import pytest
 import sqlalchemy
@@ -23,7 +25,7 @@ from sqlalchemy import create_engine, event, select, text
 from hybridal.app.db.schema import Annotation
 from hybridal.app.people import find_session, project_owner, sign_in
 from hybridal.app.project import Project
-from hybridal.app.serve import bind, has_owner_password, names, serve, set_owner_password
+from hybridal.app.serve import bind, has_owner_password, names, serve, server_config, set_owner_password
 from hybridal.errors import UserError
 
 from .made_up import check_books, make, me
@@ -240,3 +242,21 @@ def test_the_app_can_be_imported_on_systems_without_posix_locks() -> None:
         [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=LIMIT
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("behind_proxy", [False, True])
+def test_who_asks_is_what_a_header_says_only_behind_a_proxy(behind_proxy: bool) -> None:
+    async def tell(scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": f"{scope['client'][0]} {scope['scheme']}".encode()})
+
+    config = server_config(tell, behind_proxy)  # type: ignore[arg-type]
+    config.load()
+    transport = httpx.ASGITransport(config.loaded_app, client=("127.0.0.1", 1))
+
+    async def ask() -> str:
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            headers = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+            return (await client.get("/", headers=headers)).text
+
+    assert anyio.run(ask) == ("203.0.113.9 https" if behind_proxy else "127.0.0.1 http")

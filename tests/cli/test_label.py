@@ -48,13 +48,14 @@ def test_a_file_becomes_a_project_beside_it(tickets: Path, served: list[dict[str
     ended = hybridal(
         *("label", tickets, "--text", "body", "--label", "kind", "--classes", "bug, feature, question"),
         *("--budget", 100, "--batch", 8, "--validation-first", 10, "--overlap", 0.1, "--backbone", "tiny"),
-        *("--schedule", "fixed:3", "--port", 8123, "--no-browser"),
+        *("--schedule", "fixed:3", "--port", 8123, "--no-browser", "--behind-proxy"),
     )
     assert ended.code == 0, ended.stderr
     assert "Label at http://here/" in ended.stdout
     [call] = served
     assert call["folder"] == tickets.with_suffix(".hybridal")
     assert (call["port"], call["browser"], call["host"], call["texts"]) == (8123, False, "127.0.0.1", 3)
+    assert call["behind_proxy"] is True
     assert call["classes"] == ["bug", "feature", "question"]
     chosen = {name: call["settings"][name] for name in ("budget", "batch", "validation_first", "overlap")}
     assert chosen == {"budget": 100, "batch": 8, "validation_first": 10, "overlap": 0.1}
@@ -115,7 +116,11 @@ def test_others_are_let_in_only_where_everybody_has_a_password(
     command = ("label", tickets, "--text", "body", "--host", "0.0.0.0")
     ended = hybridal(*command)
     assert (ended.code, PASSWORD_VARIABLE in ended.stderr) == (2, True)
+    monkeypatch.setenv(PASSWORD_VARIABLE, "short")
+    assert "8 to 200 characters" in hybridal(*command).stderr
     monkeypatch.setenv(PASSWORD_VARIABLE, "correct horse")
+    assert "not available" in hybridal(*command[:-1], "192.0.2.1").stderr
+    assert not tickets.with_suffix(".hybridal").exists(), "what was refused left something behind"
     assert hybridal(*command).code == 0
     monkeypatch.delenv(PASSWORD_VARIABLE)
     assert hybridal(*command).code == 0  # it is kept

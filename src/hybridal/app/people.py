@@ -37,10 +37,15 @@ SHORTEST_PASSWORD, LONGEST_PASSWORD = 8, 200
 _hasher = PasswordHasher()
 
 
-def hash_password(password: str) -> str:
-    """What is kept of a password that is long enough."""
+def check_password(password: str) -> None:
+    """Refuses one that is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise UserError(f"A password needs {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.")
+
+
+def hash_password(password: str) -> str:
+    """What is kept of a password that is long enough."""
+    check_password(password)
     return _hasher.hash(password)
 
 

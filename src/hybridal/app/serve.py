@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import NoReturn, Protocol
 
 import uvicorn
+from fastapi import FastAPI
 from sqlalchemy import delete
 
 from hybridal.app.db.schema import LoginSession
@@ -39,10 +40,14 @@ def serve(
     host: str = HERE[0],
     port: int | None = None,
     browser: bool = False,
+    behind_proxy: bool = False,
     announce: Callable[[str], object] = print,
     background: Background | None = None,
 ) -> None:
-    """Until it is interrupted. On this machine alone, a link lets the owner in; elsewhere everybody has a password."""
+    """Until it is interrupted. On this machine alone, a link lets the owner in; elsewhere everybody has a password.
+
+    `behind_proxy`: who asks, and whether by https, is what a proxy says in its headers. Otherwise anybody could say it.
+    """
     login_link = LoginLink() if host in HERE else None
     app = create_app(project, login_link)
     with closing(bind(host, port)) as listening, _ends_on_a_signal():
@@ -56,14 +61,23 @@ def serve(
             if browser:
                 threading.Thread(target=webbrowser.open, args=links[-1:], daemon=True).start()
             trainer.start()
-            config = uvicorn.Config(
-                app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5
-            )
             # It ends its work on a signal, then raises it again, which is on its way out then.
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(server_config(app, behind_proxy)).run(sockets=[listening])
         finally:
             trainer.stop()
             project.close()
+
+
+def server_config(app: FastAPI, behind_proxy: bool) -> uvicorn.Config:
+    """A proxy's headers count only when asked for, from this machine or the addresses in FORWARDED_ALLOW_IPS."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=5,
+        proxy_headers=behind_proxy,
+    )
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +57,9 @@ def label(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open a browser.", rich_help_panel=_SERVER)
     ] = True,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Trust the headers of a proxy in front.", rich_help_panel=_SERVER)
+    ] = False,
     db: Annotated[
         str | None,
         typer.Option(help="postgresql+psycopg://user@host/name (default: SQLite).", rich_help_panel=_SERVER),
@@ -66,7 +70,7 @@ def label(
 ) -> None:
     """Label texts in the browser while the model learns beside; stop with Ctrl-C, go on with the same command."""
     try:
-        from hybridal.app.serve import HERE, serve
+        from hybridal.app.serve import HERE, bind, serve, set_owner_password
     except ModuleNotFoundError as error:
         raise UserError(f"The labelling app needs {error.name}; install `hybridal[app]`.") from error
     from hybridal.system.lock import locked
@@ -80,11 +84,14 @@ def label(
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder / "app.lock", folder):
+            # What can be refused is asked first: a command that fails leaves no project behind.
+            bind(host, port).close()
+            password = None if host in HERE else ask_password(folder, db)
             opened = open_or_create(file, folder, db, columns, settings)
-            if host not in HERE:
-                ask_password(opened)
+            if password is not None:
+                set_owner_password(opened, password)
             typer.echo(f"Project: {folder}  (stop with Ctrl-C; all labels are kept)")
-            serve(opened, host=host, port=port, browser=browser, announce=announce)
+            serve(opened, host=host, port=port, browser=browser, behind_proxy=behind_proxy, announce=announce)
     except UserError:
         if folder_is_new:
             _remove_if_empty(folder)
@@ -128,17 +135,23 @@ def open_or_create(
     return Project.create(read_source(file or DEMO.task, **columns), folder, db=db, **settings)
 
 
-def ask_password(project: Project) -> None:
-    """Who opens the app to others signs in with a password, as they do."""
-    from hybridal.app.serve import has_owner_password, set_owner_password
+def ask_password(folder: Path, db: str | None) -> str | None:
+    """Who opens the app to others signs in with a password, as they do; None: with the one that they have."""
+    from hybridal.app.people import check_password
+    from hybridal.app.project import Project
+    from hybridal.app.serve import has_owner_password
 
     given = os.environ.get(PASSWORD_VARIABLE)
-    if given is None and not has_owner_password(project):
+    if given is None:
+        if Project.exists(folder, db):
+            with closing(Project.open(folder, db)) as project:
+                if has_owner_password(project):
+                    return None
         if not sys.stdin.isatty():
             raise UserError(f"--host: others could open this address; set a password in {PASSWORD_VARIABLE}.")
-        given = typer.prompt("A password for you (you sign in as 'me')", hide_input=True, confirmation_prompt=True)
-    if given is not None:
-        set_owner_password(project, given)
+        given = str(typer.prompt("A password for you (you sign in as 'me')", hide_input=True, confirmation_prompt=True))
+    check_password(given)
+    return given
 
 
 def _remove_if_empty(folder: Path) -> None:
