@@ -72,11 +72,18 @@ def test_help_says_what_the_classes_mean(window: Window, app: Served, shot: Call
     page.goto(f"{app.address}/settings")
     page.get_by_label("What belongs here of b").fill("All that rolls: <b>balls</b>, wheels")
     page.keyboard.press("Tab")
-    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    expect(page.get_by_label("Examples of b")).to_be_focused()
+    page.keyboard.type("A red ball")
+    page.keyboard.press("Enter")
+    page.keyboard.type("My wheel <i>squeaks</i>")
+    with page.expect_response("**/api/classes"):
+        page.keyboard.press("Tab")
+    shot(page, "class-examples")
     page.goto(app.address)
     expect(page.locator("#text")).not_to_be_empty()
     page.keyboard.press("?")
     expect(page.locator("#key-list")).to_contain_text("All that rolls: <b>balls</b>, wheels")
+    expect(page.locator("#key-list li")).to_have_text(["A red ball", "My wheel <i>squeaks</i>"])
     shot(page, "help-classes")
 
 

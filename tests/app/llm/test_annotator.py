@@ -114,11 +114,11 @@ def test_it_is_told_of_the_active_classes_and_the_examples(tmp_path: Path) -> No
     project = made(tmp_path)
     with project.sessions.begin() as session:
         bug, _ = classes.active(session)
-        classes.describe(session, bug.number, "something is broken")
+        classes.describe(session, bug.number, "something is broken", "It crashes.\n\nIt hangs.")
         says(session, "me", "t3", "idea")
         found = llm_of(session, shown=("t3", "gone"))
     assert found.instructions.classes == (("bug", "something is broken"), ("idea", ""))
-    assert found.instructions.examples == (("text 3", "idea"),)
+    assert found.instructions.examples == (("It crashes.", "bug"), ("It hangs.", "bug"), ("text 3", "idea"))
 
 
 def test_other_instructions_make_another_annotator(tmp_path: Path) -> None:

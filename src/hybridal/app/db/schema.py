@@ -124,13 +124,17 @@ class Text(Base):
 
 
 class Class(Base):
-    """One class. A merged class stays, with the class it became, so that old annotations keep their meaning."""
+    """One class. A merged class stays, with the class it became, so that old annotations keep their meaning.
+
+    `description` and `examples`, a text a line, tell people and an LLM what belongs there.
+    """
 
     __tablename__ = "classes"
 
     number: Mapped[int] = mapped_column(Counter, primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     description: Mapped[str] = mapped_column(default="")
+    examples: Mapped[str] = mapped_column(server_default=text("''"), default="")
     position: Mapped[int]
     became: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
 

@@ -78,11 +78,21 @@ def rename(session: Session, number: int, name: str) -> Class:
     return found
 
 
-def describe(session: Session, number: int, description: str) -> Class:
-    """What belongs into a class, for people and for an LLM."""
+def describe(session: Session, number: int, description: str | None = None, examples: str | None = None) -> Class:
+    """What belongs into a class, for people and for an LLM; None leaves it as it is."""
     found = get(session, number)
-    found.description = description
+    found.description = found.description if description is None else description
+    found.examples = found.examples if examples is None else examples
     return found
+
+
+def examples_of(found: Class) -> list[str]:
+    """The texts that stand for a class.
+
+    >>> examples_of(Class(examples="It crashes.\\n\\n It hangs. "))
+    ['It crashes.', 'It hangs.']
+    """
+    return [line.strip() for line in found.examples.splitlines() if line.strip()]
 
 
 def place(session: Session, number: int, position: int) -> Class:

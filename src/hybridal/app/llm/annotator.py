@@ -155,7 +155,9 @@ class LlmAnnotator:
 
 def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
     """The LLM of this plan, told of the classes as they are now."""
-    described = tuple((found.name, found.description) for found in classes.active(session))
+    active = classes.active(session)
+    described = tuple((found.name, found.description) for found in active)
+    written = [(body, found.name) for found in active for body in classes.examples_of(found)]
     examples = session.execute(
         select(Text.body, Class.name)
         .join(Consensus, Consensus.text_row == Text.row)
@@ -163,7 +165,7 @@ def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
         .where(Text.id.in_(plan.shown))
         .order_by(Text.row)
     )
-    shown = tuple((body, name) for body, name in examples)
+    shown = (*written, *((body, name) for body, name in examples))
     instructions = Instructions(described, shown, read(session)["guidelines"].strip())
     return LlmAnnotator(plan.model, instructions, plan.routing, frozenset(plan.shown))
 

@@ -80,6 +80,7 @@ class ClassSchema(Schema):
     number: int
     name: str
     description: str
+    examples: str = Field(description="Texts that belong there, one a line.")
     position: int
 
 

@@ -35,6 +35,7 @@ class ClassChange(Schema):
 
     name: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME)
     description: CleanStr | None = Field(None, max_length=2000)
+    examples: CleanStr | None = Field(None, max_length=5000)
     position: int | None = Field(None, ge=0, le=classes.MOST_CLASSES)
 
 
@@ -78,8 +79,7 @@ def change_class(number: Number, change: ClassChange, _: Owner, project: Current
         one = classes.get(session, number)
         if change.name is not None:
             one = classes.rename(session, number, change.name)
-        if change.description is not None:
-            one = classes.describe(session, number, change.description)
+        one = classes.describe(session, number, change.description, change.examples)
         if change.position is not None:
             one = classes.place(session, number, change.position)
         return ClassSchema.model_validate(one)

@@ -44,6 +44,18 @@ function row(each, index, all) {
       required: name === "name",
       onchange: ({ target }) => change({ [name]: target.value.trim() }),
     });
+  const examples = el(
+    "textarea",
+    {
+      rows: 1,
+      maxlength: 5000,
+      "aria-label": `Examples of ${each.name}`,
+      dir: "auto",
+      placeholder: "Examples, one a line",
+      onchange: ({ target }) => change({ examples: target.value.trim() }),
+    },
+    each.examples,
+  );
   const move = (name, by, off) =>
     el(
       "button",
@@ -61,7 +73,7 @@ function row(each, index, all) {
     {},
     el("span", { class: "swatch", "data-colour": colourOf(index) }),
     field("name", "Name"),
-    field("description", "What belongs here"),
+    el("div", { class: "stack" }, field("description", "What belongs here"), examples),
     el(
       "span",
       { class: "actions" },

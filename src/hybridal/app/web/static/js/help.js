@@ -2,7 +2,7 @@
 import { byId, el, named } from "./dom.js";
 import { CLASS_KEYS, keysAreOn, switchKeys } from "./keys.js";
 
-/** @param {() => {name: string, description: string}[]} classes */
+/** @param {() => {name: string, description: string, examples: string}[]} classes */
 export function helpDialog(classes) {
   const dialog = byId("help-dialog");
   const list = byId("key-list");
@@ -10,12 +10,19 @@ export function helpDialog(classes) {
   const toggle = byId("use-keys");
   toggle.addEventListener("change", () => switchKeys(toggle.checked));
   return () => {
-    const rows = classes().flatMap(({ name, description }, index) => [
+    const rows = classes().flatMap((each, index) => [
       el("dt", {}, el("kbd", {}, CLASS_KEYS[index] ?? "·")),
-      el("dd", {}, named(name), description ? el("p", { class: "small muted written", dir: "auto" }, description) : null),
+      el("dd", {}, named(each.name), ...meaning(each)),
     ]);
     list.replaceChildren(...fixed, ...rows);
     toggle.checked = keysAreOn();
     dialog.showModal();
   };
+}
+
+function* meaning({ description, examples }) {
+  if (description) yield el("p", { class: "small written", dir: "auto" }, description);
+  const lines = examples.split("\n").filter((line) => line.trim());
+  if (lines.length)
+    yield el("ul", { class: "small muted" }, ...lines.map((line) => el("li", { class: "written", dir: "auto" }, line)));
 }
