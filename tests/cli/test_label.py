@@ -11,6 +11,7 @@ import pytest
 
 from hybridal.app.db.schema import Class, Text
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.consensus import counts
 from hybridal.app.project import Project
 from hybridal.cli.label import PASSWORD_VARIABLE
 from hybridal.runs.settings import DEMO
@@ -60,6 +61,19 @@ def test_a_file_becomes_a_project_beside_it(tickets: Path, served: list[dict[str
     chosen = {name: call["settings"][name] for name in ("budget", "batch", "validation_first", "overlap")}
     assert chosen == {"budget": 100, "batch": 8, "validation_first": 10, "overlap": 0.1}
     assert (call["settings"]["backbone"], call["settings"]["schedule"]) == ("tiny", "fixed:3")
+
+
+def test_a_messy_file_with_labels_that_are_only_suggested(tmp_path: Path, served: list[dict[str, Any]]) -> None:
+    path = tmp_path / "tickets.csv"
+    path.write_bytes("body;kind;who\nGrüße;bug;Ada\n;bug;\nGrüße;;Bo\nWie?;question;\n".encode("cp1252"))
+    asked = ("label", path, "--text", "body", "--label", "kind", "--drop-empty", "--drop-duplicates", "--suggested")
+    assert hybridal(*asked).code == 0
+    [call] = served
+    assert (call["texts"], call["classes"], call["settings"]["columns"]) == (2, ["bug", "question"], ["who"])
+    opened = Project.open(path.with_suffix(".hybridal"))
+    with opened.reads() as session:
+        assert counts(session)["labelled"] == 0
+    opened.close()
 
 
 def test_a_project_goes_on_without_its_file(tickets: Path, served: list[dict[str, Any]]) -> None:

@@ -34,6 +34,9 @@ def label(
     ] = None,
     drop_empty: o.DropEmpty = False,
     drop_duplicates: o.DropDuplicates = False,
+    suggested: Annotated[
+        bool, typer.Option("--suggested", help="Labels in the file are only suggestions.", rich_help_panel="Task")
+    ] = False,
     budget: Annotated[int | None, typer.Option(help="Labels planned [800].", rich_help_panel=_PLAN)] = None,
     batch: Annotated[
         int | None, typer.Option(help="New labels until the model learns again [16].", rich_help_panel=_PLAN)
@@ -79,7 +82,7 @@ def label(
     settings = o.given(budget=budget, batch=batch, validation_first=validation_first, overlap=overlap)
     settings |= o.given(backbone=backbone, schedule=schedule)
     columns = o.given(text=text, label=label, id=id, classes=o.names(classes))
-    columns |= o.given(drop_empty=drop_empty, drop_duplicates=drop_duplicates)
+    columns |= o.given(drop_empty=drop_empty, drop_duplicates=drop_duplicates, suggested=suggested)
     folder_is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
