@@ -7,6 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from hybridal.app.people import invite
 
+from ..llm.chat_server import chat_server, labels
 from .served import Served
 from .window import Window
 
@@ -86,6 +87,23 @@ def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Serve
     page.unroute_all()
     page.clock.run_for(4_000)
     expect(page.locator("#llm")).to_contain_text("Stopped.")
+
+
+def test_an_llm_is_tried_on_five_texts_before_a_job(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    page = window.open(app.link)
+    page.goto(f"{app.address}/people")
+    with chat_server(lambda _: labels("b", 0.8)) as server:
+        page.get_by_label("Address of the server").fill(server.url)
+        page.get_by_label("Model", exact=True).fill("small")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("#toasts")).to_contain_text("Saved")
+        page.get_by_role("button", name="Try it on five texts").click()
+        expect(page.locator(".trial > li")).to_have_count(5)
+        expect(page.locator(".trial > li").first).to_contain_text("b (80%)")
+    shot(page, "llm-trial")
+    assert app.answers() == []
 
 
 def test_a_password_never_gets_into_an_address(window: Window, app: Served) -> None:

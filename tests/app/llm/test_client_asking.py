@@ -91,7 +91,7 @@ def test_nonsense_is_asked_again_once() -> None:
 @pytest.mark.parametrize("nonsense", ["hmm", "", '{"class": "spam", "confidence": 1}', GOOD[:-5]])
 def test_nonsense_twice_is_no_answer_and_paid_for(nonsense: str) -> None:
     client, budget = Scripted(nonsense, nonsense), Budget(100_000)
-    assert ask(client, RULES, budget, "It crashes.") == LlmResult(None, 100)
+    assert ask(client, RULES, budget, "It crashes.") == LlmResult(None, 100, heard=nonsense)
     assert budget.spent == 100
 
 
@@ -121,5 +121,5 @@ def test_without_tokens_for_a_second_try_there_is_none() -> None:
     client = Scripted("hmm", GOOD, tokens=None)
     enough = Budget(10**6).reserve(RULES.messages("It crashes."))
     assert enough is not None
-    assert ask(client, RULES, Budget(enough + 100), "It crashes.") == LlmResult(None, enough)
+    assert ask(client, RULES, Budget(enough + 100), "It crashes.") == LlmResult(None, enough, heard="hmm")
     assert len(client.heard) == 1

@@ -13,6 +13,7 @@ from hybridal.app.db.schema import Annotation, LlmAnswer
 from hybridal.app.llm.annotator import LlmSettings, load_settings, save_settings
 from hybridal.app.llm.job import IDLE, Job, StoppedError, in_parallel
 from hybridal.app.llm.records import llm_counts, record_result, spent_tokens
+from hybridal.app.llm.trial import try_llm
 from hybridal.app.project import Project
 
 from .chat_server import Json, Sends, chat_server, in_turn, labels, says
@@ -121,6 +122,34 @@ def test_nonsense_is_asked_once_more_and_then_left_to_people(tmp_path: Path, non
         assert consensus(session) == {}
         assert sorted(queue(session)) == ["t0", "t1", "t2"]
         assert llm_counts(session) == {"asked": 3, "unusable": 3, "labels": 0}
+
+
+def test_a_model_that_answers_only_rubbish_is_stopped_after_a_few_with_the_reason(tmp_path: Path) -> None:
+    project = made(tmp_path, 30)
+    with chat_server(in_turn(says("I cannot\nhelp with that."))) as server:
+        job = work(project, server.url, parallel=4)
+    assert (job.phase, len(server.asked)) == ("failed", 16)  # two rounds of four texts, each asked twice
+    assert "in a row could not be used" in job.error
+    assert "“I cannot help with that.”" in job.error
+    with project.reads() as session:
+        assert llm_counts(session)["unusable"] == 8, "what was paid for is not kept"
+
+
+def test_a_trial_asks_about_five_texts_and_leaves_no_trace(tmp_path: Path) -> None:
+    project = made(tmp_path, 12)
+    answers = [labels("bug", 0.75), says("rubbish")]
+    with chat_server(lambda body: answers["text 1" in str(body)]) as server:
+        work(project, server.url, budget_tokens=0)
+        with project.sessions.begin() as session:
+            save_settings(session, load_settings(session).model_copy(update={"budget_tokens": 100_000}))
+        found = try_llm(project)
+    assert len(found) == 5
+    for one in found:
+        problem = "The answer cannot be used; it was: “rubbish”" if "text 1" in one.text else ""
+        assert (one.class_name, one.problem) == (None if problem else "bug", problem)
+    assert all(one.problem.startswith("The LLM server") for one in try_llm(project))
+    with project.reads() as session:
+        assert llm_counts(session) == {"asked": 0, "unusable": 0, "labels": 0}
 
 
 def test_it_stops_before_it_could_spend_more_than_allowed(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ OWNERS = {
     ("PUT", "/api/llm"),
     ("POST", "/api/llm/start"),
     ("POST", "/api/llm/stop"),
+    ("POST", "/api/llm/trial"),
     ("GET", "/api/llm/evaluation"),
 }
 REVIEWERS = {

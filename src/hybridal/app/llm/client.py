@@ -300,20 +300,23 @@ class ChatModel(Protocol):
 
 @dataclass(frozen=True)
 class LlmResult:
-    """What came of it: `said` is None if no answer could be used, `refused` why the server did not take the text."""
+    """What came of it: `said` is None if no answer could be used, and `heard` then what it was; `refused` is why the
+    server did not take the text.
+    """
 
     said: LlmLabel | None
     tokens: int
     refused: str = ""
+    heard: str = ""
 
 
 def ask(client: ChatModel, instructions: Instructions, budget: Budget, text: str) -> LlmResult | None:
     """The LLM's answer to a text; None if the budget does not allow to ask."""
-    messages, tokens = instructions.messages(text), 0
+    messages, tokens, heard = instructions.messages(text), 0, ""
     for attempt in range(2):
         reserved = budget.reserve(messages)
         if reserved is None:
-            return None if attempt == 0 else LlmResult(None, tokens)
+            return None if attempt == 0 else LlmResult(None, tokens, heard=heard)
         try:
             reply = client.ask(messages, instructions.answer_format())
         except RefusedError as error:
@@ -325,5 +328,5 @@ def ask(client: ChatModel, instructions: Instructions, budget: Budget, text: str
         tokens += budget.pay(reserved, messages, reply.tokens)
         if said := parse_label(reply, instructions.names):
             return LlmResult(said, tokens)
-        messages = ask_again(messages)
-    return LlmResult(None, tokens)
+        messages, heard = ask_again(messages), reply.content
+    return LlmResult(None, tokens, heard=heard)

@@ -54,8 +54,18 @@ IDLE = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 600.0
 _PATIENCE = 5
 _REFUSALS = 10
+_UNUSABLE = 5
 
 log = logging.getLogger(__name__)
+
+
+def unusable(heard: str) -> str:
+    """Why an answer was left to people.
+
+    >>> unusable("I cannot\\nhelp.")
+    'The answer cannot be used; it was: “I cannot help.”'
+    """
+    return f"The answer cannot be used; it was: “{' '.join(heard.split()):.120}”" if heard else "The answer was empty."
 
 
 class StoppedError(Exception):
@@ -76,6 +86,7 @@ class Job:
         self._nap = nap
         self._failures = 0
         self._refusals = 0
+        self._unusable = 0
 
     def run(self) -> None:
         """Works, and survives what may happen meanwhile."""
@@ -142,7 +153,8 @@ class Job:
                 kept = cached_result(session, llm, text.body)
             return kept or ask(client, llm.instructions, budget, text.body)
 
-        answered, problem, spent = 0, None, False
+        answered, spent = 0, False
+        problem: Exception | None = None
         for text, found in in_parallel(ask_for, texts):
             # What others have answered is kept before a problem is told.
             if isinstance(found, Exception):
@@ -153,7 +165,7 @@ class Job:
                 with self.project.sessions.begin() as session:
                     record_result(session, llm, text, found)
                 answered += 1
-                self._count(found)
+                problem = self._count(found) or problem
         if problem is not None:
             raise problem
         # Others may have set aside what was missing; it is spent when nobody can ask any more.
@@ -164,12 +176,20 @@ class Job:
         if self.phase in ("working", "waiting"):
             self.phase, self.error = "waiting", complaint
 
-    def _count(self, asked: LlmResult) -> None:
-        """One text that the server does not take is that text's fault; ten in a row are the server's."""
+    def _count(self, asked: LlmResult) -> UserError | None:
+        """One text that the server does not take, or answers with rubbish, is that text's fault; a few in a row are
+        the server's or the model's.
+        """
         self._failures = 0
         self._refusals = self._refusals + 1 if asked.refused else 0
+        rubbish = asked.said is None and not asked.refused
+        self._unusable = self._unusable + 1 if rubbish else 0
         if self._refusals >= _REFUSALS:
-            raise UserError(asked.refused)
+            return UserError(asked.refused)
+        if self._unusable >= _UNUSABLE:
+            why = f"{self._unusable} answers in a row could not be used, so it asks no more. {unusable(asked.heard)}"
+            return UserError(f"{why} Try it on five texts, or choose another model.")
+        return None
 
 
 class LlmWorker:

@@ -22,8 +22,9 @@ from hybridal.app.llm.client import check_address
 from hybridal.app.llm.evaluation import evaluate_llm
 from hybridal.app.llm.job import LlmWorker
 from hybridal.app.llm.records import llm_counts, spent_tokens
+from hybridal.app.llm.trial import try_llm
 from hybridal.app.web.auth import CurrentProject, Owner
-from hybridal.app.web.schemas import Schema
+from hybridal.app.web.schemas import Items, Schema
 
 
 @asynccontextmanager
@@ -114,6 +115,22 @@ def stop(_: Owner, worker: Working) -> LlmState:
     """Stops it; what it has said stays."""
     worker.stop()
     return LlmState(**worker.state)
+
+
+class TrialSchema(Schema):
+    """What it says of a text; without a class, `problem` says why."""
+
+    text: str
+    class_: str | None = Field(validation_alias="class_name", serialization_alias="class")
+    confidence: float | None
+    reason: str
+    problem: str
+
+
+@router.post("/trial")
+def trial(_: Owner, project: CurrentProject) -> Items[TrialSchema]:
+    """Asks it about five texts; nothing of it is kept."""
+    return Items(items=[TrialSchema.model_validate(answer) for answer in try_llm(project)])
 
 
 @router.get("/evaluation")

@@ -1,8 +1,8 @@
 /** The LLM as annotator: where it is, what it may spend, when it is believed, and what it does now. */
 import { get, post, put } from "./api.js";
 import { once } from "./controls.js";
-import { byId, el, redraw } from "./dom.js";
-import { count, whole } from "./format.js";
+import { byId, el, named, redraw } from "./dom.js";
+import { count, percent, whole } from "./format.js";
 import { llmTrial } from "./llm-evaluation.js";
 import { toast, told } from "./toast.js";
 
@@ -68,6 +68,7 @@ function show(llm, state) {
       "div",
       { class: "row spread" },
       el("p", {}, `${PHASES[phase] ?? waiting} ${error}`),
+      active ? "" : el("button", { type: "button", onclick: once(() => told(() => tryIt(state))) }, "Try it on five texts"),
       el(
         "button",
         { type: "button", class: active ? null : "main", onclick: once(() => told(act)) },
@@ -81,6 +82,23 @@ function show(llm, state) {
     ),
   ]);
   if (active) lookLater(state);
+}
+
+/** What it says of five texts, below its state; nothing of it is kept. */
+async function tryIt(state) {
+  const { items } = await post("/api/llm/trial");
+  const rows = items.map(({ text, class: name, confidence, reason, problem }) =>
+    el(
+      "li",
+      { class: "item card" },
+      el("p", { class: "written brief", dir: "auto" }, text),
+      el("p", {}, ...(name ? [named(name), ` (${percent(confidence)})`] : [problem])),
+      reason ? el("p", { class: "remark" }, reason) : "",
+    ),
+  );
+  const none = el("p", { class: "muted" }, "There is no text left that it could be asked about.");
+  state.querySelector(".trial")?.remove();
+  state.append(rows.length ? el("ul", { class: "items trial" }, ...rows) : none);
 }
 
 function lookLater(state) {
