@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hybridal.learners.shards import PoolPredictions
 from hybridal.learners.text_classifier import TextClassifier
 from hybridal.testing.small import toy_task
 
@@ -130,3 +131,22 @@ def test_an_unfinished_run_has_no_model(
 def test_a_run_folder_that_was_moved(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
     moved = copied(unbroken, tmp_path / "elsewhere" / "run")
     assert hybridal("predict", moved, reviews, "--device", "cpu").code == 0
+
+
+def test_a_folder_over_ray(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, made = tmp_path / "pool", list[object]()
+    pool.mkdir()
+    for name in ("a", "b", "c"):
+        pd.DataFrame({"text": ["the goal", "the soup"]}).to_parquet(pool / f"{name}.parquet")
+    (tmp_path / "pool-predictions").mkdir()
+    (tmp_path / "pool-predictions" / "b.parquet").touch()
+
+    def make(self: PoolPredictions, address: str, device: str, **_: object) -> None:
+        made.extend([self.model, address, device, *(file.source.name for file in self.missing())])
+
+    monkeypatch.setattr(PoolPredictions, "make", make)
+    ended = hybridal("predict", unbroken, pool, "--ray", "head:6379", "--device", "cpu")
+    assert made == [unbroken / "model", "head:6379", "cpu", "a.parquet", "c.parquet"]
+    said = f"Predictions of 2 files written to {tmp_path / 'pool-predictions'}; 1 there before"
+    assert (ended.code, ended.stdout.splitlines()[-1]) == (0, said)
+    assert hybridal("predict", unbroken, tmp_path / "nowhere", "--ray", "head:6379").code == 2

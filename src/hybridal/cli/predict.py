@@ -13,14 +13,34 @@ from hybridal.errors import UserError
 
 def predict(
     run: Annotated[Path, typer.Argument(help="A finished run folder, or an exported model folder.")],
-    file: Annotated[Path, typer.Argument(help="A file with texts (CSV, XLSX, JSON, …).")],
+    file: Annotated[
+        Path, typer.Argument(help="A file with texts (CSV, XLSX, JSON, …); with --ray, a folder of Parquet files.")
+    ],
     text: Annotated[str, typer.Option(help="Column with the texts.")] = "text",
     id: Annotated[str | None, typer.Option(help="Column with the ids (default: row numbers).")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write: .csv, .jsonl or .parquet.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write: .csv, .jsonl or .parquet; with --ray, a folder.")
+    ] = None,
     drop_empty: o.DropEmpty = False,
     device: o.DeviceName = None,
+    ray: Annotated[
+        str | None, typer.Option(help="A Ray cluster that predicts file after file: HOST:PORT, auto or local.")
+    ] = None,
 ) -> None:
-    """Predict the class of each text of a file, with calibrated probabilities."""
+    """Predict the class of each text of a file, with calibrated probabilities.
+
+    Over a Ray cluster: of each file of a folder. What is done is kept; the same command goes on with the others.
+    """
+    model = run / "model" if (run / "run.json").exists() else run
+    if ray is None:
+        _predict_file(model, file, text, id, out, drop_empty, device or "auto")
+    else:
+        _predict_pool(model, file, text, id, out, drop_empty, device or "auto", ray)
+
+
+def _predict_file(
+    folder: Path, file: Path, text: str, id: str | None, out: Path | None, drop_empty: bool, device: str
+) -> None:
     from hybridal.cli.progress import text_progress
     from hybridal.learners.predictions import WRITERS, write_predictions
     from hybridal.learners.text_classifier import TextClassifier
@@ -35,7 +55,22 @@ def predict(
         raise UserError(f"--out {target} would write over the texts; name another file.")
     # All rows are looked at before any is predicted: what is wrong with the last one is said now, not in an hour.
     total = count_rows(file, text, id=id, drop_empty=drop_empty)
-    model = TextClassifier.load(run / "model" if (run / "run.json").exists() else run, device or "auto")
+    model = TextClassifier.load(folder, device)
     with text_progress("predicting", total) as progress:
         write_predictions(model, stream_rows(file, text, id=id, drop_empty=drop_empty), target, progress)
     typer.echo(f"{total} predictions written to {target}")
+
+
+def _predict_pool(
+    model: Path, pool: Path, text: str, id: str | None, out: Path | None, drop_empty: bool, device: str, address: str
+) -> None:
+    from hybridal.cli.progress import text_progress
+    from hybridal.learners.shards import PoolPredictions, texts_in
+
+    target = out or pool.with_name(f"{pool.name}-predictions")
+    predictions = PoolPredictions(model, pool, target, text, id, drop_empty)
+    missing, all_files = predictions.missing(), len(predictions.files())
+    with text_progress("predicting", texts_in(missing)) as progress:
+        predictions.make(address, device, progress=progress)
+    kept = f"; {all_files - len(missing)} there before" if len(missing) < all_files else ""
+    typer.echo(f"Predictions of {len(missing)} files written to {target}{kept}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -11,10 +13,12 @@ from typing import Any
 from hybridal.backbones.backbone import ABOUT
 from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
+from hybridal.learners.predictions import write_predictions
 from hybridal.learners.text_classifier import TextClassifier
 from hybridal.study.engines import one_thread
 from hybridal.study.engines.ray import connected, gpu_share
 from hybridal.system.scratch import scratch
+from hybridal.tasks.read import stream_rows
 
 
 def score_pool(
@@ -33,10 +37,21 @@ def score_pool(
     workers (default: as many as the cluster has room for), and each loads it once. A shard whose worker is lost goes to
     another; after `tries` losses in a row without a scored shard it ends with an error.
     """
+    if shard_size < 1:
+        raise UserError("A shard holds one text or more.")
+    with scorers(model, "score", address, workers, device, gpus_per_worker) as hired:
+        yield from _in_order(hired, _shards(texts, shard_size), 2 * hired.count, tries)
+
+
+@contextmanager
+def scorers(
+    model: Path, method: str, address: str, workers: int | None, device: str, gpus_per_worker: float | None
+) -> Iterator[_Scorers]:
+    """Workers of a cluster, each with the model, who do what this method of a `Scorer` does."""
     if not (model / ABOUT).is_file():
         raise UserError(f"{model} is not an exported model: it has no {ABOUT}; finish the run first.")
-    if shard_size < 1 or (workers is not None and workers < 1):
-        raise UserError("A shard holds one text or more, and one worker or more scores them.")
+    if workers is not None and workers < 1:
+        raise UserError("One worker or more is needed.")
     with connected(address) as ray:
         share = gpu_share(ray, device, gpus_per_worker)
         room = ray.cluster_resources()
@@ -45,11 +60,11 @@ def score_pool(
             {str(file.relative_to(model)): file.read_bytes() for file in model.rglob("*") if file.is_file()}
         )
         make = ray.remote(num_cpus=1, num_gpus=share)(Scorer)
-        scorers = _Scorers(ray, lambda: make.remote(files, "cuda" if share else "cpu"), count)
+        hired = _Scorers(ray, lambda: make.remote(files, "cuda" if share else "cpu"), method, count)
         try:
-            yield from _in_order(scorers, _shards(texts, shard_size), 2 * count, tries)
+            yield hired
         finally:
-            scorers.dismiss()
+            hired.dismiss()
 
 
 class Scorer:
@@ -71,11 +86,32 @@ class Scorer:
         with one_thread():
             return self._model.predict_proba(texts)
 
+    def predict_file(self, file: PoolFile) -> int:
+        """Writes the predictions of a file beside those of the others; how many there are."""
+        if not file.source.is_file():
+            raise UserError(f"{platform.node()} has no file {file.source}; every machine must see the pool's folder.")
+        done: list[int] = []
+        with one_thread():
+            pieces = stream_rows(file.source, file.text, id=file.id, drop_empty=file.drop_empty)
+            write_predictions(self._model, pieces, file.target, done.append)
+        return sum(done)
+
+
+@dataclass(frozen=True)
+class PoolFile:
+    """A file of a pool, and where its predictions go; `text` and `id` are columns of it."""
+
+    source: Path
+    target: Path
+    text: str = "text"
+    id: str | None = None
+    drop_empty: bool = False
+
 
 @dataclass
 class _Shard:
     number: int
-    texts: list[str]
+    work: Any
 
 
 @dataclass
@@ -84,6 +120,7 @@ class _Scorers:
 
     ray: Any
     make: Any
+    method: str
     count: int
     idle: list[Any] = field(default_factory=list)
     busy: dict[Any, tuple[Any, _Shard | None]] = field(default_factory=dict)
@@ -98,9 +135,9 @@ class _Scorers:
 
     def give(self, shard: _Shard) -> None:
         scorer = self.idle.pop()
-        self.busy[scorer.score.remote(shard.texts)] = scorer, shard
+        self.busy[getattr(scorer, self.method).remote(shard.work)] = scorer, shard
 
-    def next(self) -> tuple[_Shard | None, Floats | None, str | None]:
+    def next(self) -> tuple[_Shard | None, Any, str | None]:
         """A shard and its result, or the reason why a scorer was lost; another is hired in its place."""
         (ref, *_), _ = self.ray.wait(list(self.busy), num_returns=1)
         scorer, shard = self.busy.pop(ref)
@@ -109,6 +146,10 @@ class _Scorers:
         except self.ray.exceptions.RayActorError as loss:
             self.hire()
             return shard, None, str(loss)
+        except self.ray.exceptions.RayTaskError as failed:
+            if isinstance(failed.cause, UserError | RunError):  # its own sentence, without where in whose code
+                raise failed.cause from None
+            raise
         self.idle.append(scorer)
         return shard, result, None
 
@@ -117,9 +158,15 @@ class _Scorers:
             self.ray.kill(scorer)
 
 
-def _in_order(scorers: _Scorers, shards: Iterator[_Shard], ahead: int, tries: int) -> Iterator[Floats]:
+def predicted_files(hired: _Scorers, files: Sequence[PoolFile], tries: int) -> Iterator[int]:
+    """How many predictions each file has got, in the order of the files; all are begun as soon as somebody is free."""
+    shards = (_Shard(number, file) for number, file in enumerate(files))
+    yield from _in_order(hired, shards, len(files), tries)
+
+
+def _in_order(scorers: _Scorers, shards: Iterator[_Shard], ahead: int, tries: int) -> Iterator[Any]:
     """Hands out shards, at most so many ahead of the one that is awaited; lost ones first."""
-    done: dict[int, Floats] = {}
+    done: dict[int, Any] = {}
     lost: list[_Shard] = []
     awaited = given = losses = 0
     more = True

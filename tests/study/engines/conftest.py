@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hybridal import ActiveLearner
+from hybridal.runs.export import export_model
 from hybridal.study.engines import Here
 from hybridal.study.folder import StudyFolder
+from hybridal.testing.small import toy_task
 
 from .small import begun, run, small_study, write_texts
 from .two_nodes import TwoNodes
@@ -24,6 +29,19 @@ def here(task: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Stud
     outcomes = run(folder, Here())
     assert [outcome.error for outcome in outcomes.values()] == [None, None]
     return folder
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small one, exported."""
+    task = toy_task()
+    rules: dict[str, Any] = {"batch": 20, "max_length": 12, "max_epochs": 2, "learning_rate": 2e-3}
+    learner = ActiveLearner(task, backbone="tiny", schedule="retrain", device="cpu", **rules)
+    learner.teach(task.answers(learner.query().ids))
+    target = tmp_path_factory.mktemp("scored") / "model"
+    inside = learner.transformer
+    export_model(inside.classifier, inside.encoder, task, learner.settings, learner.history[-1], target)
+    return target
 
 
 @pytest.fixture(scope="session")

@@ -8,29 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybridal import ActiveLearner, TextClassifier
+from hybridal import TextClassifier
 from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
 from hybridal.learners import scoring
 from hybridal.learners.scoring import Scorer, score_pool
-from hybridal.runs.export import export_model
 from hybridal.study.engines import one_thread
 from hybridal.testing.small import toy_task
 
 from .two_nodes import TwoNodes
 
 TASK = toy_task()
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rules: dict[str, Any] = {"batch": 20, "max_length": 12, "max_epochs": 2, "learning_rate": 2e-3}
-    learner = ActiveLearner(TASK, backbone="tiny", schedule="retrain", device="cpu", **rules)
-    learner.teach(TASK.answers(learner.query().ids))
-    target = tmp_path_factory.mktemp("scored") / "model"
-    inside = learner.transformer
-    export_model(inside.classifier, inside.encoder, TASK, learner.settings, learner.history[-1], target)
-    return target
 
 
 @pytest.mark.ray
@@ -75,7 +63,7 @@ class FakeScorers:
         self.idle.append(scorer)
         if self.dies and self.dies.pop(0):
             return shard, None, "killed"
-        return shard, np.array([float(text) for text in shard.texts]), None
+        return shard, np.array([float(text) for text in shard.work]), None
 
 
 def numbers(size: int) -> Iterator[Any]:
