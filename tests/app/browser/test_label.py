@@ -81,7 +81,7 @@ def test_digits_label_s_skips_and_u_takes_back(window: Window, app: Served) -> N
     expect(page.get_by_role("button", name="b", exact=True)).to_have_class("chosen")
     saved(page)
     assert [action for _, action in app.answers()] == ["label", "skip", "withdraw", "withdraw"]
-    expect(page.locator("#goal")).to_contain_text("0 of 800 labels")
+    expect(page.locator("#goal")).to_contain_text("0 of 20 labels")
 
 
 def test_a_flag_and_a_comment_go_with_the_answer_and_are_gone_with_the_next_text(window: Window, app: Served) -> None:
@@ -199,7 +199,7 @@ def test_coming_back_leaves_a_text_that_came_since_and_its_flag(window: Window, 
     late = asked.fetch()
     for n in range(7):  # beyond what the page had when it asked
         page.keyboard.press("12"[n % 2])
-        expect(page.locator("#goal")).to_contain_text(f"{n + 1} of 800 labels")
+        expect(page.locator("#goal")).to_contain_text(f"{n + 1} of 20 labels")
         text = shown(page)
     page.keyboard.press("f")
     with page.expect_response("**/api/project"):
@@ -319,6 +319,20 @@ def test_the_predicted_class_comes_first_among_many(window: Window, tmp_path: Pa
         page.keyboard.press("/")
         page.keyboard.press("Enter")
         expect(page.locator("#last")).to_have_text("Labelled “class 24”")
+
+
+def test_the_page_says_what_more_labels_would_bring(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    page = window.person().new_page()
+    words = "The next 100 labels are expected to add 0.4 points of macro-F1 (0.0 to 1.1)."
+    page.route("**/api/progress", lambda route: route.fulfill(json={"advice": words, "finish": {"advised": False}}))
+    page.goto(app.link)
+    expect(page.locator("#advice")).to_have_text(words)
+    expect(page.locator("#goal")).to_contain_text("20 to go")
+    shot(page, "advice")
+    page.set_viewport_size({"width": 390, "height": 844})
+    shot(page, "advice-phone")
 
 
 def test_a_finger_leaves_no_class_that_looks_chosen_on_the_next_text(window: Window, app: Served) -> None:

@@ -1,12 +1,20 @@
-/** How many labels there are, and how many were planned. */
+/** How many labels there are, how many were planned, and what the next ones would bring. */
 import { byId, el } from "./dom.js";
 import { whole } from "./format.js";
 
-/** @param {number} labelled @param {number} budget */
-export function showGoal(labelled, budget) {
+/** @param {number} labelled @param {number} budget @param {number} texts there can be no more labels than these */
+export function showGoal(labelled, budget, texts) {
   const [done, far, bar] = byId("goal").children;
-  done.replaceChildren(el("b", {}, whole(labelled)), ` of ${whole(budget)} labels`);
-  far.textContent = labelled < budget ? `${whole(budget - labelled)} to go` : "Goal reached";
-  bar.max = budget;
-  bar.value = Math.min(labelled, budget);
+  const goal = Math.min(budget, texts);
+  done.replaceChildren(el("b", {}, whole(labelled)), ` of ${whole(goal)} labels`);
+  far.textContent = labelled < goal ? `${whole(goal - labelled)} to go` : "Goal reached";
+  bar.max = goal;
+  bar.value = Math.min(labelled, goal);
+}
+
+/** @param {{advice: string | null, finish: {advised: boolean}}} progress what the model's rounds say of more labels */
+export function showAdvice({ advice, finish }) {
+  const place = byId("advice");
+  place.textContent = place.title = advice ?? "";
+  place.classList.toggle("strong", finish.advised);
 }

@@ -6,7 +6,7 @@ import { ClassButtons } from "./class-buttons.js";
 import { onPress } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { frame } from "./frame.js";
-import { showGoal } from "./goal.js";
+import { showAdvice, showGoal } from "./goal.js";
 import { helpDialog } from "./help.js";
 import { drawKey } from "./key.js";
 import { listen } from "./keys.js";
@@ -19,7 +19,7 @@ const AGAIN = 4000;
 // and any answer right after the text changed by itself was meant for the one before.
 const GLANCE = 250;
 
-const { project, outbox } = await frame;
+const { project, outbox, trainer } = await frame;
 const { role } = project.me;
 const mayDefine = role === "owner" || (role === "reviewer" && project.settings.open_classes);
 const card = new Card();
@@ -139,7 +139,7 @@ function showDone() {
 
 function goal() {
   const coming = outbox.waiting.filter(({ body }) => body.action === "label").length;
-  showGoal(project.counts.labelled + coming, project.budget);
+  showGoal(project.counts.labelled + coming, project.budget, project.counts.texts);
 }
 
 /** What others may have changed meanwhile. */
@@ -196,3 +196,8 @@ listen((key) => {
 
 buttons.show(project.classes);
 show();
+
+const advise = async () => showAdvice(await get("/api/progress"));
+trainer.addEventListener("round", () => told(advise));
+// After the first text: nobody waits for advice.
+await told(advise);
