@@ -126,6 +126,16 @@ def change_person(
     return person
 
 
+def change_password(session: Session, number: int, password: str, keep: str = "") -> Person:
+    """Another password, hashed already; it signs out every browser but the one whose login is to be kept."""
+    person = session.get(Person, number)
+    if person is None or person.kind != "person":
+        raise MissingError(f"There is no person number {number}.")
+    person.password = password
+    session.execute(delete(LoginSession).where(LoginSession.person_number == number, LoginSession.token != keep))
+    return person
+
+
 def _check_free(session: Session, name: str, but: int = 0) -> None:
     same = select(Person.number).where(func.lower(Person.name) == name.lower(), Person.number != but)
     if session.scalar(same) is not None:

@@ -12,10 +12,8 @@ from typing import NoReturn, Protocol
 
 import uvicorn
 from fastapi import FastAPI
-from sqlalchemy import delete
 
-from hybridal.app.db.schema import LoginSession
-from hybridal.app.people import hash_password, password_fits, project_owner
+from hybridal.app.people import change_password, hash_password, password_fits, project_owner
 from hybridal.app.project import Project
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.web.app import create_app
@@ -158,8 +156,7 @@ def set_owner_password(project: Project, password: str) -> None:
         return
     kept = hash_password(password)
     with project.sessions.begin() as session:
-        project_owner(session).password = kept
-        session.execute(delete(LoginSession).where(LoginSession.person_number == owner.number))
+        change_password(session, owner.number, kept)
 
 
 def has_owner_password(project: Project) -> bool:

@@ -118,3 +118,37 @@ def test_a_password_never_gets_into_an_address(window: Window, app: Served) -> N
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Join")).to_be_disabled()
     assert page.url == address
+
+
+def sign_in(page: Page, password: str) -> None:
+    page.get_by_label("Name").fill("Ann")
+    page.get_by_label("Password").fill(password)
+    page.keyboard.press("Enter")
+
+
+def test_a_password_is_changed_by_its_person_and_reset_by_an_owner(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    with app.project.sessions.begin() as session:
+        _, token = invite(session, "annotator")
+    ann = window.open(f"{app.address}/join/{token}")
+    sign_in(ann, "correct horse")
+    ann.get_by_role("button", name="Password").click()
+    for old in ("wrong horse", "correct horse"):
+        ann.get_by_label("Old password").fill(old)
+        ann.get_by_label("New password").fill("battery staple")
+        ann.get_by_role("button", name="Save").click()
+        if old == "wrong horse":
+            expect(ann.get_by_role("alert").last).to_have_text("The old password is wrong.")
+            shot(ann, "password")
+    expect(ann.locator("#toasts")).to_contain_text("The password is changed.")
+    owner = window.open(app.link)
+    owner.goto(f"{app.address}/people")
+    owner.get_by_role("button", name="Reset password").click()
+    owner.locator("dialog input[name=new]").fill("fresh start 1")
+    owner.locator("dialog").get_by_role("button", name="Save").click()
+    expect(owner.locator("#toasts")).to_contain_text("The password is changed.")
+    shot(owner, "people")
+    ann.goto(app.address)  # signed out: she has to use the new one
+    sign_in(ann, "fresh start 1")
+    expect(ann.locator("#text")).not_to_be_empty()

@@ -82,6 +82,7 @@ ANNOTATORS = {
     ("POST", "/api/trainer"),
     ("GET", "/api/progress"),
     ("POST", "/api/logout"),
+    ("POST", "/api/password"),
 }
 
 

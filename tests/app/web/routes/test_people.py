@@ -7,8 +7,10 @@ import pytest
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
+from sqlalchemy import select
 
-from hybridal.app.people import _nobodys
+from hybridal.app.db.schema import Person
+from hybridal.app.people import _nobodys, add_person, change_password, hash_password
 from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
 
@@ -162,3 +164,30 @@ def test_a_role_changes_at_once(owner: Visit, annotator: Visit) -> None:
     assert annotator.get("/api/project").json()["me"] == {"name": "Ada", "role": "reviewer"}
     assert owner.patch("/api/people", {"number": 1, "role": "annotator"}).status_code == 409
     assert owner.patch("/api/people", {"number": 9, "role": "annotator"}).status_code == 404
+
+
+def test_a_password_is_changed_with_the_old_one_and_only_an_owner_resets_others(
+    owner: Visit, annotator: Visit, project: Project
+) -> None:
+    with project.sessions.begin() as session:
+        ann = session.scalars(select(Person).where(Person.role == "annotator")).first()
+        assert ann is not None
+        change_password(session, ann.number, hash_password("correct horse"))
+    visit = signed_in(annotator.client.app, ann)  # type: ignore[arg-type]
+    wrong = {"old": "nonsense", "new": "battery staple"}
+    assert visit.post("/api/password", wrong).json() == {"error": "The old password is wrong."}
+    assert visit.post("/api/password", {"old": "correct horse", "new": "short"}).status_code == 400
+    assert visit.post("/api/password", {"number": 1, "new": "battery staple"}).status_code == 403
+    assert visit.post("/api/password", {"old": "correct horse", "new": "battery staple"}).json() == {"ok": True}
+    assert visit.get("/api/project").status_code == 200
+    assert owner.post("/api/password", {"number": ann.number, "new": "fresh start"}).json() == {"ok": True}
+    assert visit.get("/api/project").status_code == 401
+    assert owner.post("/api/password", {"number": 999, "new": "fresh start"}).status_code == 404
+
+
+def test_nobody_else_resets_the_password_of_who_began_the_project(owner: Visit, project: Project) -> None:
+    with project.sessions.begin() as session:
+        other = add_person(session, "Olga", "owner")
+    visit = signed_in(owner.client.app, other)  # type: ignore[arg-type]
+    assert visit.post("/api/password", {"number": me(project).number, "new": "taken over"}).status_code == 403
+    assert owner.post("/api/password", {"number": other.number, "new": "fresh start"}).json() == {"ok": True}

@@ -11,16 +11,20 @@ from pydantic import Field
 from sqlalchemy import delete, func, select
 
 from hybridal.app.db.schema import Invitation, Lease, LoginSession, Person, Vote
-from hybridal.app.errors import SignInError
+from hybridal.app.errors import ForbiddenError, SignInError
 from hybridal.app.people import (
     LONGEST_NAME,
     LONGEST_PASSWORD,
+    User,
     accept_invitation,
+    change_password,
     change_person,
     check_invitation,
     hash_password,
     invite,
+    may,
     password_fits,
+    project_owner,
     revoke_invitation,
     sign_in,
     sign_out,
@@ -91,6 +95,36 @@ def logout(user: Annotator, request: Request, response: Response, project: Curre
         sign_out(session, user.login)
     request.app.state.sessions.clear()
     response.delete_cookie(cookie_name(project))
+    return Done()
+
+
+class PasswordChange(Schema):
+    """Whose password shall be another: `number` for an owner who resets it, else one's own, with the `old` one."""
+
+    new: str = Field(max_length=LONGEST_PASSWORD)
+    old: str = Field("", max_length=LONGEST_PASSWORD)
+    number: Number | None = None
+
+
+@router.post("/password")
+async def set_password(given: PasswordChange, user: Annotator, request: Request, project: CurrentProject) -> Done:
+    """Changes one's own password, or resets somebody's; their other browsers are signed out."""
+    _slow_down(request, user.name)
+    return await run_sync(_set_password, given, user, request, project, limiter=_HASHING)
+
+
+def _set_password(given: PasswordChange, user: User, request: Request, project: Project) -> Done:
+    mine = given.number in (None, user.person.number)
+    if not mine and not may(user.person, "owner"):
+        raise ForbiddenError("Only an owner may reset the password of somebody else.")
+    if mine and user.can_return and not password_fits(given.old, user.person.password):
+        raise ForbiddenError("The old password is wrong.")
+    password = hash_password(given.new)
+    with project.sessions.begin() as session:
+        if not mine and given.number == project_owner(session).number:
+            raise ForbiddenError("Who began the project sets their password when they start the app.")
+        change_password(session, given.number or user.person.number, password, keep=user.login)
+    request.app.state.sessions.clear()
     return Done()
 
 

@@ -4,6 +4,7 @@ import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
 import { count } from "./format.js";
 import { Outbox } from "./outbox.js";
+import { passwordDialog } from "./password.js";
 import { told, toast } from "./toast.js";
 import { TrainerBar } from "./trainer-bar.js";
 
@@ -15,6 +16,7 @@ async function start() {
   const project = await patiently(getProject);
   const leave = byId("sign-out");
   if (leave) onPress(leave, () => told(signOut));
+  if (byId("change-password")) onPress(byId("change-password"), () => passwordDialog());
   byId("project-name").textContent = project.name;
   document.title = `${document.title.split(" · ")[0]} · ${project.name}`;
   const outbox = new Outbox(localStorage, `${project.id}/${project.me.name}`, senderOf(project.me.name));

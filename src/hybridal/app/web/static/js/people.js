@@ -5,6 +5,7 @@ import { whole } from "./format.js";
 import { frame } from "./frame.js";
 import { invitations } from "./invitations.js";
 import { llmPanel } from "./llm-panel.js";
+import { passwordDialog } from "./password.js";
 import { told } from "./toast.js";
 
 const ROLES = ["annotator", "reviewer", "owner"];
@@ -44,5 +45,6 @@ function row(person) {
     el("td", { class: "number" }, whole(person.labels)),
     el("td", { class: "number" }, whole(person.skips)),
     el("td", {}, fixed ? "" : active),
+    el("td", {}, fixed ? "" : el("button", { type: "button", class: "plain", onclick: () => passwordDialog(person) }, "Reset password")),
   );
 }

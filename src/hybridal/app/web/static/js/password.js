@@ -1,0 +1,39 @@
+/** A dialog for another password: one's own, or that of somebody who has forgotten theirs. */
+import { post } from "./api.js";
+import { onSubmit } from "./controls.js";
+import { el } from "./dom.js";
+import { toast } from "./toast.js";
+
+/** @param {{number: number, name: string}} [person] whose password is reset; without, one's own is changed */
+export function passwordDialog(person) {
+  const field = (name, label, autocomplete) =>
+    el("label", {}, label, el("input", { name, type: "password", autocomplete, required: true, maxlength: 200 }));
+  const problem = el("p", { class: "problem", role: "alert" });
+  const form = el(
+    "form",
+    { class: "stack" },
+    el("h2", { id: "password-title" }, person ? `A new password for ${person.name}` : "Change your password"),
+    person
+      ? el("p", { class: "muted" }, "Tell it to them; they can change it. They are signed out everywhere.")
+      : field("old", "Old password", "current-password"),
+    field("new", "New password (8 characters or more)", "new-password"),
+    problem,
+    el("div", { class: "row" }, el("button", { class: "main" }, "Save"), closing()),
+  );
+  const dialog = el("dialog", { "aria-labelledby": "password-title", onclose: () => dialog.remove() }, form);
+  onSubmit(form, async () => {
+    try {
+      await post("/api/password", { ...Object.fromEntries(new FormData(form)), number: person?.number });
+      dialog.close();
+      toast("The password is changed.");
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function closing() {
+  return el("button", { type: "button", class: "plain", onclick: ({ target }) => target.closest("dialog").close() }, "Cancel");
+}
