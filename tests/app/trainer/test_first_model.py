@@ -14,7 +14,10 @@ from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
+from hybridal.app.trainer.publish import published_round
+from hybridal.loop.first_draw import first_draw
 from hybridal.models import evaluation
+from hybridal.randomness import stream
 from hybridal.runs.record import RunFolder
 
 from .projects import ask, label, label_some, made, row, unlabelled
@@ -50,6 +53,24 @@ def only_first(cycle: Cycle, monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(cycle, "_chapter_for", ended)
         with pytest.raises(KeyboardInterrupt):
             cycle.turn()
+
+
+def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> None:
+    with project.reads() as session:
+        served = serving_order(session)
+        pool = {text.id: text.row for text in session.scalars(select(Text).where(Text.split == "pool"))}
+    cycle = prepared(project)
+    assert cycle.first is not None
+    ids = [id for id in served if id in pool]
+    model = cycle.first.chapter.model
+    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
+    features = model.describe(np.array([rows[id] for id in ids]))
+    drawn = first_draw(features, len(ids), stream(model.seed, "initial"), model.describe_classes())
+    assert queue(project) == [pool[ids[at]] for at in drawn]
+    with project.reads() as session:
+        assert published_round(session) == 0
+        assert not [*session.scalars(select(Prediction))]
+    assert cycle.first.draw() == []  # said once
 
 
 def test_everything_is_loaded_and_computed_before_there_are_labels(project: Project) -> None:

@@ -112,6 +112,8 @@ class Cycle:
         if self.first is None or self.first.is_ready(self._labelled):
             return False
         self.first.prepare(self._labelled)
+        if self.chapter is None and (drawn := self.first.draw()):
+            publish(self.project, 0, drawn, ())
         return True
 
     def _load(self) -> None:

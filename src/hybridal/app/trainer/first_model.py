@@ -1,8 +1,9 @@
 """The first model, there a moment after its last label: all that does not depend on labels is computed before.
 
 With few labels the model is a probe, a logistic regression on what the pretrained encoder says of the texts. The
-features of the texts that people are about to see are computed while they read. When the labels are there, fitting and
-ranking take a fraction of a second. The chapter's round, with its signals and its checkpoint, follows and replaces it.
+features of the texts that people are about to see are computed while they read, and say which of them to label first.
+When the labels are there, fitting and ranking take a fraction of a second. The chapter's round, with its signals and its
+checkpoint, follows and replaces it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from hybridal.app.db.schema import Text
 from hybridal.app.trainer.chapter import Chapter, ScoredText, scored_texts
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.outputs import Floats
+from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import shrunk_temperature, softmax
 from hybridal.models.features import Features
 from hybridal.models.probe import best_probe
+from hybridal.randomness import stream
 
 AHEAD = 256  # so many texts are ranked by the first model; the round that follows ranks all its candidates
 ENOUGH = 32  # so many, at least, where there was no time to prepare more
@@ -42,6 +45,7 @@ class FirstModel:
             ),
         )
         self.known: dict[str, Floats] = {}
+        self._to_draw: Sequence[str] = order
         # Its round looks at the model's sample of the pool too.
         sample = [task.train.ids[row] for row in model.sample]
         self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe_until else []
@@ -60,6 +64,19 @@ class FirstModel:
         if not missing:
             missing, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
         self._describe(missing[:AT_ONCE])
+
+    def draw(self) -> list[str]:
+        """Ids in the order in which to label them before there is a model, so that few of them show what there is.
+
+        Said once, as soon as the texts that people see first are computed; [] before and after.
+        """
+        if not self.probe_until or any(id not in self.known for id in self._to_draw):
+            return []
+        rows, _ = self._of[0]
+        ids, self._to_draw = [id for id in self._to_draw if id in rows], ()
+        names = self.chapter.model.describe_classes()
+        drawn = first_draw(self._features(ids), len(ids), stream(self.seed, "initial"), names) if ids else []
+        return [ids[at] for at in drawn]
 
     def _prepare_enough(self, labelled: Sequence[str]) -> None:
         """Whatever it takes to learn these labels, and to have something to choose from."""
