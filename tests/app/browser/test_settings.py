@@ -93,6 +93,20 @@ def test_a_file_is_looked_at_before_its_texts_are_added(
     assert names(app) == ["a", "b", "c", "A"]
 
 
+def test_labels_that_differ_in_capitals_alone_are_named_and_can_be_merged(
+    page: Page, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    choose(page, "more.csv", b"text,label\nNew,A\nNewer,b\n")
+    expect(page.locator("#preview-facts")).to_contain_text("“A” would be another class than “a”")
+    page.locator("#upload button").click()
+    expect(page.locator("#twins")).to_contain_text("“A” and “a” are two classes.")
+    shot(page, "twins")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Merge into “a”").click()
+    expect(page.locator("#twins")).to_be_empty()
+    assert names(app) == ["a", "b", "c"]
+
+
 def test_a_choice_of_columns_that_will_not_do_is_told_and_can_be_mended(page: Page, app: Served) -> None:
     choose(page, "more.csv", b"text,id,n\none,1,same\ntwo,2,same\n")
     expect(page.get_by_label("Column of ids")).to_have_value("id")

@@ -82,6 +82,7 @@ async function send(form) {
     say(`${count(added, "text")} added, ${whole(known)} known already${left ? `, ${whole(left)} left out` : ""}.`);
     form.reset();
     byId("preview").hidden = true;
+    document.dispatchEvent(new Event("texts-added"));
   } catch (error) {
     say(error.message, true);
     enable(form, true);

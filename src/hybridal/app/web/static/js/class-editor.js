@@ -9,6 +9,7 @@ let asked = 0;
 
 export async function classEditor() {
   onSubmit(byId("add-class"), () => told(add));
+  document.addEventListener("texts-added", () => told(show)); // with labels of classes that were not there
   await show();
 }
 
@@ -27,6 +28,17 @@ async function show() {
     byId("class-list"),
     items.map((each, index) => row(each, index, items)),
   );
+  byId("twins").replaceChildren(...twins(items));
+}
+
+/** Classes whose names differ in capitals alone, as files make them, each with an offer to merge it. */
+function twins(all) {
+  return all.flatMap((each, index) => {
+    const first = all.find(({ name }) => name.toLowerCase() === each.name.toLowerCase());
+    if (all.indexOf(first) === index) return [];
+    const button = el("button", { type: "button", onclick: () => merge(each, first) }, `Merge into “${first.name}”`);
+    return [el("p", { class: "row" }, `“${each.name}” and “${first.name}” are two classes.`, button)];
+  });
 }
 
 function row(each, index, all) {
@@ -90,16 +102,15 @@ function merger(each, all) {
   const options = others.map(({ name, number }) => el("option", { value: number }, name));
   return el(
     "select",
-    { "aria-label": `Merge ${each.name} into another class`, onchange: ({ target }) => merge(each, target) },
+    { "aria-label": `Merge ${each.name} into another class`, onchange: ({ target }) => merge(each, others.find(({ number }) => number === Number(target.value))) },
     el("option", { value: "" }, "merge into …"),
     ...options,
   );
 }
 
-async function merge(each, select) {
-  const into = select.selectedOptions[0].textContent;
+async function merge(each, { name: into, number }) {
   if (confirm(`Merge “${each.name}” into “${into}”? All its labels become “${into}”; this cannot be undone.`)) {
-    await told(() => post(`/api/classes/${each.number}/merge`, { into: Number(select.value) }));
+    await told(() => post(`/api/classes/${each.number}/merge`, { into: number }));
   }
   await told(show);
 }

@@ -15,6 +15,6 @@ export function showGoal(labelled, budget, texts) {
 /** @param {{advice: string | null, finish: {advised: boolean}}} progress what the model's rounds say of more labels */
 export function showAdvice({ advice, finish }) {
   const place = byId("advice");
-  place.textContent = place.title = advice ?? "";
+  place.replaceChildren(advice ? el("a", { href: "/progress", title: advice }, advice) : "");
   place.classList.toggle("strong", finish.advised);
 }

@@ -68,11 +68,17 @@ function show(llm, state) {
       "div",
       { class: "row spread" },
       el("p", {}, `${PHASES[phase] ?? waiting} ${error}`),
-      active ? "" : el("button", { type: "button", onclick: once(() => told(() => tryIt(state))) }, "Try it on five texts"),
       el(
-        "button",
-        { type: "button", class: active ? null : "main", onclick: once(() => told(act)) },
-        active ? "Stop it" : "Let it start",
+        "div",
+        { class: "exports" },
+        active
+          ? null
+          : el("button", { type: "button", onclick: once(() => told(() => tryIt(state))) }, "Try it on five texts"),
+        el(
+          "button",
+          { type: "button", class: active ? null : "main", onclick: once(() => told(act)) },
+          active ? "Stop it" : "Let it start",
+        ),
       ),
     ),
     el(
