@@ -2,8 +2,8 @@
 
 With few labels the model is a probe, a logistic regression on what the pretrained encoder says of the texts. The
 features of the texts that people are about to see are computed while they read, and say which of them to label first.
-When the labels are there, fitting and ranking take a fraction of a second. The chapter's round, with its signals and its
-checkpoint, follows and replaces it.
+When the labels are there, fitting and ranking take a fraction of a second. The chapter's round, with its signals and
+its checkpoint, follows and replaces it.
 """
 
 from __future__ import annotations
