@@ -74,9 +74,10 @@ class FirstModel:
             return []
         rows, _ = self._of[0]
         ids, self._to_draw = [id for id in self._to_draw if id in rows], ()
+        if not ids:
+            return []
         names = self.chapter.model.describe_classes()
-        drawn = first_draw(self._features(ids), len(ids), stream(self.seed, "initial"), names) if ids else []
-        return [ids[at] for at in drawn]
+        return [ids[at] for at in first_draw(self._features(ids), len(ids), stream(self.seed, "initial"), names)]
 
     def _prepare_enough(self, labelled: Sequence[str]) -> None:
         """Whatever it takes to learn these labels, and to have something to choose from."""
