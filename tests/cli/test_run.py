@@ -91,25 +91,26 @@ class TestRun:
     ) -> None:
         enough = Advice(True, None, "You can stop.")
         for name in ("hybridal.runs.run.advise", "hybridal.loop.stopping.advise"):
-            monkeypatch.setattr(name, lambda history, classes: enough if len(history) >= 2 else advice([], classes))
+            monkeypatch.setattr(name, lambda history, classes: enough if len(history) >= 3 else advice([], classes))
+        longer = [*BEST, "--rounds", 6]
         folder = tmp_path / "run"
-        ended = hybridal("run", *pool, *BEST, "--stop", "auto", "--out", folder)
+        ended = hybridal("run", *pool, *longer, "--stop", "auto", "--out", folder)
         assert (ended.code, ended.stderr) == (0, "")
         history = RunFolder(folder).history()
-        assert [fact.round for fact in history] == [1, 2, 3]
-        assert history[2].labels == history[1].labels  # a last round over all labels, and nobody was asked for more
+        assert [fact.round for fact in history] == [1, 2, 3, 4]
+        assert history[3].labels == history[2].labels  # a last round over all labels, and nobody was asked for more
         assert history[-1].test is not None
         lines = ended.stdout.splitlines()
-        assert [line.split()[0] for line in lines[2:5]] == ["1", "2", "3"]
-        assert lines[6] == "You can stop."
-        assert lines[7].startswith("Test: accuracy ")
+        assert [line.split()[0] for line in lines[2:6]] == ["1", "2", "3", "4"]
+        assert lines[7] == "You can stop."
+        assert lines[8].startswith("Test: accuracy ")
         assert (folder / "model" / "config.json").is_file()
-        assert "The run ended by itself after 3 of 4 rounds" in (folder / "report.html").read_text()
+        assert "The run ended by itself after 4 of 6 rounds" in (folder / "report.html").read_text()
 
         again = hybridal("resume", folder, "--json")
-        assert len(strict(again.stdout)["rounds"]) == 3, "a run that stopped by itself went on"
-        assert hybridal("run", *pool, *BEST, "--stop", "never", "--out", tmp_path / "on", "--quiet").code == 0
-        assert len(RunFolder(tmp_path / "on").history()) == 4
+        assert len(strict(again.stdout)["rounds"]) == 4, "a run that stopped by itself went on"
+        assert hybridal("run", *pool, *longer, "--stop", "never", "--out", tmp_path / "on", "--quiet").code == 0
+        assert len(RunFolder(tmp_path / "on").history()) == 6
 
     def test_for_nobody(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         ended = hybridal("run", *toy, *SMALL, "--out", tmp_path / "run", "--quiet")
@@ -289,7 +290,7 @@ class TestDryRun:
             ("head.csv", "text,label\n", "head.csv: the file has no rows; give one with a text per row."),
             ("one.csv", "text,label\na,x\nb,x\n", "one.csv: every label is 'x'; two classes or more are needed,"),
             ("few.csv", "text,label\na,x\nb,y\nc,x\nd,y\n", "too few for an initial pool of 12; add texts or lower"),
-            ("texts.txt", "a", "texts.txt: the extension '.txt' is not known; use one of .csv,"),
+            ("texts.doc", "a", "texts.doc: the extension '.doc' is not known; use one of .csv,"),
             ("missing.csv", None, "missing.csv: there is no such file; check the path."),
             ("newsgroup", None, "There is no task 'newsgroup' (did you mean 'newsgroups'?); name one of "),
         ],

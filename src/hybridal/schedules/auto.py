@@ -72,7 +72,8 @@ class Auto(Schedule):
         last = max((at for at, fact in enumerate(history) if fact.update == Retrain.name), default=0)
         # What happened while it was too early counts later.
         since = [*(fact.news for fact in history[last + 1 :] if fact.news), news]
-        if sum(n.changed for n in since) < GROWTH * history[last].labels:
+        before = history[last].labels
+        if max(news.labels - before, sum(n.changed for n in since)) < GROWTH * before:
             return ""
         changed = sum(n.corrected + n.withdrawn for n in since)
         known = news.known + news.corrected
