@@ -14,7 +14,7 @@ from hybridal.app.labelling.classes import merge
 from hybridal.app.llm.annotator import (
     LlmSettings,
     ModelPrediction,
-    Rule,
+    Routing,
     api_key,
     choose_examples,
     in_overlap,
@@ -33,12 +33,12 @@ from .projects import llm_of, made, person, recorded, says, text
 SHARE = st.floats(0, 1)
 SAID = st.builds(LlmLabel, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
 GUESS = st.builds(ModelPrediction, st.sampled_from(["bug", "idea"]), SHARE) | st.none()
-RULE = st.builds(Rule, threshold=SHARE, contradiction=SHARE, overlap=SHARE)
+RULE = st.builds(Routing, threshold=SHARE, contradiction=SHARE, overlap=SHARE)
 
 
 @given(RULE, SAID, GUESS, st.booleans())
 def test_only_a_sure_answer_that_nobody_contradicts_is_accepted(
-    rule: Rule, said: LlmLabel | None, prediction: ModelPrediction | None, shared: bool
+    rule: Routing, said: LlmLabel | None, prediction: ModelPrediction | None, shared: bool
 ) -> None:
     sure = said is not None and said.confidence >= rule.threshold
     contradicted = (
@@ -51,7 +51,7 @@ def test_only_a_sure_answer_that_nobody_contradicts_is_accepted(
 
 
 def test_the_reason_is_told() -> None:
-    sure, rule = LlmLabel("bug", 0.9), Rule(threshold=0.9, contradiction=0.8)
+    sure, rule = LlmLabel("bug", 0.9), Routing(threshold=0.9, contradiction=0.8)
     assert route(rule, None, None, False) == "unusable"
     assert route(rule, LlmLabel("bug", 0.89), None, False) == "unsure"
     assert route(rule, sure, ModelPrediction("idea", 0.8), False) == "contradicted"
@@ -62,10 +62,10 @@ def test_the_reason_is_told() -> None:
 
 @given(st.text(), SHARE, SHARE)
 def test_a_larger_overlap_holds_all_texts_of_a_smaller_one(text: str, one: float, other: float) -> None:
-    small, large = Rule(overlap=min(one, other)), Rule(overlap=max(one, other))
+    small, large = Routing(overlap=min(one, other)), Routing(overlap=max(one, other))
     assert not in_overlap(small, text) or in_overlap(large, text)
-    assert in_overlap(Rule(overlap=1), text)
-    assert not in_overlap(Rule(overlap=0), text)
+    assert in_overlap(Routing(overlap=1), text)
+    assert not in_overlap(Routing(overlap=0), text)
 
 
 @given(SHARE, SHARE)
@@ -83,7 +83,7 @@ def test_a_plan_is_kept_and_read_again(tmp_path: Path) -> None:
         save_settings(session, plan)
     with project.reads() as session:
         assert load_settings(session) == plan
-    assert plan.routing == Rule(threshold=0.7)
+    assert plan.routing == Routing(threshold=0.7)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ Route = Literal["accepted", "unsure", "contradicted", "unusable", "shared"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Rule(BaseModel):
+class Routing(BaseModel):
     """An answer is accepted from `threshold` on, unless the model gives another class with `contradiction` or more.
 
     A share `overlap` of the texts goes to people whatever the LLM says: on them it is put to the test.
@@ -45,12 +45,12 @@ class ModelPrediction:
     probability: float
 
 
-def route(rule: Rule, said: LlmLabel | None, prediction: ModelPrediction | None, shared: bool) -> Route:
+def route(rule: Routing, said: LlmLabel | None, prediction: ModelPrediction | None, shared: bool) -> Route:
     """Where a text goes that the LLM was asked about: only `accepted` becomes a label, all else goes to people.
 
-    >>> route(Rule(), LlmLabel("bug", 0.95), None, shared=False)
+    >>> route(Routing(), LlmLabel("bug", 0.95), None, shared=False)
     'accepted'
-    >>> route(Rule(), LlmLabel("bug", 0.95), ModelPrediction("idea", 0.85), shared=False)
+    >>> route(Routing(), LlmLabel("bug", 0.95), ModelPrediction("idea", 0.85), shared=False)
     'contradicted'
     """
     if shared:
@@ -68,10 +68,10 @@ def route(rule: Rule, said: LlmLabel | None, prediction: ModelPrediction | None,
     return "accepted"
 
 
-def in_overlap(rule: Rule, text_id: str) -> bool:
+def in_overlap(rule: Routing, text_id: str) -> bool:
     """Whether a text is one of those for the test: a matter of its id alone, so that nobody's answers choose it.
 
-    >>> sum(in_overlap(Rule(overlap=0.25), str(n)) for n in range(1000))
+    >>> sum(in_overlap(Routing(overlap=0.25), str(n)) for n in range(1000))
     256
     """
     digest = hashlib.sha256(f"overlap|{text_id}".encode()).digest()
@@ -98,7 +98,7 @@ class LlmPlan(BaseModel):
     base_url: str = Field(default="", max_length=500)
     model: str = Field(default="", max_length=200)
     budget_tokens: int = Field(default=500_000, ge=0, le=10**12)
-    routing: Rule = Rule()
+    routing: Routing = Routing()
     examples: int = Field(default=0, ge=0, le=10)
     per_minute: int = Field(default=60, ge=1, le=100_000)
     parallel: int = Field(default=4, ge=1, le=64)
@@ -138,7 +138,7 @@ class LlmAnnotator:
 
     model: str
     instructions: Instructions
-    rule: Rule
+    rule: Routing
     shown: frozenset[str] = frozenset()
 
     @property

@@ -28,7 +28,7 @@ _LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AgainstPerson:
     """The LLM against one person: the shares of `texts` that each wins (ties count for both), and the test of it.
 
     `p` is of the null hypothesis that the person wins by ε or more; `adjusted` allows for several people.
@@ -51,7 +51,7 @@ class AltTest:
     All are None where the test cannot be made, and `note` says what is missing.
     """
 
-    people: tuple[Comparison, ...]
+    people: tuple[AgainstPerson, ...]
     winning_rate: float | None
     advantage: float | None
     passes: bool | None
@@ -89,7 +89,7 @@ def alt_test(llm: Labels, people: Mapping[str, Labels], epsilon: float = 0.2) ->
     return AltTest(judged, rate, advantage, rate >= 0.5, epsilon, few)
 
 
-def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: float) -> Comparison | None:
+def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: float) -> AgainstPerson | None:
     llm_wins, person_wins = [], []
     for text, said in shared.items():
         if person in said:
@@ -100,7 +100,7 @@ def _compared(person: str, llm: Labels, shared: Mapping[str, Labels], epsilon: f
     if len(llm_wins) < MIN_TEXTS:
         return None
     p = _p_value(np.subtract(person_wins, llm_wins, dtype=np.float64), epsilon)
-    return Comparison(person, len(llm_wins), float(np.mean(llm_wins)), float(np.mean(person_wins)), p)
+    return AgainstPerson(person, len(llm_wins), float(np.mean(llm_wins)), float(np.mean(person_wins)), p)
 
 
 def _p_value(behind: np.typing.NDArray[np.float64], epsilon: float) -> float:

@@ -12,7 +12,7 @@ from pydantic import Field
 from hybridal.app.llm.annotator import (
     LlmPlan,
     LlmSettings,
-    Rule,
+    Routing,
     api_key,
     llm_annotator,
     load_settings,
@@ -72,7 +72,7 @@ class LlmChange(Schema):
     base_url: str | None = Field(None, max_length=500)
     model: str | None = Field(None, max_length=200)
     budget_tokens: int | None = Field(None, ge=0, le=10**12)
-    routing: Rule | None = None
+    routing: Routing | None = None
     examples: int | None = Field(None, ge=0, le=10)
     per_minute: int | None = Field(None, ge=1, le=100_000)
     parallel: int | None = Field(None, ge=1, le=64)
