@@ -31,7 +31,7 @@ def test_beside_the_texts(unbroken: Path, reviews: Path) -> None:
     model, test = TextClassifier.load(unbroken / "model", "cpu"), toy_task().test
     assert list(found) == ["id", "label", "confidence", "p(food)", "p(sport)"]
     assert found["id"].tolist() == list(test.ids)
-    assert found["label"].tolist() == model.predict(test.texts)
+    assert found["label"].tolist() == model.predict(test.texts).tolist()
     probabilities = model.predict_proba(test.texts)
     assert np.allclose(found[["p(food)", "p(sport)"]], probabilities, atol=1e-6)
     assert np.allclose(found["confidence"], probabilities.max(axis=1), atol=1e-6)

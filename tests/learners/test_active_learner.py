@@ -211,7 +211,7 @@ def test_probabilities_are_scaled_by_the_last_temperature() -> None:
     model = learner.transformer
     logits = predict(model.classifier, model.validation.source, np.arange(20)).logits
     np.testing.assert_allclose(found, softmax(logits, temperature), atol=1e-6)
-    assert learner.predict(texts) == [TASK.classes[best] for best in logits.argmax(axis=1)]
+    assert learner.predict(texts).tolist() == [TASK.classes[best] for best in logits.argmax(axis=1)]
 
 
 def test_no_texts_get_no_answers_and_no_model_gives_none() -> None:
@@ -220,7 +220,7 @@ def test_no_texts_get_no_answers_and_no_model_gives_none() -> None:
         learner.predict(["goal"])
     teach(learner)
     assert learner.predict_proba([]).shape == (0, 2)
-    assert learner.predict([]) == []
+    assert learner.predict([]).tolist() == []
 
 
 # --- save and load -------------------------------------------------------------------------------------------------

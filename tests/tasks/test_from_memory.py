@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
-from hybridal.tasks.from_memory import from_dataset, from_pandas, from_texts
+from hybridal.tasks.from_memory import from_pandas, from_texts
 from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Task
 
@@ -100,38 +100,6 @@ def test_what_is_wrong_is_said(bad: dict[str, Any], sentence: str) -> None:
 def test_a_column_that_is_not_there_is_said() -> None:
     with pytest.raises(UserError, match="no column 'text'; it has body"):
         from_pandas(frame())
-
-
-class Column:
-    def __init__(self, names: list[str] | None) -> None:
-        if names:
-            self.names = names
-
-
-class Rows:
-    """A dataset's shape: columns by name, and what kind they are."""
-
-    def __init__(self, names: list[str] | None = None, **columns: list[Any]) -> None:
-        self._columns, self.features = columns, {"label": Column(names)}
-
-    def __getitem__(self, name: str) -> list[Any]:
-        return self._columns[name]
-
-
-def test_a_dataset_s_classes_have_names_and_unknown_labels_none() -> None:
-    rows = Rows(["neg", "pos"], text=["a", "b", "c"] * 20, label=[1, 0, -1] * 20)
-    task = from_dataset(rows, **NOTHING_HELD)
-    assert task.classes == ("neg", "pos")
-    assert task.train.labels[:3].tolist() == [1, 0, UNKNOWN]
-
-
-def test_the_splits_of_a_dataset_are_kept() -> None:
-    parts = {name: Rows(text=["a", "b"] * n, label=["x", "y"] * n) for name, n in (("train", 9), ("test", 3))}
-    task = Task.from_dataset(parts)
-    assert [len(split) for _, split in task.splits()] == [18, 0, 6]
-    assert task.test.ids[0] == "test-0"
-    with pytest.raises(UserError, match="no split 'train'; it has test"):
-        from_dataset({"test": parts["test"]})
 
 
 def test_files_and_names(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridal.acquisition import ACQUISITIONS, Acquisition, Candidates
 from hybridal.core.facts import Chosen, Round
@@ -18,7 +19,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner
-from hybridal.learners.text_classifier import TextClassifier
+from hybridal.learners.text_classifier import Learnt, TextClassifier
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, surroundings
 from hybridal.runs.export import export_model
@@ -142,18 +143,21 @@ class ActiveLearner(Learner):
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
         task, settings, fact, encoder = self.cell.task, self.settings, self.history[-1], self.transformer.encoder
-        labels = [task.label(number) for number in range(len(task.classes))]
+        labels = tuple(task.label(number) for number in range(len(task.classes)))
 
         def write(target: Path) -> None:
             export_model(classifier, encoder, task, settings, fact, target)
 
-        return TextClassifier(classifier, encoder, labels, fact.temperature or 1.0, write)
+        return TextClassifier.of(
+            Learnt(classifier, encoder, labels, fact.temperature or 1.0, write),
+            **{name: getattr(settings, name) for name in ("backbone", "protocol", "overrides", "seed", "device")},
+        )
 
     def predict_proba(self, texts: Sequence[str]) -> Floats:
         """(N, C) probabilities, calibrated by the temperature of the last update."""
         return self._asked(self.transformer.classifier).predict_proba(texts)
 
-    def predict(self, texts: Sequence[str]) -> list[Any]:
+    def predict(self, texts: Sequence[str]) -> NDArray[Any]:
         """The likeliest class of each text."""
         return self._asked(self.transformer.classifier).predict(texts)
 

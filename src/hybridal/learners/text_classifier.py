@@ -1,37 +1,95 @@
-"""A trained classifier: to be asked, saved and loaded."""
+"""A trained classifier: to be asked, saved and loaded; and the estimator that scikit-learn sees in it."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from hybridal.backbones import Backbone
 from hybridal.backbones.backbone import ABOUT
-from hybridal.core.outputs import Floats
+from hybridal.core.outputs import UNKNOWN, Floats
+from hybridal.core.rules import protocol as rules_of
 from hybridal.errors import UserError
 from hybridal.measures.calibration import softmax
 from hybridal.models.tokens import CHUNK, Tokens
 from hybridal.system.files import folder_made_whole
 from hybridal.tasks.store import TYPES
-from hybridal.tasks.task import as_type
+from hybridal.tasks.task import Task, as_type
 
 
-class TextClassifier:
+@dataclass(frozen=True)
+class Learnt:
+    """What a trained classifier consists of; `write` writes its folder."""
+
+    classifier: Any
+    encoder: Any
+    classes: tuple[Any, ...]
+    temperature: float
+    write: Callable[[Path], None]
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What a learner has learnt: `learner.model`, or a folder that a run or `save` wrote.
 
-    `classes` are in the order of the columns of `predict_proba`, and of the type that the labels had.
+    Where all texts have labels and nothing is to be chosen, it is an estimator of scikit-learn, for pipelines,
+    `cross_val_score` and searches. `fit` is then one round of an `ActiveLearner` that retrains; the arguments are those
+    of the learner, and `overrides` replace fields of the protocol.
+
+    >>> from hybridal.testing.small import toy_task
+    >>> rows = toy_task().train
+    >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+    >>> model.predict(["the team and the coach"]).shape, model.classes
+    ((1,), (0, 1))
     """
 
+    _learnt: Learnt | None = None
+
     def __init__(
-        self, classifier: Any, encoder: Any, classes: Sequence[Any], temperature: float, write: Callable[[Path], None]
+        self,
+        backbone: str = "minilm",
+        protocol: str = "best",
+        overrides: Mapping[str, Any] | None = None,
+        seed: int = 42,
+        device: str = "auto",
     ) -> None:
-        self.classes: tuple[Any, ...] = tuple(classes)
-        self._classifier, self._encoder, self._temperature, self._write = classifier, encoder, temperature, write
+        self.backbone = backbone
+        self.protocol = protocol
+        self.overrides = overrides
+        self.seed = seed
+        self.device = device
+
+    def fit(self, X: Iterable[str], y: Iterable[Any]) -> TextClassifier:
+        """Learns anew from texts that all have labels; a part of them, drawn as the protocol says, is measured on."""
+        from hybridal.learners.active_learner import ActiveLearner
+
+        texts, labels, rules = _column(X, "X"), _column(y, "y"), rules_of(self.protocol, self.overrides or {})
+        held = None if rules.validation == "fixed" else rules.held(len(texts))
+        task = Task.from_texts(texts, labels, validation_size=held, test_size=0, split_seed=self.seed)
+        for _, split in task.splits():
+            for id in np.array(split.ids)[split.labels == UNKNOWN]:
+                raise UserError(f"y: text {id} has no label; leave it out, or teach an ActiveLearner the others.")
+        learner = ActiveLearner(
+            task, self.backbone, "retrain", self.protocol, seed=self.seed, device=self.device, **(self.overrides or {})
+        )
+        learner.teach(task.answers(task.train.ids))
+        self._learnt = learner.model._learnt
+        return self
+
+    @classmethod
+    def of(cls, learnt: Learnt, **arguments: Any) -> TextClassifier:
+        """One that has learnt already; the arguments are what it would be fitted with again."""
+        model = cls(**arguments)
+        model._learnt = learnt
+        return model
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> TextClassifier:
@@ -51,41 +109,75 @@ class TextClassifier:
         know_pooled()
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
-        kind = TYPES[about.get("labels", "str")]
-        return cls(
-            classifier,
-            backbone.encoder(about["max_length"]),
-            [as_type(kind, name) for name in names],
-            1.0,
-            lambda target: _copy(folder, target),
-        )
+        encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
+        classes = tuple(as_type(kind, name) for name in names)
+        return cls.of(Learnt(classifier, encoder, classes, 1.0, lambda to: _copy(folder, to)), device=device)
 
-    def predict_proba(self, texts: Sequence[str]) -> Floats:
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """In the order of the columns of `predict_proba`, and of the type that the labels had."""
+        return self._known.classes
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes as scikit-learn asks for them."""
+        return np.asarray(self._known.classes)
+
+    def predict_proba(self, texts: Iterable[str]) -> Floats:
         """(N, C): a row a text, a column a class in the order of `classes`."""
         from hybridal.models.evaluation import predict
 
-        texts = list(texts)
-        found = np.empty((len(texts), len(self.classes)))
+        known, texts = self._known, _column(texts, "X")
+        found = np.empty((len(texts), len(known.classes)))
         for start in range(0, len(texts), CHUNK):
-            tokens = Tokens.of(self._encoder.encode(texts[start : start + CHUNK]), self._encoder.pad)
-            source = self._classifier.source(tokens)
-            logits = predict(self._classifier, source, np.arange(len(tokens))).logits
-            found[start : start + len(tokens)] = softmax(logits, self._temperature)
+            tokens = Tokens.of(known.encoder.encode(texts[start : start + CHUNK]), known.encoder.pad)
+            source = known.classifier.source(tokens)
+            logits = predict(known.classifier, source, np.arange(len(tokens))).logits
+            found[start : start + len(tokens)] = softmax(logits, known.temperature)
         return found
 
-    def predict(self, texts: Sequence[str]) -> list[Any]:
+    def predict(self, texts: Iterable[str]) -> NDArray[Any]:
         """The likeliest class of each text."""
-        return [self.classes[best] for best in self.predict_proba(texts).argmax(axis=1)]
+        found: NDArray[Any] = self.classes_[self.predict_proba(texts).argmax(axis=1)]
+        return found
 
     def save(self, folder: str | Path) -> Path:
         """Writes a folder that `load` and transformers read."""
-        self._write(Path(folder))
+        self._known.write(Path(folder))
         return Path(folder)
 
     def save_onnx(self, folder: Path) -> Path:
         """Writes the same model as `model.onnx` into a folder."""
-        found: Path = self._classifier.save_onnx(self._encoder, folder, self._temperature)
+        known = self._known
+        found: Path = known.classifier.save_onnx(known.encoder, folder, known.temperature)
         return found
+
+    @property
+    def _known(self) -> Learnt:
+        check_is_fitted(self)
+        assert self._learnt is not None
+        return self._learnt
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._learnt is not None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def __getstate__(self) -> Any:
+        if self._learnt is not None:
+            raise UserError("A trained TextClassifier is not pickled; write it with `save`, and read it with `load`.")
+        return super().__getstate__()
+
+
+def _column(values: Any, name: str) -> list[Any]:
+    """Texts or labels out of whatever holds one after the other."""
+    if isinstance(values, str) or getattr(values, "ndim", 1) != 1:
+        raise UserError(f"{name} must be a list, a column or a one-dimensional array, a text or label each.")
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def _copy(folder: Path, target: Path) -> None:

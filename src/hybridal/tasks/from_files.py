@@ -13,7 +13,7 @@ from hybridal.core.source import source_of
 from hybridal.errors import UserError
 from hybridal.tasks.classes import choose_classes
 from hybridal.tasks.read import Rows, read_rows
-from hybridal.tasks.splits import divide
+from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task
 
 
@@ -56,26 +56,8 @@ def load_files(path: str | Path, *, split_seed: int = 42, **options: Any) -> Tas
     splits = {name: _split(part, name if len(rows) > 1 else None, names) for name, part in rows.items()}
     _check_ids(rows, splits)
     sizes = {"validation": source.validation_size, "test": source.test_size}
-    for name, size in sizes.items():
-        if name in splits and size is not None:
-            raise UserError(
-                f"`{name}_size`: {name} is given as the file {parts[name]}; use only one of the two.",
-                field=f"{name}_size",
-            )
-    drawn = divide(
-        splits["train"].labels,
-        validation=0 if "validation" in splits else sizes["validation"],
-        test=0 if "test" in splits else sizes["test"],
-        seed=split_seed,
-    )
-    pool = splits["train"].take(drawn.train)
-    if not len(pool):
-        raise UserError(f"{path}: no row is left to learn from; hold fewer out for validation and test, or give more.")
-    held_out = {
-        "validation": splits.get("validation") or splits["train"].take(drawn.validation),
-        "test": splits.get("test") or splits["train"].take(drawn.test),
-    }
-    task = Task(Path(path).stem, names, pool, held_out["validation"], held_out["test"])
+    given = {name: f"the file {file}" for name, file in parts.items()}
+    task = Task(Path(path).stem, names, *hold_out(str(path), splits, sizes, split_seed, given))
     return task if source.max_words is None else task.short(source.max_words)
 
 

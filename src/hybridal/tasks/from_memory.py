@@ -1,15 +1,15 @@
-"""Tasks out of what a program holds already: lists, a DataFrame, a dataset of Hugging Face."""
+"""Tasks out of what a program holds already: lists, a DataFrame."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.tasks.splits import divide
+from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task, check_classes, spelt
 
 if TYPE_CHECKING:
@@ -38,12 +38,9 @@ def from_texts(
     >>> task.classes, task.train.ids[:2], task.label(1), task.id("2")
     (('0', '1'), ['0', '1'], 1, 2)
     """
-    whole, types = _split(texts, labels, ids, classes, name)
-    names = types.pop("classes")
-    drawn = divide(whole.labels, validation=validation_size, test=test_size, seed=split_seed)
-    if not len(drawn.train):
-        raise UserError(f"{name}: no text is left to learn from; hold fewer out for validation and test, or give more.")
-    return Task(name, names, *(whole.take(rows) for rows in (drawn.train, drawn.validation, drawn.test)), **types)
+    whole, types = split_of(texts, labels, ids, classes, name)
+    sizes = {"validation": validation_size, "test": test_size}
+    return Task(name, types.pop("classes"), *hold_out(name, {"train": whole}, sizes, split_seed), **types)
 
 
 def from_pandas(
@@ -81,52 +78,7 @@ def from_pandas(
     )
 
 
-def from_dataset(
-    dataset: Any,
-    text: str = "text",
-    label: str | None = "label",
-    id: str | None = None,
-    *,
-    classes: Sequence[Any] | None = None,
-    name: str = "dataset",
-    validation_size: int | float | None = None,
-    test_size: int | float | None = None,
-    split_seed: int = 42,
-) -> Task:
-    """A `Dataset` of Hugging Face, or a `DatasetDict` whose splits are kept as they are.
-
-    Labels that are numbers with names (`ClassLabel`) get their names.
-    """
-    parts = dict(dataset) if isinstance(dataset, Mapping) else {"train": dataset}
-    if "train" not in parts:
-        raise UserError(f"The dataset has no split 'train'; it has {', '.join(parts)}.")
-    feature = None if label is None else parts["train"].features.get(label)
-    named = getattr(feature, "names", None)
-    if classes is None and named:
-        classes = named
-
-    def columns(part: Any) -> tuple[list[str], list[Any] | None, list[Any] | None]:
-        labels = None if label is None else list(part[label])
-        if labels is not None and named:
-            labels = [named[value] if value is not None and value >= 0 else None for value in labels]
-        return list(part[text]), labels, None if id is None else list(part[id])
-
-    if len(parts) == 1:
-        texts, labels, ids = columns(parts["train"])
-        sizes = {"validation_size": validation_size, "test_size": test_size}
-        return from_texts(texts, labels, ids=ids, classes=classes, name=name, split_seed=split_seed, **sizes)
-    splits: dict[str, Split] = {}
-    types: dict[str, Any] = {}
-    for part, rows in parts.items():
-        texts, labels, ids = columns(rows)
-        marked = [f"{part}-{row}" for row in range(len(texts))] if ids is None else ids
-        splits[part], found = _split(texts, labels, marked, classes or types.get("classes"), f"{name}: {part}")
-        types = types or found
-    others = [splits.get(part, Split.empty()) for part in ("validation", "test")]
-    return Task(name, types.pop("classes"), splits["train"], *others, **types)
-
-
-def _split(
+def split_of(
     texts: Sequence[str], labels: Sequence[Any] | None, ids: Sequence[Any] | None, classes: Any, name: str
 ) -> tuple[Split, dict[str, Any]]:
     """All rows, and what they were made of: the names of the classes, and the kinds of ids and labels."""

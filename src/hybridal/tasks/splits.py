@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 from hybridal.randomness import stream
+from hybridal.tasks.task import Split
 
 
 def validation_size(rows: int) -> int:
@@ -130,3 +131,35 @@ def size_asked(name: str, asked: int | float | None, default: int, available: in
             f"`{field}`: {size} rows are asked for and only {available} can be drawn; ask for fewer.", field=field
         )
     return size
+
+
+def hold_out(
+    name: str,
+    splits: Mapping[str, Split],
+    sizes: Mapping[str, int | float | None],
+    seed: int,
+    given: Mapping[str, str] | None = None,
+) -> tuple[Split, Split, Split]:
+    """Train, validation and test: what is no split of its own is drawn from train, in the size asked for.
+
+    `given` says where splits come from, for people who ask for a size as well.
+
+    >>> rows = Split([str(i) for i in range(100)], ["text"] * 100, np.arange(100) % 2)
+    >>> parts = hold_out("mail", {"train": rows, "test": rows}, {"validation": 10, "test": None}, seed=42)
+    >>> [len(part) for part in parts]
+    [90, 10, 100]
+    """
+    for part, size in sizes.items():
+        if part in splits and size is not None:
+            where = (given or {}).get(part, "a split")
+            raise UserError(
+                f"`{part}_size`: {part} is given as {where}; use only one of the two.", field=f"{part}_size"
+            )
+    asked = {part: 0 if part in splits else size for part, size in sizes.items()}
+    train = splits["train"]
+    drawn = divide(train.labels, validation=asked["validation"], test=asked["test"], seed=seed)
+    if not len(drawn.train):
+        raise UserError(f"{name}: no row is left to learn from; hold fewer out for validation and test, or give more.")
+    validation = splits["validation"] if "validation" in splits else train.take(drawn.validation)
+    test = splits["test"] if "test" in splits else train.take(drawn.test)
+    return train.take(drawn.train), validation, test

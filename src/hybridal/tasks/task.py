@@ -79,8 +79,8 @@ class Task:
 
     @staticmethod
     def from_dataset(dataset: Any, text: str = "text", label: str | None = "label", **options: Any) -> Task:
-        """A dataset of Hugging Face; see `hybridal.tasks.from_memory.from_dataset`."""
-        from hybridal.tasks.from_memory import from_dataset
+        """A `Dataset` or `DatasetDict` of Hugging Face; see `hybridal.tasks.from_dataset.from_dataset`."""
+        from hybridal.tasks.from_dataset import from_dataset
 
         return from_dataset(dataset, text, label, **options)
 

@@ -1,0 +1,136 @@
+"""Tasks out of datasets of Hugging Face: their splits, and what their features say of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hybridal.errors import UserError
+from hybridal.tasks.from_memory import split_of
+from hybridal.tasks.splits import hold_out
+from hybridal.tasks.task import Split, Task, spelt
+
+
+def from_dataset(
+    dataset: Any,
+    text: str = "text",
+    label: str | None = "label",
+    id: str | None = None,
+    *,
+    train: str = "train",
+    validation: str | None = None,
+    test: str | None = None,
+    classes: Sequence[Any] | None = None,
+    name: str = "dataset",
+    validation_size: int | float | None = None,
+    test_size: int | float | None = None,
+    split_seed: int = 42,
+) -> Task:
+    """A `Dataset` of Hugging Face, or a `DatasetDict` whose splits are kept.
+
+    The splits `train`, `validation` and `test` are used where they are there; others can be named, as in
+    `validation="dev"`. What there is no split for is drawn from train, as from a file (see `load_files`). Numbers with
+    names (`ClassLabel`) get their names, in their order, and one of them that is -1 is unknown; others are as they are.
+    Ids without a column are `train-17`, or row numbers if there is one split. `label=None` leaves labels out; then
+    `classes` must be named.
+
+    >>> from datasets import ClassLabel, Dataset
+    >>> rows = Dataset.from_dict({"text": ["good", "bad"] * 50, "label": [1, 0] * 50})
+    >>> rows = rows.cast_column("label", ClassLabel(names=["neg", "pos"]))
+    >>> task = from_dataset(rows.train_test_split(test_size=20, seed=1), validation_size=10)
+    >>> task.classes, [len(split) for _, split in task.splits()], task.test.ids[0]
+    (('neg', 'pos'), [70, 10, 20], 'test-0')
+    """
+    parts = _splits(dataset, name, {"train": train, "validation": validation, "test": test})
+    names = None if label is None else getattr(_feature(parts["train"], label, name, "label"), "names", None)
+    classes = names if classes is None else classes
+    found: dict[str, Split] = {}
+    types: dict[str, Any] = {}
+    for part, rows in parts.items():
+        where = f"{name}, split '{part}'"
+        texts, labels = _texts(rows, text, where), None if label is None else _labels(rows, label, where)
+        ids = None if id is None else _column(rows, id, where, "id")
+        if ids is None and len(parts) > 1:
+            ids = [f"{part}-{row}" for row in range(len(texts))]
+        if part != "train" and classes is None:
+            _check_known(labels or [], types["classes"], f"{where}, column '{label}'")
+        found[part], kinds = split_of(texts, labels, ids, classes or types.get("classes"), where)
+        types = types or kinds
+    _check_ids(name, found)
+    sizes, given = {"validation": validation_size, "test": test_size}, {part: f"the split '{part}'" for part in parts}
+    return Task(name, types.pop("classes"), *hold_out(name, found, sizes, split_seed, given), **types)
+
+
+def _splits(dataset: Any, name: str, asked: Mapping[str, str | None]) -> dict[str, Any]:
+    """The rows of train, and of validation and test where there are some."""
+    there = dict(dataset) if isinstance(dataset, Mapping) else {asked["train"]: dataset}
+    wanted = {part: split or part for part, split in asked.items()}
+    for part, split in wanted.items():
+        if split not in there and (part == "train" or asked[part] is not None):
+            raise UserError(
+                f"{name}: there is no split '{split}'; it has {', '.join(map(str, there))}: name one with `{part}`.",
+                field=part,
+            )
+    parts = {part: there[split] for part, split in wanted.items() if split in there}
+    if not all(hasattr(rows, "__len__") for rows in parts.values()):
+        raise UserError(f"{name}: the dataset is streamed, which has no end to draw from; load it without streaming.")
+    return parts
+
+
+def _feature(rows: Any, column: str, where: str, option: str) -> Any:
+    if column not in rows.features:
+        none = ", or leave labels out with `label=None`" if option == "label" else ""
+        raise UserError(
+            f"{where}: there is no column '{column}'; it has {', '.join(rows.features)}: name one with "
+            f"`{option}`{none}.",
+            field=option,
+        )
+    return rows.features[column]
+
+
+def _column(rows: Any, column: str, where: str, option: str) -> list[Any]:
+    _feature(rows, column, where, option)
+    values: list[Any] = rows.with_format(None)[column][:]
+    return values
+
+
+def _texts(rows: Any, column: str, where: str) -> list[str]:
+    kind = _feature(rows, column, where, "text")
+    if getattr(kind, "dtype", None) not in ("string", "large_string"):
+        raise UserError(
+            f"{where}: the column '{column}' holds {kind}, not texts; name another with `text`.", field="text"
+        )
+    return _column(rows, column, where, "text")
+
+
+def _labels(rows: Any, column: str, where: str) -> list[Any]:
+    """Labels by name where their numbers have names; None where they are unknown."""
+    kind = _feature(rows, column, where, "label")
+    names, values = getattr(kind, "names", None), _column(rows, column, where, "label")
+    if names:
+        return [None if value is None or value < 0 else names[value] for value in values]
+    if type(kind).__name__ != "Value":
+        raise UserError(
+            f"{where}: the column '{column}' holds {kind}, and a text has one class here; name another with `label`.",
+            field="label",
+        )
+    return values
+
+
+def _check_known(labels: Sequence[Any], classes: Sequence[str], where: str) -> None:
+    for row, label in enumerate(labels):
+        if label is not None and spelt(label) not in classes:
+            raise UserError(
+                f"{where}, row {row}: the label '{label}' does not occur in train, which has {', '.join(classes)}; "
+                "correct it, or name all classes with `classes`.",
+                field="classes",
+            )
+
+
+def _check_ids(name: str, splits: Mapping[str, Split]) -> None:
+    seen: dict[str, str] = {}
+    for part, split in splits.items():
+        for id in split.ids:
+            if id in seen:
+                raise UserError(f"{name}: the id '{id:.40}' is in {seen[id]} and in {part}; make ids unique.")
+        seen.update(dict.fromkeys(split.ids, part))
