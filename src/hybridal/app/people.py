@@ -69,13 +69,22 @@ FILE_ANNOTATOR = "(file)"
 LONGEST_NAME = 80
 
 
-def may(person: Person, role: str) -> bool:
-    """Whether somebody may do what this role may.
+def may(role: str, needed: str) -> bool:
+    """Whether somebody of this role may do what another may.
 
-    >>> may(Person(role="reviewer"), "annotator"), may(Person(role="reviewer"), "owner")
+    >>> may("reviewer", "annotator"), may("reviewer", "owner")
     (True, False)
     """
-    return ROLES.index(person.role) >= ROLES.index(role)
+    return ROLES.index(role) >= ROLES.index(needed)
+
+
+def with_article(role: str) -> str:
+    """The role in a sentence.
+
+    >>> with_article("owner"), with_article("reviewer")
+    ('an owner', 'a reviewer')
+    """
+    return f"{'an' if role[0] in 'ao' else 'a'} {role}"
 
 
 def file_annotator(session: Session) -> Person:
@@ -196,11 +205,15 @@ SESSION_DAYS = 30
 
 @dataclass(frozen=True)
 class User:
-    """Whoever sits at a browser that is signed in, and the word that their changes must be sent with."""
+    """Whoever sits at a browser that is signed in, and the word that their changes must be sent with.
+
+    Or a program with a token of theirs, which has no such word, and a role of its own that is never above theirs.
+    """
 
     person: Person
     csrf: str
     login: str
+    token_role: str | None = None
 
     @property
     def name(self) -> str:
@@ -208,7 +221,7 @@ class User:
 
     @property
     def role(self) -> str:
-        return self.person.role
+        return min(self.person.role, self.token_role or self.person.role, key=ROLES.index)
 
     @property
     def can_return(self) -> bool:

@@ -11,7 +11,7 @@ from .window import Window
 
 pytestmark = pytest.mark.browser
 
-PATHS = ("/", "/texts", "/progress", "/review", "/export", "/people", "/settings")
+PATHS = ("/", "/texts", "/progress", "/review", "/export", "/people", "/settings", "/programs")
 
 HERE = Path(__file__).parent
 CONTRASTS, NAMELESS = ((HERE / name).read_text(encoding="utf-8") for name in ("contrasts.js", "nameless.js"))

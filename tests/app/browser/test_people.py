@@ -35,7 +35,7 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     guest.keyboard.press("Enter")
     expect(guest.locator("#text")).not_to_be_empty()
     assert guest.locator("#text").inner_text() != mine
-    assert guest.locator("nav a").all_inner_texts() == ["Label", "Texts", "Progress"]
+    assert guest.locator("nav a").all_inner_texts() == ["Label", "Texts", "Progress", "Programs"]
     guest.keyboard.press("1")
     expect(guest.locator("#saved")).to_have_text("Saved")
     guest.goto(f"{app.address}/texts?state=labelled")

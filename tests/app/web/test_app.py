@@ -7,7 +7,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from .visits import Visit
+from hybridal.app.project import Project
+
+from ..made_up import me
+from .visits import Visit, with_token
 
 ANYBODY = {"/api/login", "/api/join"}
 
@@ -81,16 +84,25 @@ ANNOTATORS = {
     ("GET", "/api/trainer"),
     ("POST", "/api/trainer"),
     ("GET", "/api/progress"),
+}
+AT_A_BROWSER = {
     ("POST", "/api/logout"),
     ("POST", "/api/password"),
+    ("GET", "/api/tokens"),
+    ("POST", "/api/tokens"),
+    ("POST", "/api/tokens/1/revoke"),
 }
 
 
-def test_every_route_has_the_role_that_it_should_have(app: FastAPI, annotator: Visit, reviewer: Visit) -> None:
-    known = OWNERS | REVIEWERS | ANNOTATORS
+def test_every_route_has_the_role_that_it_should_have(
+    app: FastAPI, project: Project, annotator: Visit, reviewer: Visit
+) -> None:
+    known = OWNERS | REVIEWERS | ANNOTATORS | AT_A_BROWSER
     # A new route is written down above, with the least role that may use it.
     assert {(m, path) for m, path in operations(app) if path.startswith("/api/") and path not in ANYBODY} == known
-    closed_to = ((annotator, OWNERS | REVIEWERS), (reviewer, OWNERS))
+    programs = [with_token(app, me(project), role) for role in ("annotator", "reviewer", "owner")]
+    closed_to = [(annotator, OWNERS | REVIEWERS), (reviewer, OWNERS)]
+    closed_to += zip(programs, (OWNERS | REVIEWERS | AT_A_BROWSER, OWNERS | AT_A_BROWSER, AT_A_BROWSER), strict=True)
     for visit, closed in closed_to:
         for method, path in sorted(known):
             if path == "/api/logout":

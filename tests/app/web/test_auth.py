@@ -23,7 +23,7 @@ def test_a_guest_is_known_for_a_moment() -> None:
     now = 0.0
     sessions = SessionCache(5.0, clock=lambda: now)
     assert sessions.get("cookie") is None
-    assert sessions.load("cookie", lambda _: ADA) is ADA
+    assert sessions.load("cookie", lambda: ADA) is ADA
     now = 4.9
     assert sessions.get("cookie") is ADA
     now = 5.1
@@ -32,19 +32,19 @@ def test_a_guest_is_known_for_a_moment() -> None:
 
 def test_nobody_is_not_remembered() -> None:
     sessions = SessionCache()
-    assert sessions.load("cookie", lambda _: None) is None
+    assert sessions.load("cookie", lambda: None) is None
     assert sessions.get("cookie") is None
 
 
 def test_who_was_asked_for_before_people_changed_is_not_remembered_after() -> None:
     sessions = SessionCache()
 
-    def ask(_: str) -> User:
+    def ask() -> User:
         sessions.clear()  # somebody changed her role while the database was asked
         return ADA
 
     sessions.load("cookie", ask)
     assert sessions.get("cookie") is None
-    sessions.load("cookie", lambda _: ADA)
+    sessions.load("cookie", lambda: ADA)
     sessions.clear()
     assert sessions.get("cookie") is None

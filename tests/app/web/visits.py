@@ -8,8 +8,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hybridal.app.db.schema import Person
-from hybridal.app.people import sign_in
+from hybridal.app.people import User, sign_in
 from hybridal.app.project import Project
+from hybridal.app.tokens import make_token
 from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink, cookie_name
 
@@ -56,3 +57,13 @@ def signed_in(app: FastAPI, person: Person) -> Visit:
     visit = Visit(app)
     visit.client.cookies.set(cookie_name(project), token)
     return visit.arrive()
+
+
+def with_token(app: FastAPI, person: Person, role: str) -> Visit:
+    """A program with a token of somebody; it has neither a cookie nor a word against forgery."""
+    project: Project = app.state.project
+    with project.sessions.begin() as session:
+        _, secret = make_token(session, User(person, "", ""), "a program", role)
+    visit = Visit(app)
+    visit.client.headers["Authorization"] = f"Bearer {secret}"
+    return visit

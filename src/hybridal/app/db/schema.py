@@ -338,6 +338,20 @@ class LoginSession(Base):
     until: Mapped[float]
 
 
+class AccessToken(Base):
+    """What a program of somebody shows in place of a password; only its hash is kept. `used` is when it last did."""
+
+    __tablename__ = "tokens"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    name: Mapped[str]
+    role: Mapped[str]
+    person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), index=True)
+    made: Mapped[float] = mapped_column(default=now)
+    used: Mapped[float | None]
+
+
 class LlmAnswer(Base):
     """An LLM's answer, kept so that the same question is never paid for twice."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from secrets import compare_digest
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from hybridal.app.errors import ForbiddenError, SignInError
-from hybridal.app.people import SESSION_DAYS, User, draw_token, may, project_owner, sign_in, token_digest
+from hybridal.app.people import SESSION_DAYS, User, draw_token, may, project_owner, sign_in, token_digest, with_article
 from hybridal.app.project import Project
 
 
@@ -28,7 +28,7 @@ def user_of(request: Request) -> User | None:
     return found
 
 
-def at_least(role: str) -> Callable[[Request], User]:
+def at_least(role: str) -> Callable[[Request], Awaitable[User]]:
     """A dependency that lets in who may do what this role may."""
 
     # Not a thread's work, and so `async`: the middleware has asked the database already.
@@ -36,11 +36,19 @@ def at_least(role: str) -> Callable[[Request], User]:
         found = user_of(request)
         if found is None:
             raise SignInError("Sign in first.")
-        if not may(found.person, role):
-            raise ForbiddenError(f"Only {'an' if role[0] in 'ao' else 'a'} {role} may do this.")
+        if not may(found.role, role):
+            raise ForbiddenError(f"Only {with_article(role)} may do this.")
         return found
 
-    return let_in  # type: ignore[return-value]
+    return let_in
+
+
+async def _at_a_browser(request: Request) -> User:
+    """A token opens no door for others: whoever found one could stay after it is withdrawn."""
+    found = await _annotator(request)
+    if found.token_role is not None:
+        raise ForbiddenError("A token may not do this; sign in with a browser.")
+    return found
 
 
 async def _project_of(request: Request) -> Project:
@@ -48,9 +56,11 @@ async def _project_of(request: Request) -> Project:
 
 
 CurrentProject = Annotated[Project, Depends(_project_of)]
-Annotator = Annotated[User, Depends(at_least("annotator"))]
+_annotator = at_least("annotator")
+Annotator = Annotated[User, Depends(_annotator)]
 Reviewer = Annotated[User, Depends(at_least("reviewer"))]
 Owner = Annotated[User, Depends(at_least("owner"))]
+AtBrowser = Annotated[User, Depends(_at_a_browser)]
 
 
 def cookie_name(project: Project) -> str:
@@ -92,7 +102,7 @@ MOST_SESSIONS = 10_000
 
 
 class SessionCache:
-    """Visitors by their cookies. One process serves a project, so whoever changes people here makes it forget them."""
+    """Visitors by their cookies or tokens. One process serves a project: whoever changes people here clears it."""
 
     def __init__(self, seconds: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
@@ -101,20 +111,20 @@ class SessionCache:
         self._forgot = 0
         self._lock = threading.Lock()
 
-    def get(self, cookie: str) -> User | None:
-        """Who came with this cookie a moment ago."""
-        found = self._known.get(cookie)
+    def get(self, key: str) -> User | None:
+        """Who came with this a moment ago."""
+        found = self._known.get(key)
         return found[0] if found is not None and found[1] > self.clock() else None
 
-    def load(self, cookie: str, ask: Callable[[str], User | None]) -> User | None:
+    def load(self, key: str, ask: Callable[[], User | None]) -> User | None:
         """Asks who it is, and remembers, unless people were forgotten meanwhile."""
         before = self._forgot
-        found = ask(cookie)
+        found = ask()
         with self._lock:
             if found is not None and before == self._forgot:
                 if len(self._known) >= MOST_SESSIONS:
                     self._known.clear()
-                self._known[cookie] = (found, self.clock() + self.seconds)
+                self._known[key] = (found, self.clock() + self.seconds)
         return found
 
     def clear(self) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable
+from contextlib import suppress
+from functools import partial
 from secrets import compare_digest
 
 from fastapi import Request
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -16,6 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hybridal.app.errors import ForbiddenError, SignInError, TooLargeError, TooOftenError
 from hybridal.app.people import User, find_session
+from hybridal.app.project import Project
+from hybridal.app.tokens import find_token, note_use
 from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie
 from hybridal.app.web.errors import error_response
 from hybridal.errors import UserError
@@ -135,8 +140,7 @@ class AccessMiddleware:
         if path.startswith("/static/"):
             return None
         project = project_of(request)
-        cookie = request.cookies.get(cookie_name(project))
-        found = await _who(request, cookie) if cookie else None
+        found = await _who(request, cookie_name(project))
         request.state.user = found
         if path == "/" and self.login_link is not None and (token := request.query_params.get("token")):
             return await run_in_threadpool(_enter, request, self.login_link, token)
@@ -146,14 +150,39 @@ class AccessMiddleware:
         return None
 
 
-async def _who(request: Request, cookie: str) -> User | None:
+async def _who(request: Request, cookie_name: str) -> User | None:
+    """Who asks: by their program's token or, only where none is shown, by their browser's cookie.
+
+    A token that is wrong never falls back on a cookie. A browser sends cookies by itself, but no token: whoever shows
+    one needs no word against forgery.
+    """
     sessions: SessionCache = request.app.state.sessions
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and _path(request).startswith("/api/"):
+        key, ask = f"token {secret}", partial(_ask_for_token, project_of(request), secret.strip())
+    elif cookie := request.cookies.get(cookie_name):
+        key, ask = f"cookie {cookie}", partial(_ask_for_cookie, project_of(request), cookie)
+    else:
+        return None
+    return sessions.get(key) or await run_in_threadpool(sessions.load, key, ask)
 
-    def ask(cookie: str) -> User | None:
-        with project_of(request).reads() as session:
-            return find_session(session, cookie)
 
-    return sessions.get(cookie) or await run_in_threadpool(sessions.load, cookie, ask)
+def _ask_for_cookie(project: Project, cookie: str) -> User | None:
+    with project.reads() as session:
+        return find_session(session, cookie)
+
+
+def _ask_for_token(project: Project, secret: str) -> User | None:
+    with project.reads() as session:
+        found = find_token(session, secret)
+    if found is None:
+        return None
+    user, unnoted = found
+    if unnoted:
+        # Not worth refusing a program for, if the disk is full.
+        with suppress(SQLAlchemyError), project.sessions.begin() as session:
+            note_use(session, secret)
+    return user
 
 
 def _enter(request: Request, login_link: LoginLink, token: str) -> Response:
@@ -169,6 +198,8 @@ def _enter(request: Request, login_link: LoginLink, token: str) -> Response:
 def _check(request: Request, found: User | None) -> None:
     if found is None:
         raise SignInError("Sign in first.")
+    if found.token_role is not None:
+        return
     sent = request.headers.get("x-csrf", "")
     if request.method not in ("GET", "HEAD") and not compare_digest(sent.encode(), found.csrf.encode()):
         raise ForbiddenError("This page is out of date; reload it.")

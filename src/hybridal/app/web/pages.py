@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Person
-from hybridal.app.people import ROLES, check_invitation
+from hybridal.app.people import check_invitation, may
 from hybridal.app.web.auth import project_of, user_of
 from hybridal.app.web.markdown import render
 
@@ -25,12 +25,13 @@ _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the menu, and the least role that may open it."""
+    """One page of the menu, and the least role that may open it; one `aside` stands with the person's own things."""
 
     path: str
     name: str
     title: str
     least: str = "annotator"
+    aside: bool = False
 
     def opens_to(self, role: str) -> bool:
         """Whether somebody of this role may open it.
@@ -38,7 +39,7 @@ class Page:
         >>> Page("/people", "people", "People", "owner").opens_to("reviewer")
         False
         """
-        return ROLES.index(role) >= ROLES.index(self.least)
+        return may(role, self.least)
 
 
 PAGES = (
@@ -49,6 +50,7 @@ PAGES = (
     Page("/export", "export", "Export", "reviewer"),
     Page("/people", "people", "People", "owner"),
     Page("/settings", "settings", "Settings", "owner"),
+    Page("/programs", "programs", "Programs", aside=True),
 )
 
 

@@ -47,7 +47,7 @@ class MergeTarget(Schema):
 
 def may_define(session: Session, user: User) -> bool:
     """Whether somebody may add classes: owners, and reviewers where the owners let them."""
-    return may(user.person, "owner") or (may(user.person, "reviewer") and read(session)["open_classes"])
+    return may(user.role, "owner") or (may(user.role, "reviewer") and read(session)["open_classes"])
 
 
 @router.get("/classes")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 from sqlalchemy import delete, func, select
 
-from hybridal.app.db.schema import Invitation, Lease, LoginSession, Person, Vote
+from hybridal.app.db.schema import AccessToken, Invitation, Lease, LoginSession, Person, Vote
 from hybridal.app.errors import ForbiddenError, SignInError
 from hybridal.app.people import (
     LONGEST_NAME,
@@ -30,7 +30,7 @@ from hybridal.app.people import (
     sign_out,
 )
 from hybridal.app.project import Project
-from hybridal.app.web.auth import Annotator, CurrentProject, Owner, cookie_name, set_cookie
+from hybridal.app.web.auth import AtBrowser, CurrentProject, Owner, cookie_name, set_cookie
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
 
@@ -89,7 +89,7 @@ def _join(given: JoinRequest, request: Request, response: Response, project: Pro
 
 
 @router.post("/logout")
-def logout(user: Annotator, request: Request, response: Response, project: CurrentProject) -> Done:
+def logout(user: AtBrowser, request: Request, response: Response, project: CurrentProject) -> Done:
     """Signs this browser out."""
     with project.sessions.begin() as session:
         sign_out(session, user.login)
@@ -107,7 +107,7 @@ class PasswordChange(Schema):
 
 
 @router.post("/password")
-async def set_password(given: PasswordChange, user: Annotator, request: Request, project: CurrentProject) -> Done:
+async def set_password(given: PasswordChange, user: AtBrowser, request: Request, project: CurrentProject) -> Done:
     """Changes one's own password, or resets somebody's; their other browsers are signed out."""
     _slow_down(request, user.name)
     return await run_sync(_set_password, given, user, request, project, limiter=_HASHING)
@@ -115,7 +115,7 @@ async def set_password(given: PasswordChange, user: Annotator, request: Request,
 
 def _set_password(given: PasswordChange, user: User, request: Request, project: Project) -> Done:
     mine = given.number in (None, user.person.number)
-    if not mine and not may(user.person, "owner"):
+    if not mine and not may(user.role, "owner"):
         raise ForbiddenError("Only an owner may reset the password of somebody else.")
     if mine and user.can_return and not password_fits(given.old, user.person.password):
         raise ForbiddenError("The old password is wrong.")
@@ -179,7 +179,7 @@ def update_person(change: PersonChange, _: Owner, project: CurrentProject, reque
     with project.sessions.begin() as session:
         person = change_person(session, **change.model_dump())
         if not person.active:
-            for table in (LoginSession, Lease):
+            for table in (LoginSession, AccessToken, Lease):
                 session.execute(delete(table).where(table.person_number == person.number))
     request.app.state.sessions.clear()
     return Done()

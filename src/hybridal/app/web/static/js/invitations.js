@@ -1,6 +1,7 @@
 /** Links that let people in. */
 import { get, post } from "./api.js";
-import { once, onPress, onSubmit } from "./controls.js";
+import { once, onSubmit } from "./controls.js";
+import { copies } from "./copy.js";
 import { byId, el } from "./dom.js";
 import { ago } from "./format.js";
 import { told } from "./toast.js";
@@ -10,7 +11,7 @@ const HERE = ["localhost", "127.0.0.1", "[::1]"];
 export async function invitations() {
   byId("only-here").hidden = !HERE.includes(location.hostname);
   onSubmit(byId("invite"), () => told(invite));
-  onPress(byId("copy"), copy);
+  copies(byId("copy"), byId("link"));
   await list();
 }
 
@@ -21,14 +22,6 @@ async function invite() {
   byId("link").value = new URL(made.path, location.origin).href;
   byId("link").select();
   await list();
-}
-
-async function copy() {
-  byId("link").select();
-  // The clipboard is closed to pages over plain http; the old command still works there.
-  await (navigator.clipboard?.writeText(byId("link").value) ?? document.execCommand("copy"));
-  byId("copy").textContent = "Copied";
-  setTimeout(() => (byId("copy").textContent = "Copy"), 2000);
 }
 
 async function list() {

@@ -1,0 +1,43 @@
+/** Tokens with which programs come in. */
+import { get, post } from "./api.js";
+import { once, onSubmit } from "./controls.js";
+import { copies } from "./copy.js";
+import { byId, el, named } from "./dom.js";
+import { ago } from "./format.js";
+import { told } from "./toast.js";
+
+export async function tokens() {
+  onSubmit(byId("new-token"), (form) => told(() => make(form)));
+  copies(byId("copy-token"), byId("token"));
+  await list();
+}
+
+async function make(form) {
+  const { token } = await post("/api/tokens", Object.fromEntries(new FormData(form)));
+  byId("fresh-token").hidden = false;
+  byId("token").value = token;
+  byId("token").select();
+  form.reset();
+  await list();
+}
+
+async function list() {
+  const { items } = await get("/api/tokens");
+  const table = byId("tokens");
+  table.hidden = !items.length;
+  table.tBodies[0].replaceChildren(...items.map(row));
+}
+
+function row(token) {
+  const revoke = once(() => told(async () => (await post(`/api/tokens/${token.number}/revoke`), await list())));
+  return el(
+    "tr",
+    {},
+    el("td", {}, named(token.name)),
+    el("td", {}, named(token.person)),
+    el("td", {}, token.role),
+    el("td", {}, ago(token.made)),
+    el("td", {}, token.used ? ago(token.used) : "never"),
+    el("td", {}, el("button", { type: "button", class: "plain", "aria-label": `Withdraw ${token.name}`, onclick: revoke }, "Withdraw")),
+  );
+}

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from hybridal import client
+from hybridal.app.people import User
+from hybridal.app.tokens import make_token
+from hybridal.client import Project, RequestError, Text
+from hybridal.errors import UserError
+from tests.app.browser.served import Served, served
+from tests.app.made_up import me
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path / "p", ["red", "green", "<b>blue</b>\n\u202e\U0001f600" + "x" * 600]) as opened:
+        yield opened
+
+
+def opened(app: Served, role: str = "owner") -> Project:
+    with app.project.sessions.begin() as session:
+        return Project(app.address + "/", make_token(session, User(me(app.project), "", ""), role, role)[1])
+
+
+def test_texts_come_in_are_labelled_and_go_out(app: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = opened(app)
+    hostile = '"quoted"\r\n--edge--\r\n\u2028 Content-Disposition: form-data'
+    rows = [{"id": "x/ü?#", "text": hostile, "label": "a", "page": "7"}, {"id": "plain", "text": "plain"}]
+    monkeypatch.setattr(client, "A_PART", 60)  # an upload for each
+    assert project.add(rows) == 2
+    assert project.add(rows) == 0
+    assert project.text("x/ü?#") == Text("x/ü?#", hostile, "a")
+    assert project.classes() == ["a", "b", "c"]
+    handed = project.next(2)
+    project.label(handed[0].id, "b", flagged=True, comment="sure")
+    project.skip(handed[1].id)
+    assert [text.id for text in project.texts(label="b")] == [handed[0].id]
+    assert {text.id for text in project.texts()} == {"t0", "t1", "t2", "x/ü?#", "plain"}
+    assert [text.text[-3:] for text in project.texts("BLUE")] == ["xxx"]  # the whole of a long one
+    assert {row["class"]: row["n"] for row in project.progress()["balance"]} == {"a": 1, "b": 1, "c": 0}
+    project.export("labels.jsonl", tmp_path / "labels.jsonl")
+    lines = (tmp_path / "labels.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    assert {line["id"]: line["label"] for line in map(json.loads, lines)} == {
+        "x/ü?#": "a",
+        handed[0].id: "b",
+        handed[1].id: None,
+    }
+    app.project.exports.mkdir(exist_ok=True)
+    scored = {"id": ["t0", "=1"], "class": ["a", "b, c"], "probability": [0.75, 1.0], "p(a)": [0.75, 0.0]}
+    parquet.write_table(pa.table(scored), app.project.exports / "predictions.parquet")
+    assert [*project.predictions()] == [Text("t0", "", None, "a", 0.75), Text("=1", "", None, "b, c", 1.0)]
+
+
+def test_every_page_of_a_list_is_walked(app: Served) -> None:
+    project = opened(app)
+    assert project.add(f"one of many {i}" for i in range(120)) == 120
+    assert len({text.id for text in project.texts("one of MANY")}) == 120
+
+
+def test_what_is_refused_is_said_in_the_apps_own_sentence(app: Served, tmp_path: Path) -> None:
+    project = opened(app, "annotator")
+    with pytest.raises(RequestError, match=r"^Only an owner may do this\.$") as refused:
+        project.add(["new"])
+    assert refused.value.status == 403
+    with pytest.raises(RequestError, match="Only a reviewer"):
+        project.export("labels.csv", tmp_path / "labels.csv")
+    assert not (tmp_path / "labels.csv").exists()
+    with pytest.raises(RequestError, match="There is no such text"):
+        project.text("../tokens")
+    with pytest.raises(RequestError, match="Sign in first") as unknown:
+        Project(app.address, "made up").classes()
+    assert unknown.value.status == 401
+
+
+@pytest.mark.parametrize(("url", "token"), [("ftp://x", "t"), ("label.example.org", "t"), ("http://x", "a\r\nHost: y")])
+def test_a_bad_address_or_token_is_told_before_anything_is_sent(url: str, token: str) -> None:
+    with pytest.raises(UserError, match=r"`url`|`token`"):
+        Project(url, token)
+
+
+@contextmanager
+def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
+    """A server that is not the app."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer(self)
+
+        def do_POST(self) -> None:
+            answer(self)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def says(status: int, body: bytes = b"", **headers: str) -> Callable[[BaseHTTPRequestHandler], None]:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def read(handler: BaseHTTPRequestHandler) -> bytes:
+    return handler.rfile.read(int(handler.headers["Content-Length"]))
+
+
+def test_a_redirection_does_not_get_the_token() -> None:
+    seen: list[str] = []
+
+    def thief(handler: BaseHTTPRequestHandler) -> None:
+        seen.append(str(handler.headers["Authorization"]))
+        says(200, b"{}")(handler)
+
+    with answering(thief) as there, answering(says(302, Location=there)) as here:  # noqa: SIM117
+        with pytest.raises(RequestError, match="use that address"):
+            Project(here, "secret").classes()
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (200, b"<html>Welcome to our Wi-Fi", "not from the app"),
+        (404, b"<html>", "answered with status 404; check the address"),
+        (500, b"[]", "answered with status 500"),
+    ],
+)
+def test_an_answer_of_somebody_else_is_no_traceback(status: int, body: bytes, words: str) -> None:
+    with answering(says(status, body)) as address, pytest.raises(RequestError, match=words):
+        Project(address, "secret").classes()
+
+
+def test_a_busy_app_is_asked_again_and_a_label_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybridal.client.time.sleep", lambda _: None)
+    keys: list[str] = []
+
+    def busy(handler: BaseHTTPRequestHandler) -> None:
+        keys.append(json.loads(read(handler))["key"])
+        says({1: 429, 2: 503}.get(len(keys), 200), b'{"error": "busy"}')(handler)
+
+    with answering(busy) as address:
+        Project(address, "secret").label("t1", "a")
+    assert (len(keys), len(set(keys))) == (3, 1)
+
+
+def test_what_would_count_twice_is_sent_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybridal.client.time.sleep", lambda _: None)
+    sent: list[bytes] = []
+
+    def away(handler: BaseHTTPRequestHandler) -> None:
+        sent.append(read(handler))
+        says(503, b'{"error": "away"}')(handler)
+
+    with answering(away) as address, pytest.raises(RequestError, match="away"):
+        Project(address, "secret").add(["a text without an id"])
+    assert len(sent) == 1
+
+
+def test_nobody_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("hybridal.client.time.sleep", waits.append)
+    with answering(says(200)) as address:
+        pass
+    with pytest.raises(RequestError, match="cannot be reached") as away:
+        Project(address, "secret").classes()
+    assert (away.value.status, waits) == (0, [1.0, 2.0, 4.0, 8.0])
+
+
+def test_the_client_loads_neither_torch_nor_the_app() -> None:
+    script = (
+        "import sys, hybridal.client\n"
+        "print([name for name in ('torch', 'numpy', 'fastapi', 'hybridal.app') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
