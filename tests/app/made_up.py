@@ -13,7 +13,15 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from hybridal.app.db.schema import Class, Consensus, Person, Tally, Text, Vote
-from hybridal.app.labelling.consensus import COUNT_NAMES, consensus_of, count_people, counts_of, is_open, votes_on
+from hybridal.app.labelling.consensus import (
+    COUNT_NAMES,
+    by_majority,
+    consensus_of,
+    count_people,
+    counts_of,
+    is_open,
+    votes_on,
+)
 from hybridal.app.labelling.source import Source
 from hybridal.app.people import add_person, project_owner
 from hybridal.app.project import READER_FILE, Project
@@ -58,15 +66,15 @@ def consensus(project: Project) -> dict[str, tuple[str, str]]:
 
 def check_books(session: Session) -> None:
     """Everything that is kept beside the answers agrees with what follows from them."""
-    total = dict.fromkeys(COUNT_NAMES, 0)
+    total, majority = dict.fromkeys(COUNT_NAMES, 0), by_majority(session)
     for text in session.scalars(select(Text)):
         standing = [*votes_on(session, text).values()]
-        consensus, settled = session.get(Consensus, text.row), consensus_of(standing)
+        consensus, settled = session.get(Consensus, text.row), consensus_of(standing, majority)
         assert (consensus and (consensus.class_number, consensus.source)) == (
             settled and (settled.class_number, settled.source)
         )
         assert (text.answered, text.open) == (count_people(standing), is_open(text.wanted, standing))
-        for name, n in counts_of(text.split, standing).items():
+        for name, n in counts_of(text.split, standing, majority).items():
             total[name] += n
     assert {name: getattr(session.get_one(Tally, 1), name) for name in COUNT_NAMES} == total
     merged = set(session.scalars(select(Class.number).where(Class.became.is_not(None))))

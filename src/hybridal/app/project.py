@@ -23,8 +23,9 @@ from hybridal.app.db.connect import Sessions, connect, reading, writing
 from hybridal.app.db.migrations import migrate
 from hybridal.app.db.schema import Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
+from hybridal.app.labelling.consensus import settle_again
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.texts import draw_overlap
+from hybridal.app.labelling.texts import draw_overlap, grow_reserve
 from hybridal.app.people import add_person
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
@@ -108,8 +109,15 @@ class Project:
         with self.sessions.begin() as session:
             before = decided.read(session)
             decided.write(session, settings)
-            if settings.get("overlap", before["overlap"]) != before["overlap"]:
-                draw_overlap(session, settings["overlap"], before["seed"])
+            session.flush()
+            now = decided.read(session)
+            changed = {name for name in now if now[name] != before[name]}
+            if changed & {"overlap", "overlap_people"}:
+                draw_overlap(session, now)
+            if "on_disagreement" in changed:
+                settle_again(session, before["on_disagreement"] == "majority")
+            if "validation_share" in changed:
+                grow_reserve(session, now)
             classes.add(session, class_names)
 
     def setting(self, name: str) -> Any:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Setting
+from hybridal.core.rules import PRESETS, protocol
 from hybridal.errors import UserError
 
 DEFAULTS: Mapping[str, Any] = {
@@ -20,7 +21,9 @@ DEFAULTS: Mapping[str, Any] = {
     "batch": 16,
     "validation_first": 10,
     "validation_share": 0.05,  # 50 of 800 with the first ten: more pays nowhere (docs/findings.md)
-    "overlap": 0.0,
+    "overlap": 0.0,  # share of the texts that several people label
+    "overlap_people": 2,  # how many label those
+    "on_disagreement": "adjudication",
     "lease_seconds": 600,
     "show_predictions": False,
     "open_classes": True,
@@ -36,8 +39,9 @@ DEFAULTS: Mapping[str, Any] = {
     "llm": {},
 }
 
-_AT_LEAST = {"budget": 1, "batch": 1, "validation_first": 0, "lease_seconds": 10}
+_AT_LEAST = {"budget": 1, "batch": 1, "validation_first": 0, "overlap_people": 2, "lease_seconds": 10}
 _SHARES = {"validation_share": 0.5, "overlap": 1.0}
+_CHOICES = {"on_disagreement": ("adjudication", "majority"), "protocol": tuple(PRESETS)}
 
 
 _DECIDED = select(Setting.name, Setting.value)
@@ -52,6 +56,10 @@ def write(session: Session, changes: Mapping[str, Any]) -> None:
     """Decides some settings, if all of them make sense."""
     for name, value in changes.items():
         check(name, value)
+    if {"protocol", "overrides"} & {*changes}:
+        both = {**read(session), **changes}
+        # Refuses what the rules of a run refuse. Its candidates, which must be a batch at least, follow the app's own.
+        protocol(both["protocol"], {"batch": 1, **both["overrides"]})
     for name, value in changes.items():
         session.merge(Setting(name=name, value=value))
 
@@ -72,6 +80,8 @@ def check(name: str, value: Any) -> None:
         raise UserError(f"The setting '{name}' must be {_WORDS[kind]}, not {value!r:.40}.")
     if name == "schedule" and str(value).startswith("hybrid:cka"):
         raise UserError("The signal cka compares the same validation texts, and here they grow; use hybrid:loss.")
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise UserError(f"The setting '{name}' must be one of {', '.join(_CHOICES[name])}, not '{value:.40}'.")
     if name in _AT_LEAST and not _AT_LEAST[name] <= value <= 1_000_000_000:
         raise UserError(f"The setting '{name}' must be at least {_AT_LEAST[name]}, not {value}.")
     if name in _SHARES and not 0 <= value <= _SHARES[name]:

@@ -46,7 +46,7 @@ def label(
         typer.Option(help="Labels set aside for validation at the start [50].", rich_help_panel=_PLAN),
     ] = None,
     overlap: Annotated[
-        float | None, typer.Option(help="Share of the texts that two people label [0].", rich_help_panel=_PLAN)
+        float | None, typer.Option(help="Share of the texts that several people label [0].", rich_help_panel=_PLAN)
     ] = None,
     backbone: o.BackboneName = None,
     schedule: o.ScheduleSpec = None,

@@ -131,6 +131,6 @@ def test_the_text_shows_where_the_model_stops_reading(
         shot(page, "reading")
         page.goto(f"{app.address}/settings")
         page.get_by_label("Tokens of a text that the model reads").fill("256")
-        page.locator("#plan").get_by_role("button", name="Save").click()
+        page.locator("#model").get_by_role("button", name="Save").click()
         expect(page.locator("#toasts")).to_contain_text("Saved.")
         assert app.project.setting("overrides")["max_length"] == 256

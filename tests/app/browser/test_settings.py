@@ -56,6 +56,14 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
     page.locator("#plan").get_by_role("button", name="Save").click()
     expect(page.locator("#toasts")).to_contain_text("Saved.")
     assert app.project.setting("budget") == 50
+    page.get_by_label("So many people label those").fill("3")
+    page.get_by_label("Where they disagree").select_option("majority")
+    page.locator("#plan").get_by_role("button", name="Save").click()
+    page.get_by_label("Protocol").select_option("quick")
+    page.locator("#model").get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Tokens of a text that the model reads")).to_have_value("40")
+    decided = app.project.settings()
+    assert [decided[name] for name in ("overlap_people", "on_disagreement", "protocol")] == [3, "majority", "quick"]
     file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"body\nnew one\nnew two\n"}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Add these texts").click()

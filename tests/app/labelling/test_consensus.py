@@ -22,6 +22,15 @@ def test_people_come_before_the_file_and_the_file_before_the_llm(standing: list[
         assert found == Resolution(next(iter(given[first])) or 0, "people" if first == "person" else first)
 
 
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=7))
+def test_a_majority_is_more_than_half(classes: list[int]) -> None:
+    most = [one for one in set(classes) if classes.count(one) > len(classes) / 2]
+    found = consensus_of([CastVote("person", one) for one in classes], majority=True)
+    assert found == (Resolution(most[0], "people") if most else None)
+    assert disagree([CastVote("person", one) for one in classes], majority=True) == (not most)
+    assert consensus_of([CastVote("llm", one) for one in [1, 1, 2]], majority=True) is None  # of people alone
+
+
 @given(st.lists(SAID, max_size=6), st.integers(1, 3))
 def test_the_last_adjudication_wins_over_everybody(standing: list[CastVote], decided: int) -> None:
     earlier = CastVote("person", 1 + decided % 3, 100, decides=True)

@@ -30,7 +30,7 @@ class Books(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        self.project = make(Path(self.folder.name) / "p", texts=6, overlap=0.5, validation_first=1)
+        self.project = make(Path(self.folder.name) / "p", texts=6, overlap=0.5, overlap_people=3, validation_first=1)
         with self.project.sessions.begin() as session:
             llm = machine_annotator(session, "(llm)", "llm")
         self.people: list[Person] = [me(self.project), *people(self.project, 2), llm]
@@ -83,6 +83,10 @@ class Books(RuleBasedStateMachine):
                 merge(session, numbers[gone], numbers[left])
             except ConflictError:
                 session.rollback()
+
+    @rule(how=st.sampled_from(["majority", "adjudication"]))
+    def settle(self, how: str) -> None:
+        self.project.decide({"on_disagreement": how})
 
     @rule(who=WHO, n=st.integers(1, 4))
     def ask(self, who: int, n: int) -> None:

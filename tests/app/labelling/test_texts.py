@@ -11,6 +11,7 @@ from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.texts import Added, GivenRow, Row, add, add_in_parts, new_rows, search
 from hybridal.app.project import Project
@@ -148,6 +149,25 @@ def test_many_texts_come_in_parts_and_the_same_again_adds_the_rest(tmp_path: Pat
     project.close()
 
 
+def reserve(project: Project) -> set[str]:
+    with project.reads() as session:
+        return {*session.scalars(select(Text.id).where(Text.split == "validation"))}
+
+
+def test_a_larger_share_is_set_aside_from_what_nobody_has_seen(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=1000)
+    first = reserve(project)
+    with project.sessions.begin() as session:
+        seen = {text.id for text in lease_texts(session, me(project), 900)}
+    project.decide({"validation_share": 0.1})  # ten, and 80 of 800
+    assert (len(first), len(reserve(project))) == (50, 90)
+    assert reserve(project) >= first
+    assert not (reserve(project) - first) & seen
+    project.decide({"validation_share": 0.01})
+    assert len(reserve(project)) == 90
+    project.close()
+
+
 def wanted(project: Project) -> dict[int, int]:
     with project.reads() as session:
         rows = session.execute(select(Text.wanted, func.count()).group_by(Text.wanted))
@@ -159,6 +179,8 @@ def test_about_the_share_that_is_asked_for_wants_two_opinions(tmp_path: Path) ->
     assert 150 < wanted(project)[2] < 250
     project.decide({"overlap": 0.5})
     assert 430 < wanted(project)[2] < 570
+    project.decide({"overlap_people": 4})
+    assert 430 < wanted(project)[4] < 570
     project.decide({"overlap": 0.0})
     assert wanted(project) == {1: 1000}
     project.close()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import execute
-from hybridal.app.db.schema import Consensus, Lease, Person, Tally, Text, Vote
+from hybridal.app.db.connect import exclusive, execute, lock_annotations
+from hybridal.app.db.schema import Consensus, Lease, Person, Setting, Tally, Text, Vote
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class Resolution:
     source: str
 
 
-def consensus_of(votes: Sequence[CastVote]) -> Resolution | None:
+def consensus_of(votes: Sequence[CastVote], majority: bool = False) -> Resolution | None:
     """An adjudication wins; else people who agree; else, where no person labelled it, the file, then the LLM.
+
+    With `majority` people need not all agree: a class that more than half of them gave is enough.
 
     >>> consensus_of([CastVote("file", 1), CastVote("person", 2)])
     Resolution(class_number=2, source='people')
@@ -41,24 +43,28 @@ def consensus_of(votes: Sequence[CastVote]) -> Resolution | None:
     True
     >>> consensus_of([CastVote("person", 1), CastVote("person", 2), CastVote("person", 2, number=9, decides=True)])
     Resolution(class_number=2, source='adjudicated')
+    >>> consensus_of([CastVote("person", 1), CastVote("person", 2), CastVote("person", 2)], majority=True)
+    Resolution(class_number=2, source='people')
     """
     decisions = sorted((vote for vote in votes if vote.decides), key=lambda vote: vote.number)
     if decisions and decisions[-1].class_number is not None:
         return Resolution(decisions[-1].class_number, "adjudicated")
     for kind, source in (("person", "people"), ("file", "file"), ("llm", "llm")):
         if found := classes_of(votes, kind):
-            return Resolution(found.pop(), source) if len(found) == 1 else None
+            best, times = found.most_common(1)[0]
+            settled = 2 * times > found.total() if majority and kind == "person" else len(found) == 1
+            return Resolution(best, source) if settled else None
     return None
 
 
-def disagree(votes: Sequence[CastVote]) -> bool:
+def disagree(votes: Sequence[CastVote], majority: bool = False) -> bool:
     """Whether people gave this text different classes, and nobody has decided.
 
     >>> one, other, skip = (CastVote("person", number) for number in (1, 2, None))
     >>> disagree([one, other]), disagree([one, skip])
     (True, False)
     """
-    return len(classes_of(votes, "person")) > 1 and consensus_of(votes) is None
+    return len(classes_of(votes, "person")) > 1 and consensus_of(votes, majority) is None
 
 
 def flagged(votes: Sequence[CastVote]) -> bool:
@@ -71,9 +77,9 @@ def flagged(votes: Sequence[CastVote]) -> bool:
     return any(vote.flagged and vote.number > decided for vote in votes)
 
 
-def classes_of(votes: Sequence[CastVote], kind: str) -> set[int]:
-    """The classes that annotators of one kind gave."""
-    return {vote.class_number for vote in votes if vote.kind == kind and vote.class_number is not None}
+def classes_of(votes: Sequence[CastVote], kind: str) -> Counter[int]:
+    """The classes that annotators of one kind gave, and how many of them."""
+    return Counter(vote.class_number for vote in votes if vote.kind == kind and vote.class_number is not None)
 
 
 COUNT_NAMES = ("texts", "labelled", "validation", "pool", "skipped", "flagged", "disagreements")
@@ -82,13 +88,13 @@ _MOVE = update(Tally).values({name: getattr(Tally, name) + bindparam(f"by_{name}
 _COUNTS = select(*(getattr(Tally, name) for name in COUNT_NAMES))
 
 
-def counts_of(split: str, votes: Sequence[CastVote]) -> Counter[str]:
+def counts_of(split: str, votes: Sequence[CastVote], majority: bool = False) -> Counter[str]:
     """What one text adds to the counts.
 
     >>> sorted(counts_of("pool", [CastVote("person", 1, number=7, flagged=True)]).elements())
     ['flagged', 'labelled', 'pool', 'texts']
     """
-    consensus = consensus_of(votes)
+    consensus = consensus_of(votes, majority)
     skipped = any(vote.class_number is None for vote in votes)
     holds = {
         "texts": True,
@@ -96,7 +102,7 @@ def counts_of(split: str, votes: Sequence[CastVote]) -> Counter[str]:
         split: consensus is not None,
         "skipped": consensus is None and skipped,
         "flagged": flagged(votes),
-        "disagreements": disagree(votes),
+        "disagreements": disagree(votes, majority),
     }
     return Counter(name for name, true in holds.items() if true)
 
@@ -188,11 +194,42 @@ def record_vote(session: Session, text: Text, person: Person, vote: CastVote | N
     update_consensus(session, text, [*before.values()], [*after.values()], answer)
 
 
+_ON_DISAGREEMENT = select(Setting.value).where(Setting.name == "on_disagreement")
+
+
+def by_majority(session: Session) -> bool:
+    """Whether the project lets a majority settle what people disagree on; else a reviewer decides."""
+    return execute(session, _ON_DISAGREEMENT).scalar() == "majority"
+
+
+def settle_again(session: Session, majority: bool) -> None:
+    """Settles all texts on which people differ by the rule that is decided now; before it was `majority`, or not."""
+    exclusive(session)
+    lock_annotations(session)
+    of_people = select(Vote.text_row).join(Person).where(Person.kind == "person").group_by(Vote.text_row)
+    differing = of_people.having(func.count(Vote.class_number.distinct()) > 1).order_by(Vote.text_row)
+    for row in session.scalars(differing).all():
+        text = lock_text(session, row)
+        votes = [*votes_on(session, text).values()]
+        update_consensus(session, text, votes, votes, max(vote.number for vote in votes), was_majority=majority)
+
+
 def update_consensus(
-    session: Session, text: Text, before: Sequence[CastVote], after: Sequence[CastVote], answer: int
+    session: Session,
+    text: Text,
+    before: Sequence[CastVote],
+    after: Sequence[CastVote],
+    answer: int,
+    *,
+    was_majority: bool | None = None,
 ) -> None:
-    """The consensus, the openness and the counts of a text on which answers changed; `answer` is what changed them."""
-    was, now = consensus_of(before), consensus_of(after)
+    """The consensus, the openness and the counts of a text on which answers changed; `answer` is what changed them.
+
+    `was_majority`: the rule before, where that changed.
+    """
+    majority = by_majority(session)
+    was_majority = majority if was_majority is None else was_majority
+    was, now = consensus_of(before, was_majority), consensus_of(after, majority)
     if was != now:
         if was is not None:
             execute(session, _REMOVE_CONSENSUS, row=text.row)
@@ -206,7 +243,7 @@ def update_consensus(
                 changed=answer,
             )
     execute(session, _UPDATE_TEXT, of=text.row, by_people=count_people(after), still_open=is_open(text.wanted, after))
-    move_counts(session, counts_of(text.split, before), counts_of(text.split, after))
+    move_counts(session, counts_of(text.split, before, was_majority), counts_of(text.split, after, majority))
 
 
 def count_people(votes: Sequence[CastVote]) -> int:

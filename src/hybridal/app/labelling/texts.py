@@ -1,4 +1,4 @@
-"""Texts come in, some of them set aside for validation or for two people; and are found by words, class and state."""
+"""Texts come in, some of them set aside for validation or for several people; found by words, class and state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, insert, not_, select, 
 from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.connect import Sessions, exclusive
-from hybridal.app.db.schema import Annotation, Class, Consensus, Text, Vote, clean, text_digest
+from hybridal.app.db.schema import Annotation, Class, Consensus, Lease, QueuedText, Text, Vote, clean, text_digest
 from hybridal.app.db.search import containing
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
@@ -159,7 +159,7 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
     random = stream(settings["seed"], "texts", before)
     reserved = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
     held_out = set(random.permutation(n)[: reserve(n, settings, before, reserved)].tolist())
-    places, twice = random.random(n).tolist(), (random.random(n) < settings["overlap"]).tolist()
+    places, shared = random.random(n).tolist(), (random.random(n) < settings["overlap"]).tolist()
     moved = Counter({"texts": n})
     number = _numbers(session, [row.label for row in new if row.label is not None])
     for part in chunks(range(n)):
@@ -169,7 +169,7 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
                 "body": new[i].text,
                 "split": "validation" if i in held_out else "pool",
                 "place": places[i],
-                "wanted": 1 + twice[i],
+                "wanted": settings["overlap_people"] if shared[i] else 1,
                 "open": suggested or new[i].label is None,
                 "context": {clean(name): clean(value) for name, value in new[i].context.items()} or None,
                 "suggestion": number.get(new[i].label) if suggested else None,
@@ -226,16 +226,29 @@ def reserve(new: int, settings: Mapping[str, Any], before: int = 0, held_out: in
     return int(min(needed, new // 5))
 
 
-def draw_overlap(session: Session, share: float, seed: int) -> None:
-    """Draws anew which texts two people shall label, among those that nobody has labelled yet."""
+def draw_overlap(session: Session, settings: Mapping[str, Any]) -> None:
+    """Draws anew which texts several people shall label, among those that nobody has labelled yet."""
     exclusive(session)
     rows = session.execute(select(Text.row, Text.wanted).where(Text.open, Text.answered == 0).order_by(Text.row)).all()
-    chosen = (stream(seed, "overlap", len(rows)).random(len(rows)) < share).tolist()
-    changes = [
-        {"row": row, "wanted": 1 + two} for (row, wanted), two in zip(rows, chosen, strict=True) if wanted != 1 + two
-    ]
+    chosen = stream(settings["seed"], "overlap", len(rows)).random(len(rows)) < settings["overlap"]
+    drawn = [settings["overlap_people"] if shared else 1 for shared in chosen]
+    changes = [{"row": row, "wanted": n} for (row, wanted), n in zip(rows, drawn, strict=True) if wanted != n]
     if changes:
         session.execute(update(Text), changes)
+
+
+def grow_reserve(session: Session, settings: Mapping[str, Any]) -> None:
+    """Sets more texts aside where a larger share is wanted: of those that nobody has seen, and no model has chosen."""
+    exclusive(session)
+    n = counts(session)["texts"]
+    held_out = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
+    known = [select(table.text_row) for table in (Vote, Lease, QueuedText)]
+    unseen = select(Text.row).where(Text.split == "pool", *(Text.row.not_in(rows) for rows in known))
+    rows = session.scalars(unseen.order_by(Text.row)).all()
+    more = max(0, reserve(n, settings) - held_out)
+    drawn = stream(settings["seed"], "reserve", held_out).permutation(len(rows))[:more].tolist()
+    if drawn:
+        session.execute(update(Text), [{"row": rows[i], "split": "validation"} for i in drawn])
 
 
 @dataclass(frozen=True)

@@ -26,23 +26,24 @@ CHAPTER_FILE = "chapter.json"
 
 @dataclass(frozen=True)
 class Frame:
-    """The classes by number, how many texts there are, and how the model is made.
+    """The classes by number, how many texts there are, how many of them in the reserve, and how the model is made.
 
     Names are not part of it: a class that is renamed is the same class.
     """
 
     classes: tuple[int, ...]
     texts: int
+    reserve: int
     engine: Mapping[str, Any]
 
     @classmethod
     def of(cls, snapshot: Snapshot, project: Project) -> Frame:
-        return cls(tuple(snapshot.classes), snapshot.texts, model_settings(project))
+        return cls(tuple(snapshot.classes), snapshot.texts, snapshot.reserve, model_settings(project))
 
     @classmethod
     def read(cls, folder: Path) -> Frame:
         said = json.loads((folder / CHAPTER_FILE).read_text(encoding="utf-8"))
-        return cls(tuple(said["classes"]), said["texts"], said["engine"])
+        return cls(tuple(said["classes"]), said["texts"], said.get("reserve", 0), said["engine"])
 
     def write(self, folder: Path) -> None:
         (folder / CHAPTER_FILE).write_text(strict_json(asdict(self), indent=2) + "\n", encoding="utf-8")

@@ -65,7 +65,7 @@ class Snapshot:
     """All consensus, as class numbers by text id, with the newest `answer` that they rest on.
 
     `classes` names the active ones in the order of their numbers. A consensus of a class that was merged counts for the
-    class it became.
+    class it became. `reserve` counts the texts that are set aside for validation, labelled or not.
     """
 
     answer: int
@@ -73,6 +73,7 @@ class Snapshot:
     classes: Mapping[int, str]
     pool: Mapping[str, int]
     validation: Mapping[str, int]
+    reserve: int
 
     def labels(self, learnt: Mapping[str, int]) -> LabelCounts:
         """How much of it is new to a model that has learnt these."""
@@ -107,7 +108,8 @@ def snapshot(session: Session) -> Snapshot:
     for id, split, number in consensus:
         splits[split][id] = now[number]
     classes = {number: name for number, name, became in rows if became is None}
-    return Snapshot(newest, texts, classes, splits["pool"], splits["validation"])
+    reserve = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
+    return Snapshot(newest, texts, classes, splits["pool"], splits["validation"], reserve)
 
 
 def current_classes(session: Session) -> dict[int, int]:

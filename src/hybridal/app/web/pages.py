@@ -18,6 +18,7 @@ from hybridal.app.db.schema import Person
 from hybridal.app.people import check_invitation, may
 from hybridal.app.web.auth import project_of, user_of
 from hybridal.app.web.markdown import render
+from hybridal.core.rules import PRESETS
 
 _FILES = Path(__file__).parent / "static"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -65,7 +66,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         shown = [entry for entry in PAGES if entry.opens_to(user.role)]
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
         decided = project_of(request).settings()
-        facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"]}
+        facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"], "protocols": [*PRESETS]}
         if page not in shown:
             return _render("closed", 403, least=page.least, **facts)
         return _render(page.name, **facts)

@@ -24,6 +24,16 @@ def test_settings_change_all_or_none(owner: Visit, project: Project) -> None:
     assert (project.setting("batch"), project.setting("overlap")) == (8, 1.0)
 
 
+def test_how_the_model_is_made_is_kept_only_where_it_is_other(owner: Visit, project: Project) -> None:
+    before = project.setting("overrides")
+    assert owner.patch("/api/settings", {"max_length": 128}).json()["max_length"] == 128
+    assert project.setting("overrides") == before  # or the model would begin anew for nothing
+    assert owner.patch("/api/settings", {"protocol": "quick"}).json()["max_length"] == 40
+    assert owner.patch("/api/settings", {"max_length": 64}).json()["max_length"] == 64
+    assert owner.patch("/api/settings", {"protocol": "paper"}).json()["max_length"] == 64  # somebody's own number stays
+    assert owner.patch("/api/settings", {"protocol": "worst"}).status_code == 400
+
+
 def say(project: Project, **values: object) -> None:
     with project.sessions.begin() as session:
         session.execute(update(Trainer).values(**values))

@@ -20,8 +20,8 @@ from hybridal.core.rules import protocol
 router = APIRouter(prefix="/api")
 
 SHOWN = (
-    *("budget", "batch", "validation_first", "validation_share", "overlap", "lease_seconds"),
-    *("show_predictions", "open_classes", "backbone", "schedule", "protocol", "acquisition"),
+    *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),
+    *("lease_seconds", "show_predictions", "open_classes", "backbone", "schedule", "protocol", "acquisition"),
 )
 
 
@@ -54,9 +54,12 @@ class SettingsChange(Schema):
     batch: int | None = None
     validation_share: float | None = None
     overlap: float | None = None
+    overlap_people: int | None = None
+    on_disagreement: Literal["adjudication", "majority"] | None = None
     lease_seconds: int | None = None
     show_predictions: bool | None = None
     open_classes: bool | None = None
+    protocol: str | None = Field(None, max_length=40)
     max_length: int | None = Field(None, ge=8, le=8192, description="Tokens of a text that the model reads.")
 
 
@@ -81,8 +84,10 @@ def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
 def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) -> Settings:
     """Decides some settings anew."""
     given = changes.model_dump(exclude_none=True)
-    if tokens := given.pop("max_length", None):
-        given["overrides"] = {**project.setting("overrides"), "max_length": tokens}
+    tokens, now = given.pop("max_length", None), project.settings()
+    # Another protocol may read less or more; a number that somebody typed stays, and one that is no news is not kept.
+    if tokens not in (None, _shown({**now, **given})["max_length"]):
+        given["overrides"] = {**now["overrides"], "max_length": tokens}
     project.decide(given)
     return _shown(project.settings())
 

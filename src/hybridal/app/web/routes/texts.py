@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
 from hybridal.app.errors import MissingError
-from hybridal.app.labelling.consensus import consensus_of, flagged, votes_by_text
+from hybridal.app.labelling.consensus import by_majority, consensus_of, flagged, votes_by_text
 from hybridal.app.labelling.source import preview_file, read_source
 from hybridal.app.labelling.texts import State, add_in_parts, search
 from hybridal.app.people import User, may
@@ -139,7 +139,8 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
         row: [one for number, one in standing.items() if person in (None, number)]
         for row, standing in votes_by_text(session, rows).items()
     }
-    settled = {row: found for row, standing in said.items() if (found := consensus_of(standing)) is not None}
+    majority = by_majority(session)
+    settled = {row: found for row, standing in said.items() if (found := consensus_of(standing, majority)) is not None}
     numbers = {one.class_number for one in settled.values()}
     names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
     labels = {row: (names[one.class_number], one.source) for row, one in settled.items()}

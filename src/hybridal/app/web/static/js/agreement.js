@@ -62,6 +62,6 @@ function explained() {
   return el(
     "p",
     { class: "muted small" },
-    "Agreement is measured on texts that two people label; an owner sets the share of them under Settings.",
+    "Agreement is measured on texts that several people label; an owner sets the share of them under Settings.",
   );
 }

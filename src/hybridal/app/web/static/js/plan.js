@@ -1,32 +1,17 @@
 /** How much is labelled, how, and by which guidelines: the settings that can change while people work. */
 import { getProject, patch } from "./api.js";
 import { onSubmit } from "./controls.js";
-import { byId, el } from "./dom.js";
+import { byId } from "./dom.js";
 import { toast, told } from "./toast.js";
 
-const FIELDS = [
-  ["budget", "Labels planned", { type: "number", min: 1 }],
-  ["batch", "New labels until the model learns again", { type: "number", min: 1 }],
-  ["validation_share", "Share of labels set aside for validation", { type: "number", min: 0, max: 0.5, step: 0.01 }],
-  ["overlap", "Share of new texts that two people label", { type: "number", min: 0, max: 1, step: 0.01 }],
-  ["max_length", "Tokens of a text that the model reads (more is slower; another number begins a new model)", { type: "number", min: 8, max: 8192 }],
-];
-const SWITCHES = [
-  ["show_predictions", "Show the model's prediction while labelling (it may sway people)"],
-  ["open_classes", "Reviewers may add classes while labelling"],
-];
-
+/** Fills the forms of the plan and of the model, and saves what was changed in each. */
 export async function plan() {
   const { settings } = await getProject();
-  const form = byId("plan");
-  const fields = FIELDS.map(([name, label, kind]) =>
-    el("label", {}, label, el("input", { name, value: settings[name], required: true, ...kind })),
-  );
-  const switches = SWITCHES.map(([name, label]) =>
-    el("label", { class: "check" }, el("input", { type: "checkbox", name, checked: Boolean(settings[name]) }), label),
-  );
-  form.replaceChildren(...fields, ...switches, el("div", {}, el("button", { class: "main" }, "Save")));
-  onSubmit(form, () => told(save));
+  for (const form of [byId("plan"), byId("model")]) {
+    fill(form, settings);
+    form.querySelector("fieldset").disabled = false;
+    onSubmit(form, () => told(() => save(form)));
+  }
 }
 
 export function guidelines() {
@@ -39,10 +24,25 @@ export function guidelines() {
   );
 }
 
-async function save() {
-  const { elements } = byId("plan");
-  const numbers = FIELDS.map(([name]) => [name, Number(elements[name].value)]);
-  const choices = SWITCHES.map(([name]) => [name, elements[name].checked]);
-  await patch("/api/settings", Object.fromEntries([...numbers, ...choices]));
+let shown = {};
+
+function fill(form, settings) {
+  shown = settings;
+  for (const control of fields(form)) {
+    if (control.type === "checkbox") control.checked = settings[control.name];
+    else control.value = settings[control.name];
+  }
+}
+
+async function save(form) {
+  const changed = fields(form).filter((control) => valueOf(control) !== shown[control.name]);
+  fill(form, await patch("/api/settings", Object.fromEntries(changed.map((control) => [control.name, valueOf(control)]))));
   toast("Saved.");
+}
+
+const fields = (form) => [...form.elements].filter((control) => control.name);
+
+function valueOf(control) {
+  if (control.type === "checkbox") return control.checked;
+  return control.type === "number" ? Number(control.value) : control.value;
 }
