@@ -20,8 +20,8 @@ HOME = "http://localhost:8420"
 class Visit:
     """A browser; what it sends carries the word against forgery that its project told it."""
 
-    def __init__(self, app: FastAPI) -> None:
-        self.client = TestClient(app, base_url=HOME, follow_redirects=False)
+    def __init__(self, app: FastAPI, prefix: str = "") -> None:
+        self.client = TestClient(app, base_url=HOME, follow_redirects=False, root_path=prefix)
         self.csrf = ""
 
     def get(self, path: str, **query: Any) -> Any:
@@ -36,9 +36,9 @@ class Visit:
     def patch(self, path: str, json: Any) -> Any:
         return self.send("PATCH", path, json)
 
-    def arrive(self) -> Visit:
+    def arrive(self, prefix: str = "") -> Visit:
         """Reads the project, as every page does first."""
-        found = self.get("/api/project")
+        found = self.get(f"{prefix}/api/project")
         assert found.status_code == 200, found.text
         self.csrf = found.json()["csrf"]
         return self
@@ -49,14 +49,14 @@ def local(project: Project) -> FastAPI:
     return create_app(project, LoginLink(), requests_a_minute=100_000)
 
 
-def signed_in(app: FastAPI, person: Person) -> Visit:
+def signed_in(app: FastAPI, person: Person, prefix: str = "") -> Visit:
     """The browser of somebody who is signed in."""
     project: Project = app.state.project
     with project.sessions.begin() as session:
         token = sign_in(session, person)
-    visit = Visit(app)
+    visit = Visit(app, prefix)
     visit.client.cookies.set(cookie_name(project), token)
-    return visit.arrive()
+    return visit.arrive(prefix)
 
 
 def with_token(app: FastAPI, person: Person, role: str) -> Visit:

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from hybridal.app.web.pages import error_page
+from hybridal.app.web.paths import path_of
 from hybridal.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,9 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
 def error_response(error: Exception, request: Request) -> Response:
     """The answer to a request that failed so: a page where a browser wants to show one, else JSON."""
     status, sentence = status_and_message(error)
-    answer = error_page(status, sentence) if _shows_a_page(request) else JSONResponse({"error": sentence}, status)
+    answer = (
+        error_page(request, status, sentence) if _shows_a_page(request) else JSONResponse({"error": sentence}, status)
+    )
     if isinstance(error, HTTPException):
         answer.headers.update(error.headers or {})
     return answer
@@ -73,7 +76,7 @@ def status_and_message(error: Exception) -> tuple[int, str]:
 
 def _shows_a_page(request: Request) -> bool:
     asks_for_html = "text/html" in request.headers.get("accept", "")
-    return asks_for_html and not request.scope["path"].startswith(("/api/", "/ml/"))
+    return asks_for_html and not path_of(request).startswith(("/api/", "/ml/"))
 
 
 def _first(error: RequestValidationError) -> str:

@@ -23,6 +23,7 @@ from hybridal.app.project import Project
 from hybridal.app.tokens import find_token, note_use
 from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie
 from hybridal.app.web.errors import error_response
+from hybridal.app.web.paths import link, path_of
 from hybridal.errors import UserError
 
 
@@ -134,7 +135,7 @@ class AccessMiddleware:
 
     async def _greet(self, request: Request) -> Response | None:
         """Refuses, answers in place of the app, or lets the request in with its user."""
-        path = _path(request)
+        path = path_of(request)
         if self.login_link is not None and request.url.hostname not in HERE:
             raise UserError("This app only accepts requests to localhost; open the address that it printed.")
         if path.startswith("/static/"):
@@ -158,7 +159,7 @@ async def _who(request: Request, cookie_name: str) -> User | None:
     """
     sessions: SessionCache = request.app.state.sessions
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer" and _path(request).startswith("/api/"):
+    if kind.lower() == "bearer" and path_of(request).startswith("/api/"):
         key, ask = f"token {secret}", partial(_ask_for_token, project_of(request), secret.strip())
     elif cookie := request.cookies.get(cookie_name):
         key, ask = f"cookie {cookie}", partial(_ask_for_cookie, project_of(request), cookie)
@@ -189,7 +190,7 @@ def _enter(request: Request, login_link: LoginLink, token: str) -> Response:
     """The link that was printed lets the owner in, once; then the token leaves the address bar."""
     project = project_of(request)
     cookie = login_link.redeem(project, token)
-    answer = RedirectResponse("/", 303)
+    answer = RedirectResponse(link(request, "/"), 303)
     if cookie is not None:
         set_cookie(answer, request, project, cookie)
     return answer
@@ -205,14 +206,8 @@ def _check(request: Request, found: User | None) -> None:
         raise ForbiddenError("This page is out of date; reload it.")
 
 
-def _path(request: Request) -> str:
-    """As the routes see it: that of `request.url` may be changed by a strange Host."""
-    path: str = request.scope["path"]
-    return path
-
-
 def _largest(request: Request) -> int:
-    largest = LARGEST_FILE if _path(request) in UPLOADS else LARGEST
+    largest = LARGEST_FILE if path_of(request) in UPLOADS else LARGEST
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > largest:
         raise TooLargeError(_TOO_LARGE)

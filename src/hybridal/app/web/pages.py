@@ -18,6 +18,7 @@ from hybridal.app.db.schema import Person
 from hybridal.app.people import check_invitation, may
 from hybridal.app.web.auth import project_of, user_of
 from hybridal.app.web.markdown import render
+from hybridal.app.web.paths import link
 from hybridal.core.rules import PRESETS
 
 _FILES = Path(__file__).parent / "static"
@@ -62,14 +63,14 @@ def _frame(page: Page) -> Callable[[Request], Response]:
     def show(request: Request) -> Response:
         user = user_of(request)
         if user is None:
-            return RedirectResponse("/login", 303)
+            return RedirectResponse(link(request, "/login"), 303)
         shown = [entry for entry in PAGES if entry.opens_to(user.role)]
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
         decided = project_of(request).settings()
         facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"], "protocols": [*PRESETS]}
         if page not in shown:
-            return _render("closed", 403, least=page.least, **facts)
-        return _render(page.name, **facts)
+            return render_page(request, "closed", 403, least=page.least, **facts)
+        return render_page(request, page.name, **facts)
 
     return show
 
@@ -83,7 +84,7 @@ def login(request: Request) -> Response:
     """Asks for a password only where anybody has one."""
     with project_of(request).reads() as session:
         accounts = session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None
-    return _render("login", page="sign-in", title="Sign in", accounts=accounts)
+    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts)
 
 
 @router.get("/join/{token}")
@@ -91,7 +92,7 @@ def join(request: Request, token: str) -> Response:
     """Refuses a link that lets nobody in."""
     with project_of(request).reads() as session:
         check_invitation(session, token)
-    return _render("join", page="sign-in", title="Join", token=token)
+    return render_page(request, "join", page="sign-in", title="Join", token=token)
 
 
 @router.get("/static/{version}/{name:path}")
@@ -104,10 +105,10 @@ def static(version: str, name: str) -> Response:
     return FileResponse(known[name], media_type=_TYPES[known[name].suffix], headers=for_ever)
 
 
-def error_page(status: int, sentence: str) -> Response:
+def error_page(request: Request, status: int, sentence: str) -> Response:
     """The page for a person whose address leads nowhere, or not now."""
     title = "Page not found" if status == 404 else "Something went wrong"
-    return _render("missing", status, page="sign-in", title=title, message=sentence)
+    return render_page(request, "missing", status, page="sign-in", title=title, message=sentence)
 
 
 @cache
@@ -138,6 +139,12 @@ def _templates() -> Environment:
     return made
 
 
-def _render(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
-    html = _templates().get_template(f"{template}.html").render(static=f"/static/{static_version()}", **facts)
+def render_page(request: Request, template: str, status: int = 200, **facts: Any) -> HTMLResponse:
+    """A page whose links lead to where this app is."""
+    root = link(request, "")
+    html = (
+        _templates()
+        .get_template(f"{template}.html")
+        .render(root=root, static=f"{root}/static/{static_version()}", **facts)
+    )
     return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})

@@ -32,6 +32,7 @@ from hybridal.app.people import (
 from hybridal.app.project import Project
 from hybridal.app.web.auth import AtBrowser, CurrentProject, Owner, cookie_name, set_cookie
 from hybridal.app.web.middleware import RateLimiter
+from hybridal.app.web.paths import link
 from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
 
 router = APIRouter(prefix="/api")
@@ -223,11 +224,11 @@ def list_invitations(_: Owner, project: CurrentProject) -> Items[InvitationSchem
 
 
 @router.post("/invitations")
-def create_invitation(asked: InvitationRole, _: Owner, project: CurrentProject) -> InvitationLink:
+def create_invitation(asked: InvitationRole, _: Owner, request: Request, project: CurrentProject) -> InvitationLink:
     """A new link for one person."""
     with project.sessions.begin() as session:
         made, token = invite(session, asked.role)
-        return InvitationLink(number=made.number, path=f"/join/{token}")
+        return InvitationLink(number=made.number, path=link(request, f"/join/{token}"))
 
 
 @router.post("/invitations/{number}/revoke")

@@ -16,6 +16,9 @@ export class Refusal extends Error {
 
 let csrf = "";
 
+/** The address of a page or a route: on a server of several projects, each has a prefix of its own. */
+export const link = (path) => document.documentElement.dataset.root + path;
+
 /** The project, the person and the classes; also renews the token that every change is sent with. */
 export async function getProject() {
   const project = await get("/api/project");
@@ -33,15 +36,15 @@ export const post = (path, body = {}) => ask("POST", path, body);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const put = (path, body) => ask("PUT", path, body);
 
-/** A file to take away. */
-export async function getFile(path) {
-  const reply = await reach("GET", path);
+/** A file to take away, by its whole address. */
+export async function getFile(address) {
+  const reply = await reach("GET", address);
   if (!reply.ok) throw refusal(reply, await read(reply));
   return reply.blob();
 }
 
 async function ask(method, path, body) {
-  const reply = await reach(method, path, body);
+  const reply = await reach(method, link(path), body);
   const said = await read(reply);
   if (reply.ok && said) return said;
   throw refusal(reply, said);
@@ -55,17 +58,17 @@ function read(reply) {
 function refusal({ status }, said) {
   // A page of somebody's Wi-Fi or proxy says nothing about what was asked: it may be asked again.
   if (!said) return new Refusal(0, `The response was incomplete or not from the server (status ${status}).`);
-  if (status === 401 && !isSignIn()) location.assign("/login");
+  if (status === 401 && !isSignIn()) location.assign(link("/login"));
   return new Refusal(status, said.error ?? `The server answered with status ${status}.`);
 }
 
-async function reach(method, path, body) {
+async function reach(method, address, body) {
   const form = body instanceof FormData;
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF"] = csrf;
   if (body && !form) headers["Content-Type"] = "application/json";
   try {
-    return await fetch(path, { method, headers, body: form || !body ? body : JSON.stringify(body) });
+    return await fetch(address, { method, headers, body: form || !body ? body : JSON.stringify(body) });
   } catch {
     throw new Refusal(0, "The server cannot be reached.");
   }

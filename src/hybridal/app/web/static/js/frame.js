@@ -1,5 +1,5 @@
 /** What every page of somebody who is signed in has: the project's name, unsent annotations, the trainer's bar. */
-import { getProject, post, Refusal } from "./api.js";
+import { getProject, link, post, Refusal } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
 import { count } from "./format.js";
@@ -29,7 +29,7 @@ async function start() {
 
 async function signOut() {
   await post("/api/logout");
-  location.assign("/login");
+  location.assign(link("/login"));
 }
 
 async function patiently(load) {

@@ -1,4 +1,5 @@
 /** How many labels there are, how many were planned, and what the next ones would bring. */
+import { link } from "./api.js";
 import { byId, el } from "./dom.js";
 import { whole } from "./format.js";
 
@@ -15,6 +16,6 @@ export function showGoal(labelled, budget, texts) {
 /** @param {{advice: string | null, finish: {advised: boolean}}} progress what the model's rounds say of more labels */
 export function showAdvice({ advice, finish }) {
   const place = byId("advice");
-  place.replaceChildren(advice ? el("a", { href: "/progress", title: advice }, advice) : "");
+  place.replaceChildren(advice ? el("a", { href: link("/progress"), title: advice }, advice) : "");
   place.classList.toggle("strong", finish.advised);
 }

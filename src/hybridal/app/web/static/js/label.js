@@ -1,5 +1,5 @@
 /** The page for labelling: an answer is kept and the next text is there at once; the network follows. */
-import { get, getProject } from "./api.js";
+import { get, getProject, link } from "./api.js";
 import { Beside } from "./beside.js";
 import { Card } from "./card.js";
 import { ClassButtons } from "./class-buttons.js";
@@ -128,8 +128,8 @@ async function refill() {
 }
 
 function showDone() {
-  const links = [el("a", { class: "button", href: "/progress" }, "See the progress")];
-  if (role !== "annotator") links.push(el("a", { class: "button", href: "/export" }, "Export the labels"));
+  const links = [el("a", { class: "button", href: link("/progress") }, "See the progress")];
+  if (role !== "annotator") links.push(el("a", { class: "button", href: link("/export") }, "Export the labels"));
   card.showEmpty(
     "Nothing to label",
     "Every text is labelled or assigned to somebody else. New texts appear here automatically.",

@@ -1,5 +1,5 @@
 /** Signing in, and joining by a link. */
-import { post } from "./api.js";
+import { link, post } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
 
@@ -13,7 +13,7 @@ async function enter() {
   button.disabled = true;
   try {
     await (token ? post("/api/join", { token, ...given }) : post("/api/login", given));
-    location.assign("/");
+    location.assign(link("/"));
   } catch (error) {
     form.querySelector(".problem").textContent = error.message;
     button.disabled = false;
