@@ -11,7 +11,7 @@ from .window import Window
 
 pytestmark = pytest.mark.browser
 
-PATHS = ("/", "/texts", "/progress", "/review", "/export", "/people", "/settings", "/programs")
+PATHS = ("/", "/texts", "/progress", "/review", "/export", "/people", "/settings", "/programs", "/programs/api")
 
 HERE = Path(__file__).parent
 CONTRASTS, NAMELESS = ((HERE / name).read_text(encoding="utf-8") for name in ("contrasts.js", "nameless.js"))
@@ -32,7 +32,7 @@ def test_every_page_fits_a_phone_has_contrast_and_names_its_controls(
             contrasts = page.evaluate(CONTRASTS)
             assert contrasts
             assert [words for words in contrasts if words[0] < 4.5] == [], (path, scheme)
-            shot(page, f"phone-{scheme}-{path.strip('/') or 'label'}")
+            shot(page, f"phone-{scheme}-{path.strip('/').replace('/', '-') or 'label'}")
 
 
 def test_colours_follow_the_button_and_are_remembered(window: Window, app: Served) -> None:

@@ -18,8 +18,10 @@ from schemathesis.specs.openapi.checks import (
 
 from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
+from hybridal.app.web.openapi import operations
 
 from ..made_up import make, me
+from .test_app import AT_A_BROWSER, OWNERS, REVIEWERS, filled
 from .visits import HOME, Visit, local, signed_in
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -55,3 +57,24 @@ def test_no_answer_tells_a_path_of_the_server(tmp_path: Path) -> None:
     for path in FILES:
         assert "secret-folder" not in visit.get(path).text
     project.close()
+
+
+def test_every_operation_says_what_it_does_and_whose_it_is() -> None:
+    found = [*operations(create_app(cast("Project", None)).openapi())]
+    assert len({one["operationId"] for *_, one in found}) == len(found)
+    assert all(one["summary"] and one["tags"] for *_, one in found)
+    for role, routes in {"owner": OWNERS, "reviewer": REVIEWERS, "browser": AT_A_BROWSER}.items():
+        said = {(method.upper(), filled(path)) for path, method, one in found if one["x-role"] == role}
+        assert said == routes
+
+
+def test_every_example_is_one_that_the_app_takes(owner: Visit) -> None:
+    document = owner.get("/api/openapi.json").json()
+    sent = 0
+    for path, method, one in operations(document):
+        content = one.get("requestBody", {}).get("content", {}).get("application/json")
+        if content and path.startswith("/api/") and method != "get":
+            answer = owner.send(method.upper(), filled(path), content["example"])
+            assert answer.status_code not in (422, 500), (path, content["example"], answer.text)
+            sent += 1
+    assert sent > 12

@@ -12,12 +12,13 @@ from fastapi.testclient import TestClient
 from hybridal.app.people import add_person, invite
 from hybridal.app.project import Project
 from hybridal.app.web import pages as module
-from hybridal.app.web.pages import PAGES, static_version
+from hybridal.app.web.pages import PAGES, REFERENCE, static_version
 
 from .visits import Visit, signed_in
 
 FOLDER = Path(module.__file__).parent
 PATHS = [page.path for page in PAGES]
+ALL = [*PATHS, REFERENCE.path, "/login", "/join"]
 
 
 Client = Callable[..., TestClient]
@@ -47,7 +48,7 @@ def link(project: Project) -> str:
         return f"/join/{invite(session, 'annotator')[1]}"
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", [*PATHS, REFERENCE.path])
 def test_pages_send_strangers_to_the_door(client: Client, path: str) -> None:
     answer = client(role=None).get(path)
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")
@@ -64,7 +65,7 @@ def test_a_role_opens_exactly_the_pages_of_its_menu(client: Client, role: str) -
     assert len(opened) == {"annotator": 4, "reviewer": 6, "owner": 8}[role]
 
 
-@pytest.mark.parametrize("path", [*PATHS, "/login", "/join"])
+@pytest.mark.parametrize("path", ALL)
 def test_pages_hold_no_script_or_style_of_their_own_and_only_files_that_are_there(
     client: Client, link: str, path: str
 ) -> None:
@@ -78,7 +79,7 @@ def test_pages_hold_no_script_or_style_of_their_own_and_only_files_that_are_ther
     assert {user.get(file).status_code for file in files} == {200}
 
 
-@pytest.mark.parametrize("path", [*PATHS, "/login", "/join"])
+@pytest.mark.parametrize("path", ALL)
 def test_no_control_can_be_used_before_a_script_serves_it(client: Client, link: str, path: str) -> None:
     path = link if path == "/join" else path
     html = client().get(path).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -13,6 +14,7 @@ from hybridal.app.web import pages, routes
 from hybridal.app.web.auth import LoginLink, SessionCache
 from hybridal.app.web.errors import ERROR_RESPONSES, add_handlers
 from hybridal.app.web.middleware import AccessMiddleware, RateLimiter, SecurityHeaders
+from hybridal.app.web.openapi import write_document
 
 
 def create_app(project: Project, login_link: LoginLink | None = None, requests_a_minute: int = 600) -> FastAPI:
@@ -24,6 +26,7 @@ def create_app(project: Project, login_link: LoginLink | None = None, requests_a
         docs_url=None,
         redoc_url=None,
         responses=ERROR_RESPONSES,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.project = project
     app.state.sessions = SessionCache()
@@ -31,15 +34,20 @@ def create_app(project: Project, login_link: LoginLink | None = None, requests_a
     app.state.tries = RateLimiter(10, 60.0)
     app.state.visits = RateLimiter(60, 60.0)
     add_handlers(app)
-    for router in api():
-        app.include_router(router)
+    routers = api()
+    for name, router in routers.items():
+        app.include_router(router, tags=[name])
     app.include_router(pages.router)
+    app.openapi = cache(partial(write_document, app, routers))  # type: ignore[method-assign]
     app.add_middleware(AccessMiddleware, login_link=login_link, limit=RateLimiter(requests_a_minute, 60.0))
     app.add_middleware(SecurityHeaders)
     return app
 
 
-def api() -> list[APIRouter]:
-    """The routers of all modules in `routes`."""
+def api() -> dict[str, APIRouter]:
+    """The routers of all modules in `routes`, by what they are called in the OpenAPI document."""
     names = sorted(module.name for module in iter_modules(routes.__path__))
-    return [import_module(f"{routes.__name__}.{name}").router for name in names]
+    return {_TITLES.get(name, name.capitalize()): import_module(f"{routes.__name__}.{name}").router for name in names}
+
+
+_TITLES = {"label_studio": "Label Studio", "llm": "Language model", "openapi": "This document"}

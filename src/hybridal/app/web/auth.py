@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from secrets import compare_digest
 from typing import Annotated
 
@@ -12,7 +12,17 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from hybridal.app.errors import ForbiddenError, SignInError
-from hybridal.app.people import SESSION_DAYS, User, draw_token, may, project_owner, sign_in, token_digest, with_article
+from hybridal.app.people import (
+    ROLES,
+    SESSION_DAYS,
+    User,
+    draw_token,
+    may,
+    project_owner,
+    sign_in,
+    token_digest,
+    with_article,
+)
 from hybridal.app.project import Project
 
 
@@ -56,11 +66,19 @@ async def _project_of(request: Request) -> Project:
 
 
 CurrentProject = Annotated[Project, Depends(_project_of)]
-_annotator = at_least("annotator")
+_annotator, _reviewer, _owner = map(at_least, ROLES)
 Annotator = Annotated[User, Depends(_annotator)]
-Reviewer = Annotated[User, Depends(at_least("reviewer"))]
-Owner = Annotated[User, Depends(at_least("owner"))]
+Reviewer = Annotated[User, Depends(_reviewer)]
+Owner = Annotated[User, Depends(_owner)]
 AtBrowser = Annotated[User, Depends(_at_a_browser)]
+
+ROLE_OF: Mapping[object, str] = {
+    _annotator: "annotator",
+    _reviewer: "reviewer",
+    _owner: "owner",
+    _at_a_browser: "browser",
+}
+"""For whoever describes routes: the least role by the dependency that insists on it."""
 
 
 def cookie_name(project: Project) -> str:

@@ -19,6 +19,7 @@ from hybridal.app.people import check_invitation, may
 from hybridal.app.web.auth import project_of, user_of
 from hybridal.app.web.markdown import render
 from hybridal.app.web.paths import link
+from hybridal.app.web.reference import chapters
 from hybridal.core.rules import PRESETS
 
 _FILES = Path(__file__).parent / "static"
@@ -59,6 +60,9 @@ PAGES = (
 router = APIRouter(include_in_schema=False)
 
 
+REFERENCE = Page("/programs/api", "reference", "API")  # the page Programs leads to it
+
+
 def _frame(page: Page) -> Callable[[Request], Response]:
     def show(request: Request) -> Response:
         user = user_of(request)
@@ -68,14 +72,16 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
         decided = project_of(request).settings()
         facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"], "protocols": [*PRESETS]}
-        if page not in shown:
+        if page is REFERENCE:
+            facts["chapters"] = chapters(request.app.openapi(), str(request.base_url).rstrip("/"))
+        if not page.opens_to(user.role):
             return render_page(request, "closed", 403, least=page.least, **facts)
         return render_page(request, page.name, **facts)
 
     return show
 
 
-for _page in PAGES:
+for _page in (*PAGES, REFERENCE):
     router.get(_page.path)(_frame(_page))
 
 

@@ -13,7 +13,9 @@ from hybridal.app.db.schema import Class, Prediction, Text, clean
 
 CleanStr = Annotated[str, AfterValidator(clean)]
 # Without a colon, which all keys have that the app draws itself (`file:`, `llm:`, …): nobody can use one up beforehand.
-Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Drawn by who asks; counts once.")]
+Key = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Drawn by who asks; counts once.", examples=["5f1c2b"])
+]
 Number = Annotated[int, Field(ge=1, le=2**53)]
 
 

@@ -26,14 +26,14 @@ router = APIRouter(prefix="/api")
 class NewClass(Schema):
     """A class to be."""
 
-    name: CleanStr = Field(max_length=classes.LONGEST_NAME)
+    name: CleanStr = Field(max_length=classes.LONGEST_NAME, examples=["billing"])
     description: CleanStr = Field("", max_length=2000)
 
 
 class ClassChange(Schema):
     """What shall be other of a class; its position counts from 0."""
 
-    name: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME)
+    name: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME, examples=["billing"])
     description: CleanStr | None = Field(None, max_length=2000)
     examples: CleanStr | None = Field(None, max_length=5000)
     position: int | None = Field(None, ge=0, le=classes.MOST_CLASSES)
@@ -103,10 +103,10 @@ class NewAnnotation(Schema):
     """What somebody says of a text; `key` is drawn by the page, so that sending it twice counts once."""
 
     key: Key
-    text: CleanStr
+    text: CleanStr = Field(description="Its id.", examples=["t17"])
     action: Literal["label", "skip"]
     class_: CleanStr | None = Field(
-        None, validation_alias="class", serialization_alias="class", max_length=classes.LONGEST_NAME
+        None, validation_alias="class", serialization_alias="class", max_length=classes.LONGEST_NAME, examples=["bug"]
     )
     flagged: bool = False
     comment: CleanStr = Field("", max_length=10_000)

@@ -50,7 +50,7 @@ class SettingsChange(Schema):
 
     name: CleanStr | None = Field(None, min_length=1, max_length=200)
     guidelines: CleanStr | None = Field(None, max_length=50_000)
-    budget: int | None = None
+    budget: int | None = Field(None, examples=[1000])
     batch: int | None = None
     validation_share: float | None = None
     overlap: float | None = None

@@ -24,8 +24,8 @@ class Adjudication(Schema):
     """What a text's class shall be, whatever was said."""
 
     key: Key
-    text: CleanStr
-    class_: CleanStr = Field(alias="class", max_length=classes.LONGEST_NAME)
+    text: CleanStr = Field(description="Its id.", examples=["t17"])
+    class_: CleanStr = Field(alias="class", max_length=classes.LONGEST_NAME, examples=["bug"])
 
 
 @router.get("/agreement")

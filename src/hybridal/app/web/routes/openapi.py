@@ -1,0 +1,18 @@
+"""What a program can do here, for programs: the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from hybridal.app.web.auth import Annotator
+
+router = APIRouter(prefix="/api")
+
+
+@router.get("/openapi.json")
+async def get_openapi(_: Annotator, request: Request) -> dict[str, Any]:
+    """This document."""
+    found: dict[str, Any] = request.app.openapi()
+    return found

@@ -1,0 +1,2 @@
+/** The reference for programs is complete as it comes. */
+import "./frame.js";

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from html import unescape
+
+from fastapi import FastAPI
+
+from hybridal.app.web.openapi import operations
+from hybridal.app.web.reference import chapters
+
+from .visits import HOME, Visit
+
+
+def test_the_page_has_every_operation_with_a_command_that_a_shell_reads(app: FastAPI, owner: Visit) -> None:
+    document = app.openapi()
+    html = owner.get("/programs/api").text
+    shown = [unescape(path) for path in re.findall(r"</code> <code>([^<]*)</code>", html)]
+    assert sorted(shown) == sorted(path for path, _, _ in operations(document))
+    [[annotate]] = [
+        [one for one in some if one.path == "/api/annotations"]
+        for title, some in chapters(document, HOME).items()
+        if title == "Labelling"
+    ]
+    words = shlex.split(annotate.command.replace("\\\n", " "))
+    assert words[:3] == ["curl", "-X", "POST"]
+    assert words[-1] == f"{HOME}/api/annotations"
+    body = json.loads(words[words.index("-d") + 1])
+    assert owner.post("/api/annotations", {**body, "text": "t1"}).json()["ok"] is True
+    needed = {field.name for field in annotate.given if field.required}
+    assert needed == {"key", "text", "action"}
+
+
+def test_a_strange_host_stays_text(app: FastAPI, owner: Visit) -> None:
+    html = owner.client.get("/programs/api", headers={"Host": 'localhost:1"><b>x'}).text
+    assert "<b>x" not in html
