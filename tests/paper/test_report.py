@@ -17,22 +17,11 @@ from hybridal.study.study import Study
 from ..evidence.example import example, made_up
 
 
-@pytest.fixture(scope="module")
-def folder() -> StudyFolder:
-    return example().folder
-
-
-@pytest.fixture(scope="module")
-def page(folder: StudyFolder) -> str:
-    return write_paper_report(folder).read_text(encoding="utf-8")
-
-
-def test_the_page_needs_nothing_else(page: str) -> None:
+def test_the_page_is_whole_and_its_tables_and_figures_are_files_too() -> None:
+    folder = example().folder
+    page = write_paper_report(folder).read_text(encoding="utf-8")
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page)
     assert "<script" not in page
-
-
-def test_every_table_and_figure_is_there_as_files_too(folder: StudyFolder, page: str) -> None:
     tables = {path.stem for path in (folder.path / "report" / "tables").glob("*.csv")}
     figures = {path.stem for path in (folder.path / "report" / "figures").glob("*.svg")}
     assert {"endpoint-f1", "savings", "noninferiority"} <= tables
@@ -44,11 +33,7 @@ def test_every_table_and_figure_is_there_as_files_too(folder: StudyFolder, page:
     for name in figures:
         for ending in ("png", "pdf"):
             assert (folder.path / "report" / "figures" / f"{name}.{ending}").stat().st_size
-
-
-def test_the_story_has_the_numbers_of_the_runs(folder: StudyFolder, page: str) -> None:
-    runs = results(folder).runs
-    steps: pd.Series[float] = runs.groupby("schedule")["steps"].mean()
+    steps: pd.Series[float] = results(folder).runs.groupby("schedule")["steps"].mean()
     saved = 1 - steps["finetune"] / steps["retrain"]
     assert f"FineTune: {saved:.0%} fewer optimiser steps than Retrain" in page
 

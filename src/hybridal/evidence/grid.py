@@ -11,7 +11,7 @@ from types import MappingProxyType
 from hybridal.evidence.formats import Shown, fixed, percent, seconds
 from hybridal.evidence.names import acquisition_name, backbone_name, distinct_names, task_names
 from hybridal.evidence.results import RETRAIN, Run, cell_of, distinct, paired, those, values
-from hybridal.evidence.statistics.paired import paired_test
+from hybridal.evidence.statistics.paired import paired_p
 from hybridal.evidence.table import MEAN, Column, Entry, Row, Table, mean_of, ranked, rate, table_of
 
 ALPHA = 0.05
@@ -113,7 +113,7 @@ def _entry(mine: Sequence[Run], reference: Sequence[Run], measure: Measure) -> E
     """Mean and spread over seeds, starred where the pairs differ."""
     p = None
     if mine and mine[0]["schedule"] != RETRAIN:
-        p = paired_test(*paired(mine, reference, measure.column)).p
+        p = paired_p(*paired(mine, reference, measure.column))
     numbers = values(mine, measure.column)
     entry = rate(numbers, p) if measure is FIRE_RATE else mean_of(numbers, measure.shown, p)
     return replace(entry, marks="*") if p is not None and p < ALPHA else entry

@@ -1,14 +1,10 @@
-"""Numbers and histories to try the statistics on."""
+"""Numbers to try the statistics on."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from hybridal.core.facts import Cost, Round
 
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -24,21 +20,3 @@ def study(n: int = 90, shift: float = -0.002, noise: float = 0.01, seed: int = 3
     rng = np.random.default_rng(seed)
     reference = rng.uniform(0.6, 0.9, n)
     return reference + rng.normal(shift, noise, n), reference
-
-
-def run(changes: Sequence[float | None], signal: str = "accuracy") -> list[Round]:
-    return run_of([{signal: change} for change in changes])
-
-
-def run_of(
-    changes: Sequence[dict[str, float | None]],
-    acquired: Sequence[tuple[str, ...]] = (),
-    scores: Sequence[tuple[float, ...]] = (),
-) -> list[Round]:
-    return [
-        Round(
-            t, "retrain", "R" * t, 0, Cost(), 1, None, None, None, change,
-            acquired[t - 1] if acquired else (), scores[t - 1] if scores else (),
-        )
-        for t, change in enumerate(changes, start=1)
-    ]  # fmt: skip

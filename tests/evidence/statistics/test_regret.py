@@ -4,7 +4,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hybridal.errors import UserError
 from hybridal.evidence.statistics.regret import Outcome, optimum, pareto, regret
 
 OUTCOMES = [Outcome(60, 0.7, 0.80), Outcome(70, 0.6, 0.82), Outcome(85, 0.5, 0.83), Outcome(100, 0.4, 0.83)]
@@ -20,23 +19,18 @@ outcomes = st.lists(
 )
 
 
-@given(outcomes, st.integers(0, 20).map(lambda n: n / 10), st.integers(0, 4).map(lambda n: n / 20), st.booleans())
-def test_the_optimum_is_the_least_of_all_that_are_allowed(
-    every: list[Outcome], lam: float, delta: float, relative: bool
-) -> None:
-    best = optimum(every, lam, delta, relative)
+@given(outcomes, st.integers(0, 20).map(lambda n: n / 10), st.integers(0, 4).map(lambda n: n / 20))
+def test_the_optimum_is_the_least_of_all_that_are_allowed(every: list[Outcome], lam: float, delta: float) -> None:
+    best = optimum(every, lam, delta)
     bound = max(every[0].f1, every[-1].f1) - delta
-    unit = every[-1].nll if relative else 1.0
-    value = {s: one.cost / every[-1].cost + lam * one.nll / unit for s, one in enumerate(every, start=1)}
+    value = {s: one.cost / every[-1].cost + lam * one.nll / every[-1].nll for s, one in enumerate(every, start=1)}
     allowed = [s for s in value if every[s - 1].f1 >= bound - 1e-9]
     assert best.feasible == tuple(allowed)
     assert best.least_f1 == pytest.approx(bound)
     assert best.objectives == pytest.approx(list(value.values()))
     least = min(value[s] for s in allowed)
-    assert best.objective == pytest.approx(least)
     assert best.ties == tuple(s for s in allowed if value[s] <= least + 1e-9)
     assert best.switch == min(best.ties, key=lambda s: (every[s - 1].cost, s))
-    assert best.note == ""
 
 
 @given(outcomes, st.floats(0, 2), st.floats(0, 0.2))
@@ -44,20 +38,18 @@ def test_nobody_who_keeps_the_rule_beats_the_optimum(every: list[Outcome], lam: 
     best = optimum(every, lam, delta)
     for s in range(1, len(every) + 1):
         found = regret(every, s, best)
-        assert found.regret is not None
-        assert found.rounds_off is not None
         assert found.feasible == (found.shortfall == 0)
         assert not found.feasible or found.regret >= 0
         assert found.shortfall >= 0
         assert (s in best.ties) == (found.rounds_off == 0)
-    assert regret(every, best.switch, best).regret == 0  # type: ignore[arg-type]
+    assert regret(every, best.switch, best).regret == 0
 
 
 @given(outcomes, st.floats(0, 2))
 def test_a_wider_tolerance_is_never_worse(every: list[Outcome], lam: float) -> None:
     narrow, wide = optimum(every, lam, 0.0), optimum(every, lam, 0.2)
     assert set(narrow.feasible) <= set(wide.feasible)
-    assert wide.objective <= narrow.objective  # type: ignore[operator]
+    assert wide.objectives[wide.switch - 1] <= narrow.objectives[narrow.switch - 1]
 
 
 @given(outcomes, st.floats(0.1, 50))
@@ -75,7 +67,7 @@ def test_lambda_moves_it_from_cheap_to_calm() -> None:
 
 
 def test_a_breach_may_look_better_and_is_said_to_be_one() -> None:
-    best = optimum(OUTCOMES, lam=0.1, delta=0.01)
+    best = optimum(OUTCOMES, lam=0.04, delta=0.01)
     found = regret(OUTCOMES, 1, best)
     assert best.switch == 2
     assert (found.feasible, found.rounds_off) == (False, -1)
@@ -96,43 +88,6 @@ def test_who_misses_the_bound_misses_it_by_something() -> None:
         assert found.feasible == (found.shortfall == 0)
         assert found.shortfall >= 0
     assert regret(every, 1, optimum(every, 0.0, 0.2 - 1e-15)).shortfall > 0
-
-
-def test_an_unreachable_bound_is_said_to_be_one() -> None:
-    best = optimum(OUTCOMES, least_f1=0.9)
-    assert (best.switch, best.objective, best.ties, best.feasible) == (None, None, (), ())
-    assert best.note == "no switch round reaches F1 0.9; the best, round 4, has 0.83"
-    found = regret(OUTCOMES, 2, best)
-    assert (found.regret, found.rounds_off, found.feasible) == (None, None, False)
-    assert found.shortfall == pytest.approx(0.08)
-    assert optimum(OUTCOMES, least_f1=0.0).feasible == (1, 2, 3, 4)
-
-
-@pytest.mark.parametrize("broken", [Outcome(0, 0.5, 0.8), Outcome(1, math.nan, 0.8), Outcome(1, 0.5, math.nan),
-                                    Outcome(math.inf, 0.5, 0.8), Outcome(1, -0.1, 0.8)])  # fmt: skip
-def test_broken_outcomes_are_named(broken: Outcome) -> None:
-    with pytest.raises(UserError, match="of switch round 2"):
-        optimum([OUTCOMES[0], broken, OUTCOMES[3]])
-
-
-def test_bad_input() -> None:
-    for few in ([], OUTCOMES[:1]):
-        with pytest.raises(UserError, match="from 1 to T"):
-            optimum(few)
-    with pytest.raises(UserError, match="λ"):
-        optimum(OUTCOMES, lam=-1)
-    with pytest.raises(UserError, match="δ"):
-        optimum(OUTCOMES, delta=math.nan)
-    with pytest.raises(UserError, match="the least F1"):
-        optimum(OUTCOMES, least_f1=math.nan)
-    with pytest.raises(UserError, match="RETRAIN's NLL must be above 0"):
-        optimum([OUTCOMES[0], Outcome(1, 0, 0.8)], relative_nll=True)
-    best = optimum(OUTCOMES)
-    for wrong in (0, 5):
-        with pytest.raises(UserError, match="must lie in 1 to 4"):
-            regret(OUTCOMES, wrong, best)
-    with pytest.raises(UserError, match="same outcomes"):
-        regret(OUTCOMES[:3], 1, best)
 
 
 points = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=25)
@@ -163,12 +118,3 @@ def test_degenerate() -> None:
     assert pareto([], []) == ()
     assert pareto([1], [1]) == (0,)
     assert pareto([1, 1, 1], [2, 2, 2]) == (0, 1, 2)
-
-
-def test_bad_points() -> None:
-    with pytest.raises(UserError, match="cost: number 1"):
-        pareto([float("nan")], [1])
-    with pytest.raises(UserError, match="NLL: number 1"):
-        pareto([1], [float("inf")])
-    with pytest.raises(UserError, match="2 costs and 1 NLLs"):
-        pareto([1, 2], [1])

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hybridal.evidence.results import Results
 from hybridal.evidence.table import Table
 from hybridal.evidence.write import to_latex
-from hybridal.paper.tables.switching import regret
+from hybridal.measures.stabilisation import Stabilisation
+from hybridal.paper.tables.switching import regret, switching
 
 from ...evidence.example import example
 from ..latex_reader import read
@@ -65,3 +68,26 @@ def test_regret_against_every_switch_round() -> None:
 
 def test_no_regret_where_a_switch_round_was_not_tried() -> None:
     assert regret(example()) is None
+
+
+histories = st.lists(
+    st.lists(st.sampled_from([0.0, 0.001, 0.004, 0.005, 0.006, 0.03]), max_size=15).map(lambda rest: [None, *rest]),
+    max_size=5,
+)
+
+
+@given(histories, st.integers(1, 4))
+def test_switching_agrees_with_a_plain_reading_of_the_definition(runs: list[list[float | None]], k: int) -> None:
+    fired, later = [], []
+    for changes in runs:
+        fits = [
+            t for t in range(k, len(changes) + 1)
+            if all(change is not None and change < 0.005 for change in changes[t - k : t])
+        ]  # fmt: skip
+        if fits:
+            fired.append(fits[0])
+            later += [change for change in changes[fits[0] :] if change is not None]
+    found = switching(runs, Stabilisation(0.005, k))
+    assert found.fired == fired
+    assert found.largest_after == max(later, default=None)
+    assert found.recrossed_share == (sum(not change < 0.005 for change in later) / len(later) if later else None)

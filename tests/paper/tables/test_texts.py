@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hybridal.evidence.results import Results
 from hybridal.evidence.table import Table
+from hybridal.paper.tables.texts import before_after, class_shares
 
 
 def test_overlap_and_scores_before_and_after_the_switch(tables: dict[str, Table], runs: pd.DataFrame) -> None:
@@ -53,3 +56,19 @@ def test_datasets_count_texts(tables: dict[str, Table], study: Results) -> None:
         counts = [int((split.labels == at).sum()) for _, split in task.splits()]
         assert [entry.numbers[0] for entry in row[1::2]] == counts
     assert [entry.text for entry in section.rows[-1]] == ["Total", "120", "–", "40", "–", "30", "–"]
+
+
+values_and_t_stars = st.tuples(
+    st.lists(st.one_of(st.none(), st.floats(-1, 1)), max_size=6), st.one_of(st.none(), st.integers(1, 6))
+)
+
+
+@given(st.lists(values_and_t_stars, max_size=4))
+def test_before_and_after_together_are_all(runs: list[tuple[list[float | None], int | None]]) -> None:
+    first = [v for values, t in runs for v in (values if t is None else values[:t]) if v is not None]
+    later = [v for values, t in runs for v in ([] if t is None else values[t:]) if v is not None]
+    assert before_after([values for values, _ in runs], [t_star for _, t_star in runs]) == (first, later)
+
+
+def test_no_texts_have_no_shares() -> None:
+    assert class_shares([], {}, ["x"]) is None

@@ -1,62 +1,20 @@
-"""Checked numbers and pairs of them: what every statistic here begins with."""
+"""Numbers that tie when they look tied."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.errors import UserError
-
 Array = NDArray[np.float64]
 Numbers = Sequence[float] | NDArray[np.floating] | NDArray[np.integer]
 
-NO_PAIRS = "there are no pairs"
-ONE_PAIR = "one pair says nothing about the spread"
-NO_SPREAD = "all differences are equal"
-
 # F1 and NLL carry some 53 bits, so differences that agree in the first 44 differ by rounding only.
 _BITS = 44
-
-
-def numbers(values: Numbers, name: str) -> Array:
-    """The values as an array of one axis; the first that is not finite is named."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{name} must be numbers: {error}.") from error
-    if array.ndim != 1:
-        raise UserError(f"{name} must be one row of numbers, not an array of shape {array.shape}.")
-    broken = np.flatnonzero(~np.isfinite(array))
-    if broken.size:
-        raise UserError(
-            f"{name}: number {broken[0] + 1} of {array.size} is {array[broken[0]]}; mend it or leave it out."
-        )
-    return array
-
-
-def number(value: float, name: str) -> float:
-    """One finite number."""
-    return float(numbers([value], name)[0])
-
-
-def _limited(holds: Callable[[float], bool], words: str) -> Callable[[float, str], float]:
-    def check(value: float, name: str) -> float:
-        if not holds(number(value, name)):
-            raise UserError(f"{name} must {words}, not {value}.")
-        return float(value)
-
-    return check
-
-
-positive = _limited(lambda value: value > 0, "be above 0")
-not_negative = _limited(lambda value: value >= 0, "be 0 or more")
-# A share, such as a level of significance.
-inside = _limited(lambda value: 0 < value < 1, "lie between 0 and 1")
 
 
 def exact(value: float) -> Fraction:
@@ -76,13 +34,6 @@ class Spread:
     mean: float | None
     sd: float | None
 
-    @property
-    def note(self) -> str:
-        """Why paired differences with this spread have no t statistic; empty where they have one."""
-        if self.n < 2:
-            return ONE_PAIR if self.n else NO_PAIRS
-        return "" if self.sd else NO_SPREAD
-
 
 def differences(new: Numbers, reference: Numbers) -> tuple[Array, Array]:
     """new − reference, as computed and with rounding removed: equal differences are then equal, zeros are zero.
@@ -91,9 +42,7 @@ def differences(new: Numbers, reference: Numbers) -> tuple[Array, Array]:
     >>> bool(computed[0] == computed[1]), bool(clean[0] == clean[1])
     (False, True)
     """
-    first, second = numbers(new, "new"), numbers(reference, "reference")
-    if first.size != second.size:
-        raise UserError(f"new has {first.size} numbers and reference has {second.size}; pairs need as many of each.")
+    first, second = np.asarray(new, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     computed = first - second
     scale = max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
     if scale == 0:

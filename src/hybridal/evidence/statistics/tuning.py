@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hybridal.errors import UserError
 from hybridal.evidence.results import CELL, COSTS, Cost, Results, rules
-from hybridal.evidence.statistics.numbers import exact, inside, not_negative, positive
+from hybridal.evidence.statistics.numbers import exact
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,9 @@ def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995
     >>> found.chosen, [round(score, 3) for score in found.scores], (found.lam_low, round(found.lam_high, 3))
     ((0.0001, 3), [1.547, 1.561], (0.0, 0.655))
     """
-    weight = exact(not_negative(lam, "λ"))
+    if not 0 <= lam < math.inf:
+        raise UserError(f"λ must be 0 or more, not {lam}.")
+    weight = exact(lam)
     points = _candidates(grid, share)
     scores = [point.score(weight) for point in points]
     ties = [point for point, score in zip(points, scores, strict=True) if score == min(scores)]
@@ -86,14 +89,9 @@ def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995
 
 
 def _candidates(grid: Sequence[Setting[Name]], share: float) -> list[_Point[Name]]:
-    if not grid:
-        raise UserError("There are no settings to choose from.")
-    if share != 1:
-        inside(share, "the share of the highest F1")
     for one in grid:
-        positive(one.cost, f"the cost of {one.name}")
-        positive(one.nll, f"the NLL of {one.name}")
-        not_negative(one.f1, f"the F1 of {one.name}")
+        if not (one.f1 >= 0 and one.nll > 0 and 0 < one.cost < math.inf):
+            raise UserError(f"F1, NLL or cost of {one.name} was not measured; choose by what was.")
     least_f1 = exact(share) * max(exact(one.f1) for one in grid)
     kept = [one for one in grid if exact(one.f1) >= least_f1]
     cost, nll = min(exact(one.cost) for one in kept), min(exact(one.nll) for one in kept)

@@ -30,7 +30,7 @@ def correlation_matrix(found: Comparable, width: float = COLUMN) -> Drawn | None
     table = _changes(found)
     if table is None:
         return None
-    names, rho = [plain(signal_title(name)) for name in table.columns], spearman(table.to_numpy(dtype=float))
+    names, rho = [plain(signal_title(name)) for name in table.columns], spearman(table)
     count = len(names)
     with kit.drawing(0.5 + min(width, COLUMN) * (0.3 + 0.55 * min(count, 9) / 9), width) as figure:
         axes = figure.subplots()

@@ -37,7 +37,7 @@ from hybridal.evidence.results import (
     values,
     variant_name,
 )
-from hybridal.evidence.statistics.rounds import signal_correlation
+from hybridal.evidence.statistics.ranks import spearman
 from hybridal.evidence.statistics.tuning import QUALITY, Pair, Tuned, choose, grids
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
 from hybridal.signals import Signal, signal_title
@@ -185,13 +185,14 @@ def signal_correlations(results: Results) -> Table | None:
     shared = [name for name in (trunks[0][-1].changes if trunks else ()) if all(name in fact.changes for fact in facts)]
     if len(shared) < 2:
         return None
-    found = signal_correlation(trunks, shared)
+    changes = pd.DataFrame([fact.changes for fact in facts])[shared].dropna().astype(float)
     rows: list[Row] = [
-        (Entry(name), *(one(value, fixed(2)) for value in line)) for name, line in zip(shared, found.rho, strict=True)
+        (Entry(name), *(one(value, fixed(2)) for value in line))
+        for name, line in zip(shared, spearman(changes), strict=True)
     ]
     caption = (
-        f"Spearman's ρ between the signals' changes, over {found.n} rounds of {len(trunks)} Retrain runs. Rounds of a "
-        "run are no independent draws, so there is no p."
+        f"Spearman's ρ between the signals' changes, over {len(changes)} rounds of {len(trunks)} Retrain runs. Rounds "
+        "of a run are no independent draws, so there is no p."
     )
     columns = [Column("Signal"), *(Column(name, ONE) for name in shared)]
     return table_of("signal-correlations", caption, columns, [((), rows)])

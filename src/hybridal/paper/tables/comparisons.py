@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean, median, stdev
 
 from hybridal.evidence.formats import NONE, Shown, fixed, p_value, signed
 from hybridal.evidence.grid import ALPHA, COST, F1, NLL, SECONDS_NOTE, STEPS, Measure, by_method, setting_keys, settings
 from hybridal.evidence.names import distinct_names
 from hybridal.evidence.results import FINETUNE, RETRAIN, Results, Run, cell_of, distinct, paired, those, values
-from hybridal.evidence.statistics.bootstrap import seed_noise
-from hybridal.evidence.statistics.numbers import NO_SPREAD
-from hybridal.evidence.statistics.paired import equivalence, paired_test
+from hybridal.evidence.statistics.numbers import summary
 from hybridal.evidence.statistics.paired import noninferiority as tested
-from hybridal.evidence.statistics.ranks import SignedRank, effect, signed_rank_family
+from hybridal.evidence.statistics.paired import paired_p
+from hybridal.evidence.statistics.ranks import effect, holm, signed_rank
 from hybridal.evidence.table import MISSING, ONE, Column, Entry, Row, Table, one, table_of
 
 MARGINS = (0.005, 0.01, 0.02)
@@ -58,27 +58,26 @@ def _references(rows: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def _bounds(name: str, mine: Sequence[Run], reference: Sequence[Run]) -> Row:
-    pair = paired(mine, reference, "f1")
-    found, both = tested(*pair, margins=MARGINS), equivalence(*pair, margins=MARGINS)
-    same = found.mean == 0 and found.note == NO_SPREAD
+    found = tested(*paired(mine, reference, "f1"), margins=MARGINS)
+    same = found.mean == 0 and found.n > 1
     judged = [
         Entry("=" if same else NONE) if p is None else Entry(f"{'✓' if passes else '✗'} ({p_value(p)})", (p,))
         for p, passes in zip(found.p, found.passes, strict=True)
     ]
-    bounds = [one(value, signed(4)) for value in (found.mean, both.low, both.high)]
-    return (Entry(name), Entry(f"{found.n}", (found.n,)), *bounds, one(both.smallest_margin, fixed(4)), *judged)
+    bounds = [one(value, signed(4)) for value in (found.mean, found.low, found.high)]
+    return (Entry(name), Entry(f"{found.n}", (found.n,)), *bounds, one(found.equivalent, fixed(4)), *judged)
 
 
 def _noise(retrain: Sequence[Run]) -> str:
     cells: dict[tuple[object, ...], list[Run]] = {}
     for row in retrain:
         cells.setdefault(cell_of(row)[:-1], []).append(row)
-    found = seed_noise([values(members, "f1") for members in cells.values()])
-    if found.mean is None:
+    spreads = [stdev(values(members, "f1")) for members in cells.values() if len(members) > 1]
+    if not spreads:
         return ""
     return (
-        f" From seed to seed, Retrain's F1 spreads by {found.mean:.4f} on average over {found.cells} cells (median "
-        f"{found.median:.4f}, largest {found.largest:.4f})."
+        f" From seed to seed, Retrain's F1 spreads by {fmean(spreads):.4f} on average over {len(spreads)} cells "
+        f"(median {median(spreads):.4f}, largest {max(spreads):.4f})."
     )
 
 
@@ -102,25 +101,26 @@ def rank_tests(results: Results) -> Table | None:
 
 def _tests(rows: Sequence[Run], measure: Measure) -> list[Row]:
     names = distinct_names(distinct(rows, "schedule"))
-    pairs: dict[str, tuple[str, str, Pair]] = {}
+    pairs: list[tuple[str, str, Pair]] = []
     for reference in (RETRAIN, FINETUNE):
-        for spec, name, mine in by_method(rows, (reference, RETRAIN)):
+        for _, name, mine in by_method(rows, (reference, RETRAIN)):
             pair = paired(mine, those(rows, schedule=reference), measure.column)
             if pair[0]:
-                pairs[f"{spec} {reference}"] = (name, names[reference], pair)
-    tests = signed_rank_family({key: pair for key, (_, _, pair) in pairs.items()})
-    return [_test(*found, tests[key], measure.shown) for key, found in pairs.items()]
+                pairs.append((name, names[reference], pair))
+    tests = [signed_rank(*pair) for _, _, pair in pairs]
+    return [_test(*found, measure.shown) for found in zip(pairs, tests, holm(tests), strict=True)]
 
 
-def _test(name: str, reference: str, pair: Pair, test: SignedRank, shown: Shown) -> Row:
-    size, t_test = effect(*pair), paired_test(*pair)
-    holm = one(test.p_holm, p_value)
-    if test.p_holm is not None and test.p_holm < ALPHA:
-        holm = replace(holm, marks="*")
-    difference = one(t_test.mean, lambda value: f"{'+' if value > 0 else ''}{shown(value)}")
+def _test(compared: tuple[str, str, Pair], p: float | None, p_holm: float | None, shown: Shown) -> Row:
+    name, reference, pair = compared
+    size, found = effect(*pair), summary(*pair)
+    corrected = one(p_holm, p_value)
+    if p_holm is not None and p_holm < ALPHA:
+        corrected = replace(corrected, marks="*")
+    difference = one(found.mean, lambda value: f"{'+' if value > 0 else ''}{shown(value)}")
     sizes = [one(value, fixed(2)) for value in (size.d_z, size.g_z, size.cliffs_delta, size.rank_biserial)]
-    words = (Entry(name), Entry(reference), one(test.n, fixed(0)))
-    return (*words, difference, one(test.p, p_value), holm, one(t_test.p, p_value), *sizes)
+    words = (Entry(name), Entry(reference), one(found.n, fixed(0)))
+    return (*words, difference, one(p, p_value), corrected, one(paired_p(*pair), p_value), *sizes)
 
 
 def wins(results: Results) -> Table | None:
@@ -147,8 +147,9 @@ def _won(rows: Sequence[Run], new: str, old: str, measure: Measure) -> Entry:
         mine, theirs = those(rows, schedule=new), those(rows, schedule=old)
         for backbone in distinct(rows, "backbone"):
             for task in distinct(rows, "task"):
-                found = paired_test(*paired(those(mine, backbone=backbone, task=task), theirs, measure.column))
-                cells += found.n > 1
-                if found.p is not None and found.p < ALPHA and found.mean is not None:
-                    won += found.mean > 0 if measure.higher else found.mean < 0
+                pair = paired(those(mine, backbone=backbone, task=task), theirs, measure.column)
+                cells += len(pair[0]) > 1
+                p, mean = paired_p(*pair), summary(*pair).mean
+                if p is not None and p < ALPHA and mean is not None:
+                    won += mean > 0 if measure.higher else mean < 0
     return Entry(f"{fixed(0)(won)}/{fixed(0)(cells)}", (won, cells)) if cells else MISSING

@@ -9,10 +9,9 @@ from hybridal.evidence import grid
 from hybridal.evidence.formats import fixed, percent
 from hybridal.evidence.names import distinct_names
 from hybridal.evidence.results import RETRAIN, Results, Run, distinct, paired, plain_rows, those, values
-from hybridal.evidence.statistics.bootstrap import bootstrap
+from hybridal.evidence.statistics.paired import bootstrap_interval
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, ranked, table_of
 
-_RESAMPLES = 4999
 # From so many cells on, drawing them again says something.
 _CELLS = 5
 _TEMPERATURE = (
@@ -93,11 +92,11 @@ def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: grid.Measure)
                 cells.append([1 - a / b for a, b in zip(some, other, strict=True)])
     saved = one(1 - sum(new) / sum(old), percent(1))
     mean = fmean(value for cell in cells for value in cell)
-    found = bootstrap(cells, method="percentile", resamples=_RESAMPLES) if len(cells) >= _CELLS else None
-    if found is None or found.low is None or found.high is None:
+    interval = bootstrap_interval(cells) if len(cells) >= _CELLS else None
+    if interval is None:
         return [saved, Entry(percent(1)(mean), (mean, None, None))]
-    text = f"{percent(1)(mean)} [{fixed(1)(100 * found.low)}, {fixed(1)(100 * found.high)}]"
-    return [saved, Entry(text, (mean, found.low, found.high))]
+    low, high = (fixed(1)(100 * end) for end in interval)
+    return [saved, Entry(f"{percent(1)(mean)} [{low}, {high}]", (mean, *interval))]
 
 
 def temperature(results: Results) -> Table | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hybridal.evidence.formats import change, fixed, percent
 from hybridal.evidence.grid import COST, SECONDS_NOTE, sectioned, setting_keys, settings
 from hybridal.evidence.names import backbone_name, distinct_names, task_names
 from hybridal.evidence.results import FACTORS, Results, Run, complete_runs, distinct, factors, rules, those, values
 from hybridal.evidence.statistics.regret import DELTA, LAMBDA, Regret, regrets
-from hybridal.evidence.statistics.rounds import switching
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
+from hybridal.measures.stabilisation import Stabilisation
 
 _POOLED = ("backbone",)
 
@@ -73,9 +73,8 @@ def post_switch(results: Results) -> Table | None:
         mine = [histories[tuple(row[name] for name in FACTORS)] for row in those(rows, schedule=spec)]
         if not mine:
             return [MISSING] * 4
-        found = switching(mine, watching[spec].signal.name, watching[spec].detector)
-        fired = [float(t_star) for t_star in found.t_stars if t_star is not None]
-        entries = [one(found.fire_rate, percent()), mean_of(fired, fixed(1))]
+        found = switching([watching[spec].changes(history) for history in mine], watching[spec].detector)
+        entries = [one(len(found.fired) / len(mine), percent()), mean_of(found.fired, fixed(1))]
         return [*entries, one(found.largest_after, change), one(found.recrossed_share, percent())]
 
     def lines(members: list[Run]) -> list[Row]:
@@ -84,6 +83,37 @@ def post_switch(results: Results) -> Table | None:
         return [(Entry(name), *(e for spec in watching for e in after(own, spec))) for name, own in of_task.items()]
 
     return sectioned("post-switch", caption, columns, results.rows, lines, _POOLED)
+
+
+@dataclass(frozen=True)
+class Switching:
+    """The t* of the runs that `fired`; the largest change after it, and the share of those that were ε or more."""
+
+    fired: list[float]
+    largest_after: float | None
+    recrossed_share: float | None
+
+
+def switching(runs: Sequence[Sequence[float | None]], detector: Stabilisation) -> Switching:
+    """What a detector says about the changes of runs, round by round.
+
+    t* is the same in the schedule's own run and in RETRAIN's. What comes after it is the schedule's doing only in its
+    own runs.
+
+    >>> switching([[None, 0.1, 0.1, 0.9, 0.1], [None, 0.9]], Stabilisation(0.5, 2))
+    Switching(fired=[3.0], largest_after=0.9, recrossed_share=0.5)
+    """
+    fired: list[float] = []
+    after: list[tuple[float, bool]] = []
+    for changes in runs:
+        t_star = detector.t_star(changes)
+        if t_star is not None:
+            fired.append(float(t_star))
+            later = zip(changes[t_star:], detector.streaks(changes)[t_star:], strict=True)
+            # Only the detector compares with ε.
+            after += [(change, streak == 0) for change, streak in later if change is not None]
+    share = sum(above for _, above in after) / len(after) if after else None
+    return Switching(fired, max((change for change, _ in after), default=None), share)
 
 
 def regret(results: Results) -> Table | None:
@@ -120,7 +150,7 @@ def _regret(name: str, found: Sequence[Regret]) -> Row:
         Entry(name),
         mean_of([float(one.switch) for one in found], fixed(1)),
         rate([float(one.feasible) for one in found]),
-        mean_of([one.regret for one in found if one.feasible and one.regret is not None], fixed(3)),
-        mean_of([float(one.rounds_off) for one in found if one.rounds_off is not None], fixed(1)),
+        mean_of([one.regret for one in found if one.feasible], fixed(3)),
+        mean_of([float(one.rounds_off) for one in found], fixed(1)),
         mean_of(short, fixed(3)) if short else MISSING,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -10,14 +11,12 @@ import numpy as np
 
 from hybridal.core.facts import Round
 from hybridal.core.outputs import UNKNOWN
-from hybridal.evidence.formats import fixed, signed, with_spread
+from hybridal.evidence.formats import fixed, signed
 from hybridal.evidence.grid import by_method, sectioned
 from hybridal.evidence.names import task_names
 from hybridal.evidence.results import RETRAIN, Results, Run, cell_of, complete_runs, distinct, factors, those
-from hybridal.evidence.statistics.numbers import Spread
 from hybridal.evidence.statistics.regret import switch_round
-from hybridal.evidence.statistics.rounds import batch_overlaps, before_after, class_shares, mean_scores
-from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, one, table_of
+from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, table_of
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan
 from hybridal.tasks.task import Task
@@ -106,7 +105,7 @@ def batch_overlap(results: Results) -> Table | None:
             pairs = [(row["run"], retrain[cell_of(row)]) for row in mine if cell_of(row) in retrain]
             overlaps = [batch_overlaps(run.history, other.history) for run, other in pairs]
             found = before_after(overlaps, [run.t_star for run, _ in pairs])
-            if found[0].n + found[1].n:
+            if any(found):
                 yield (Entry(name), *map(_spread, found))
 
     caption = (
@@ -124,7 +123,7 @@ def batch_scores(results: Results) -> Table | None:
         for _, name, mine in sorted(by_method(members), key=lambda method: method[0] != RETRAIN):
             scores, t_stars = [mean_scores(row["run"].history) for row in mine], [row["run"].t_star for row in mine]
             before, after = before_after(scores, t_stars)
-            if before.n + after.n:
+            if before or after:
                 yield (Entry(name), _spread(before), _spread(after), one(_moved(scores, t_stars), signed(3)))
 
     rows = acquiring_runs(results.folder)
@@ -137,19 +136,54 @@ def batch_scores(results: Results) -> Table | None:
     return sectioned("batch-scores", caption, columns, rows, lines)
 
 
-def _spread(found: Spread) -> Entry:
-    if found.mean is None:
-        return MISSING
-    return Entry(with_spread(found.mean, found.sd, fixed(3)), (found.mean, found.sd, found.n))
+def _spread(numbers: Sequence[float]) -> Entry:
+    return mean_of(numbers, fixed(3)) if numbers else MISSING
 
 
 def _moved(runs: Sequence[Sequence[float | None]], t_stars: Sequence[int | None]) -> float | None:
     """Within each run, so that it does not matter which tasks' runs switched."""
     parts = [before_after([values], [t_star]) for values, t_star in zip(runs, t_stars, strict=True)]
-    changes = [
-        after.mean - before.mean for before, after in parts if before.mean is not None and after.mean is not None
-    ]
+    changes = [fmean(after) - fmean(before) for before, after in parts if before and after]
     return fmean(changes) if changes else None
+
+
+def batch_overlaps(first: Sequence[Round], second: Sequence[Round]) -> list[float | None]:
+    """Round by round, the Jaccard overlap of what two runs acquired: how much of both together lies in both."""
+    pairs = [(set(one.acquired), set(other.acquired)) for one, other in zip(first, second, strict=True)]
+    return [len(one & other) / len(one | other) if one | other else None for one, other in pairs]
+
+
+def mean_scores(history: Sequence[Round]) -> list[float | None]:
+    """Round by round, the mean score of the acquired batch: its mean entropy, where entropy was what acquired it."""
+    return [float(np.mean(fact.scores)) if fact.scores else None for fact in history]
+
+
+def before_after(
+    runs: Sequence[Sequence[float | None]], t_stars: Sequence[int | None]
+) -> tuple[list[float], list[float]]:
+    """Values by round, pooled over runs: those up to each run's t* and those after it; None values are left out.
+
+    The batch of round t* was still chosen by a retrained model. In a run that never fired, all comes before.
+
+    >>> before_after([[1.0, 1.0, 0.25, None], [1.0, 0.5, 0.25, None]], [2, 1])
+    ([1.0, 1.0, 1.0], [0.25, 0.5, 0.25])
+    """
+    parts: tuple[list[float], list[float]] = ([], [])
+    for values, t_star in zip(runs, t_stars, strict=True):
+        for round, value in enumerate(values, start=1):
+            if value is not None:
+                parts[t_star is not None and round > t_star].append(value)
+    return parts
+
+
+def class_shares(ids: Sequence[str], labels: Mapping[str, str], classes: Sequence[str]) -> list[float] | None:
+    """The share of each class among these ids; None where there are none.
+
+    >>> class_shares(["a", "b", "c", "d"], {"a": "x", "b": "x", "c": "x", "d": "y"}, ["x", "y"])
+    [0.75, 0.25]
+    """
+    counts = Counter(labels[id] for id in ids)
+    return [counts[name] / len(ids) for name in classes] if ids else None
 
 
 def batch_classes(results: Results) -> Table | None:
