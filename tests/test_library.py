@@ -31,6 +31,7 @@ from hybridal.updates.finetune import FineTune
 from hybridal.updates.retrain import Retrain
 
 from .cli.made_up import EnoughLabels
+from .runs.stand_in_hub import stand_in_hub
 
 RULES: dict[str, Any] = {"max_length": 12, "max_epochs": 2, "min_steps": 4, "learning_rate": 2e-3, "probe_until": 10}
 
@@ -105,6 +106,16 @@ def test_a_report_is_a_page(taught: ActiveLearner, tmp_path: Path) -> None:
     assert "<html" in page
     assert "Macro-F1" in page
     assert taught.advice().sentence.split(";")[0] in page
+
+
+def test_model_and_labels_go_to_the_hub(taught: ActiveLearner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with stand_in_hub(tmp_path, monkeypatch) as hub:
+        assert taught.model.push_to_hub("me/model") == f"{hub.address}/me/model"
+        assert taught.push_labels_to_hub("me/labels", private=False) == f"{hub.address}/datasets/me/labels"
+    pushed = pd.read_parquet(tmp_path / "me" / "labels" / "train.parquet").set_index("id")["label"]
+    assert pushed.to_dict() == taught.labels
+    again = TextClassifier.load(tmp_path / "me" / "model", device="cpu")
+    np.testing.assert_allclose(again.predict_proba(["the match"]), taught.predict_proba(["the match"]), atol=1e-5)
 
 
 def test_a_model_stays_as_it_is_while_its_learner_learns_on(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -26,3 +26,12 @@ class RunError(UserError):
     """A run could not go on (full disk, damaged checkpoint, second process); what is recorded is safe."""
 
     exit_code = 3
+
+
+def reason(error: Exception) -> str:
+    """What another package's error says, to be put into a sentence.
+
+    >>> reason(OSError("no route to host.")), reason(TimeoutError())
+    ('no route to host', 'TimeoutError')
+    """
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -15,7 +15,7 @@ from hybridal.errors import RunError, UserError
 
 from .conftest import hybridal
 
-VERBS = ("run", "resume", "compare", "what-if", "predict", "export", "report", "list")
+VERBS = ("run", "resume", "compare", "what-if", "predict", "export", "push", "report", "list")
 
 
 def called(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> object:

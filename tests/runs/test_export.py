@@ -13,11 +13,9 @@ import pytest
 
 from hybridal import __version__
 from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
-from hybridal.loop.loop import State
-from hybridal.runs import checkpoint
-from hybridal.runs.export import export_model, labels_csv
-from hybridal.runs.record import RunFolder
+from hybridal.runs.export import export_model, labelled, labels_csv
 from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Split, Task
 from hybridal.testing.small import toy_task
@@ -165,23 +163,22 @@ def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
-def test_labels_lie_in_the_order_they_were_acquired_and_any_text_survives(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", Settings("mail"), MAIL, {})
+def test_labels_lie_in_the_order_they_were_acquired_and_any_text_survives() -> None:
     given = {6: 0, 2: 1, 0: 1, 5: 0, 1: 1, 3: 0, 4: 0, 7: 1}
-    checkpoint.save(folder.checkpoint, State(0, "", Pool.unlabelled(len(HOSTILE)).reveal(given)), None)
-    assert rows(labels_csv(folder)) == [
+    assert rows(labels_csv(MAIL, Pool.unlabelled(len(HOSTILE)).reveal(given))) == [
         ["id", "label", "text"],
         *([f"id,{row}", MAIL.classes[label], HOSTILE[row]] for row, label in given.items()),
     ]
 
 
-def test_what_waits_for_its_label_is_not_in_the_table(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", Settings("mail"), MAIL, {})
+def test_what_waits_for_its_label_is_not_in_the_table() -> None:
     pool = Pool.unlabelled(len(HOSTILE)).reveal({4: 1}).choose(np.array([1, 2]))
-    checkpoint.save(folder.checkpoint, State(0, "", pool), None)
-    assert [row[0] for row in rows(labels_csv(folder))] == ["id", "id,4"]
+    assert [row[0] for row in rows(labels_csv(MAIL, pool))] == ["id", "id,4"]
 
 
-def test_a_run_that_has_not_begun_has_no_labels(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path / "run", Settings("mail"), replace(MAIL), {})
-    assert rows(labels_csv(folder)) == [["id", "label", "text"]]
+def test_what_is_measured_on_is_apart() -> None:
+    pool = Pool.unlabelled(len(HOSTILE)).choose(np.array([4]), held=np.array([1, 2])).reveal({4: 1, 2: 0})
+    fixed = Split(["v", "w"], ["old", "new"], np.array([1, UNKNOWN]))
+    found = labelled(replace(MAIL, validation=fixed), pool)
+    assert {name: list(split.ids) for name, split in found.items()} == {"train": ["id,4"], "validation": ["id,2", "v"]}
+    assert found["validation"].labels.tolist() == [0, 1]

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from hybridal.errors import UserError
+from hybridal.errors import UserError, reason
 
 _WEIGHTS = ["*.safetensors", "*.safetensors.index.json"]
 _POOLING = "1_Pooling/config.json"  # of encoders that were trained to compare texts
@@ -46,9 +46,8 @@ def folder(hub_id: str, notify: Callable[[str], None]) -> Path:
     try:
         return Path(snapshot_download(hub_id, allow_patterns=_FILES))
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(
-            f"Backbone '{hub_id}' is neither a folder here nor available from the hub ({reason}); "
+            f"Backbone '{hub_id}' is neither a folder here nor available from the hub ({reason(error)}); "
             "check the name and the connection, or use `backbone=minilm`.",
             field="backbone",
         ) from error

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import typer
 
 from hybridal import __version__
-from hybridal.cli import compare, export, label, listing, predict, report, resume, run, study, what_if
+from hybridal.cli import compare, export, label, listing, predict, push, report, resume, run, study, what_if
 from hybridal.cli.wording import VERB, Verb, Verbs, flags_of, in_options
 from hybridal.errors import RunError, UserError
 
@@ -76,6 +76,7 @@ app.command(cls=Verb)(compare.compare)
 app.command(cls=Verb)(what_if.what_if)
 app.command(cls=Verb)(predict.predict)
 app.command(cls=Verb)(export.export)
+app.command(cls=Verb)(push.push)
 app.command(cls=Verb)(label.label)
 app.command(cls=Verb)(report.report)
 app.command("list", cls=Verb)(listing.listing)

@@ -17,18 +17,12 @@ def export(
     onnx: Annotated[bool, typer.Option("--onnx", help="Add model.onnx, to serve it without torch.")] = False,
 ) -> None:
     """Copy a run's model folder, with its labels beside it, to a place of your own."""
-    from hybridal.runs.export import labels_csv
+    from hybridal.runs.export import finished_model, finished_pool, labels_csv
     from hybridal.runs.record import RunFolder
     from hybridal.system.files import folder_made_whole
 
     folder = RunFolder.open(run)
-    if not folder.model.is_dir():
-        raise UserError(f"{run} has no model yet; finish it with `hybridal resume {run}`.")
-    if not any(folder.checkpoint.glob("round-*")):
-        raise UserError(
-            f"{run} has lost its checkpoint, which knows the labels; compute it again with "
-            f"`hybridal resume {run} --recompute`."
-        )
+    model, pool = finished_model(folder), finished_pool(folder)
     if target.exists():
         raise UserError(f"{target} exists already; name a new folder.")
     if onnx:
@@ -37,13 +31,13 @@ def export(
         check_onnx()
     with folder_made_whole(target) as scratch:
         try:
-            shutil.copytree(folder.model, scratch, dirs_exist_ok=True)
+            shutil.copytree(model, scratch, dirs_exist_ok=True)
         except shutil.Error as error:
             reason = error.args[0][0][2]
             raise RunError(f"{target} could not be written ({reason}); make room, then export again.") from error
-        (scratch / "labels.csv").write_text(labels_csv(folder), encoding="utf-8")
+        (scratch / "labels.csv").write_text(labels_csv(folder.task(), pool), encoding="utf-8")
         if onnx:
             from hybridal.learners.text_classifier import TextClassifier
 
-            TextClassifier.load(folder.model, "cpu").save_onnx(scratch)
+            TextClassifier.load(model, "cpu").save_onnx(scratch)
     typer.echo(f"Model and labels written to {target}")

@@ -168,6 +168,18 @@ class ActiveLearner(Learner):
         about = described(self.settings, self.cell.task, surroundings(self.settings.device))
         return write_run(self.history, self.schedule, about, Path(path))
 
+    def push_labels_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
+        """Pushes the labelled texts to the Hugging Face hub as a dataset with a card, and gives its address.
+
+        `load_dataset(repo)` reads it, and `Task.from_dataset` after that; the arguments are those of
+        `TextClassifier.push_to_hub`, which pushes the model.
+        """
+        from hybridal.runs.hub import push_labels
+
+        task = self.cell.task
+        task = replace(task, validation=replace(task.validation, labels=self._validation_labels))
+        return push_labels(task, self._state.pool, self.settings, self.history, repo, private, token)
+
     def save(self, path: str | Path) -> Path:
         """Writes a run folder: `ActiveLearner.load` goes on from it, and `hybridal report` shows it.
 

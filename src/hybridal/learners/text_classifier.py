@@ -146,6 +146,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._known.write(Path(folder))
         return Path(folder)
 
+    def push_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
+        """Pushes the same folder to the Hugging Face hub, with a card of what was measured, and gives its address.
+
+        `repo` is `you/name`. Nobody else sees it unless you say `private=False`. Without a `token`, the one that
+        `hf auth login` or HF_TOKEN gives is used.
+        """
+        from hybridal.runs.hub import push_model
+
+        return push_model(self.save, repo, private, token)
+
     def save_onnx(self, folder: Path) -> Path:
         """Writes the same model as `model.onnx` into a folder."""
         known = self._known

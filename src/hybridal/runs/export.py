@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hybridal import __version__
 from hybridal.backbones.backbone import ABOUT
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.facts import Round
+from hybridal.core.outputs import UNKNOWN
+from hybridal.core.pool import Pool
+from hybridal.errors import UserError
 from hybridal.runs import checkpoint
+from hybridal.runs.cards import model_card
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.system.files import folder_made_whole, remove_folder, strict_json
-from hybridal.tasks.task import Task
+from hybridal.tasks.task import Split, Task
 
 
 def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, fact: Round, target: Path) -> None:
@@ -34,68 +41,42 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
             "hybridal": __version__,
         }
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
-        (scratch / "README.md").write_text(_card(task, settings, fact, classifier.loads_plainly), encoding="utf-8")
+        (scratch / "README.md").write_text(model_card(task, settings, fact, classifier.loads_plainly), encoding="utf-8")
         remove_folder(target)
 
 
-def _card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
-    rows = [_row("validation", fact.validation), _row("cross-fitted probe", fact.cross), _row("test", fact.test)]
-    classes = "\n".join(f"- {name}" for name in task.classes)
-    code = "" if plain else ", trust_remote_code=True"
-    why = (
-        ""
-        if plain
-        else "\nThe mean of all tokens is taken by the one file of code in this folder, hence `trust_remote_code`.\n"
-    )
-    scaling = ""
-    if fact.temperature is not None:
-        scaling = f"\nIts probabilities are calibrated: a temperature of {fact.temperature:.3f} is in the weights.\n"
-    return f"""---
-library_name: transformers
-pipeline_tag: text-classification
-tags: [active-learning, hybridal]
----
-# {task.name} classifier
-
-A text classifier trained by active learning with hybridal {__version__}: backbone `{settings.backbone}`, schedule
-`{settings.schedule}`, acquisition `{settings.acquisition}`, seed {settings.seed}. Its last round learnt from
-{fact.labels} labels, in round {fact.round} (update `{fact.update}`).
-
-```python
-from transformers import pipeline
-
-classify = pipeline("text-classification", model="this folder"{code})
-classify("a text", truncation=True, top_k=None)
-```
-{why}{scaling}
-| split | texts | accuracy | macro-F1 | NLL | NLL scaled | ECE | ECE scaled |
-|---|---|---|---|---|---|---|---|
-{"".join(rows)}
-The classes, in the order of the logits:
-
-{classes}
-
-The model knows only what its labels showed it: check it on your own texts before you rely on it.
-"""
+def finished_model(folder: RunFolder) -> Path:
+    """The folder of a run's model, once there is one."""
+    if not folder.model.is_dir():
+        raise UserError(f"{folder.path} has no model yet; finish it with `hybridal resume {folder.path}`.")
+    return folder.model
 
 
-def _row(split: str, m: Metrics | None) -> str:
-    if m is None:
-        return ""
-    values = (m.accuracy, m.f1, m.nll, m.nll_scaled, m.ece, m.ece_scaled)
-    return f"| {split} | {m.n} | " + " | ".join(f"{value:.3f}" for value in values) + " |\n"
-
-
-def labels_csv(folder: RunFolder) -> str:
-    """CSV with id, label and text of each labelled text, in the order they were acquired."""
+def finished_pool(folder: RunFolder) -> Pool:
+    """Which texts of a run have labels, and which."""
     saved = checkpoint.load(folder.checkpoint)
-    task = folder.task()
+    if saved is None:
+        raise UserError(
+            f"{folder.path} has lost its checkpoint, which knows the labels; compute it again with "
+            f"`hybridal resume {folder.path} --recompute`."
+        )
+    return saved[0].pool
+
+
+def labelled(task: Task, pool: Pool) -> dict[str, Split]:
+    """What has a label: `train` to learn from, in the order it was acquired, and `validation` to measure on."""
+    rows = replace(task.train, labels=pool.labels)
+    held = rows.take(pool.held[pool.labels[pool.held] != UNKNOWN])
+    fixed = task.validation.take(np.flatnonzero(task.validation.labels != UNKNOWN))
+    return {"train": rows.take(pool.order), "validation": held.joined(fixed)}
+
+
+def labels_csv(task: Task, pool: Pool) -> str:
+    """CSV with id, label and text of each text that was learnt from, in the order they were acquired."""
+    rows = labelled(task, pool)["train"]
     table = io.StringIO()
     # The usual \r\n: with another line end the writer does not quote a lone \r, and readers see two rows.
     writer = csv.writer(table)
     writer.writerow(["id", "label", "text"])
-    pool = saved[0].pool if saved else None
-    for row in pool.order.tolist() if pool is not None else []:
-        assert pool is not None
-        writer.writerow([task.train.ids[row], task.classes[pool.labels[row]], task.train.texts[row]])
+    writer.writerows(zip(rows.ids, [task.classes[number] for number in rows.labels], rows.texts, strict=True))
     return table.getvalue()

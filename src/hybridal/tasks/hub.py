@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hybridal.core.outputs import Ints
-from hybridal.errors import UserError
+from hybridal.errors import UserError, reason
 from hybridal.tasks.benchmarks import TEST_SHARE, VALIDATION_SHARE, Benchmark
 from hybridal.tasks.splits import draw
 from hybridal.tasks.task import Split, Task
@@ -91,10 +91,9 @@ def _part(benchmark: Benchmark, part: str, load: LoadDataset) -> Split:
         labels: Ints = np.asarray(list(data[benchmark.label]), dtype=np.int64)
     # The hub's client raises errors of many packages; whatever it is, the way out is the same.
     except Exception as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise UserError(
-            f"{benchmark.hub}, split '{part}': cannot be loaded from the hub ({reason}); check the connection, or set "
-            f"HYBRIDAL_DATA to a folder that holds a folder '{benchmark.name}'."
+            f"{benchmark.hub}, split '{part}': cannot be loaded from the hub ({reason(error)}); check the connection, or "
+            f"set HYBRIDAL_DATA to a folder that holds a folder '{benchmark.name}'."
         ) from error
     wrong = np.flatnonzero((labels < 0) | (labels >= len(benchmark.classes)))
     if len(wrong):

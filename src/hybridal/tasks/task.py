@@ -37,6 +37,14 @@ class Split:
         """
         return Split([self.ids[i] for i in rows], [self.texts[i] for i in rows], self.labels[rows])
 
+    def joined(self, other: Split) -> Split:
+        """These rows, then the other's.
+
+        >>> Split(["a"], ["good"], np.array([1])).joined(Split(["b"], ["bad"], np.array([0]))).ids
+        ['a', 'b']
+        """
+        return Split([*self.ids, *other.ids], [*self.texts, *other.texts], np.concatenate([self.labels, other.labels]))
+
     @classmethod
     def empty(cls) -> Split:
         return cls([], [], np.empty(0, dtype=np.int64))
@@ -151,12 +159,7 @@ class Task:
         >>> task.train.ids, task.train.labels.tolist(), len(task.validation)
         (['a', 'b'], [0, 1], 0)
         """
-        joined = Split(
-            [*self.train.ids, *self.validation.ids],
-            [*self.train.texts, *self.validation.texts],
-            np.concatenate([self.train.labels, self.validation.labels]),
-        )
-        return replace(self, train=joined, validation=Split.empty())
+        return replace(self, train=self.train.joined(self.validation), validation=Split.empty())
 
     def only(self, classes: Sequence[str]) -> Task:
         """The task with these classes alone, in this order; texts whose label is unknown stay.

@@ -1,0 +1,70 @@
+"""Models and label sets on the Hugging Face hub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from hybridal.core.facts import Round
+from hybridal.core.pool import Pool
+from hybridal.errors import UserError, reason
+from hybridal.runs.cards import HERE, label_card
+from hybridal.runs.export import labelled
+from hybridal.runs.settings import Settings
+from hybridal.system.scratch import scratch
+from hybridal.tasks.task import Task
+
+
+def push_model(write: Callable[[Path], object], repo: str, private: bool, token: str | None) -> str:
+    """Pushes the folder that `write` writes, with its card, and gives the address."""
+    return _push(write, repo, "model", private, token)
+
+
+def push_labels(
+    task: Task, pool: Pool, settings: Settings, history: Sequence[Round], repo: str, private: bool, token: str | None
+) -> str:
+    """Pushes what has a label as a dataset, a Parquet file a split, with its card."""
+    splits = {name: split for name, split in labelled(task, pool).items() if len(split)}
+    if not splits:
+        raise UserError("There are no labels to push yet; teach some first.")
+
+    def write(folder: Path) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        folder.mkdir()
+        for name, split in splits.items():
+            ids, labels = [task.id(id) for id in split.ids], [task.label(number) for number in split.labels]
+            table = pa.table({"id": ids, "text": list(split.texts), "label": labels})
+            parquet.write_table(table, folder / f"{name}.parquet")
+        card = label_card(task, settings, splits, history[-1] if history else None)
+        (folder / "README.md").write_text(card, encoding="utf-8")
+
+    return _push(write, repo, "dataset", private, token)
+
+
+def _push(write: Callable[[Path], object], repo: str, kind: str, private: bool, token: str | None) -> str:
+    from huggingface_hub import HfApi, get_token
+
+    if not (token or get_token()):
+        raise UserError(
+            "The hub asks who you are, and there is no token; make one that may write at "
+            "https://huggingface.co/settings/tokens, then set HF_TOKEN or run `hf auth login`."
+        )
+    api = HfApi(token=token)
+    with scratch() as home:
+        folder = home / kind
+        write(folder)
+        # The hub's client raises errors of many packages; whatever it is, the way out is the same.
+        try:
+            made = api.create_repo(repo, repo_type=kind, private=private, exist_ok=True)
+            card = (folder / "README.md").read_text(encoding="utf-8").replace(f'"{HERE}"', f'"{made.repo_id}"')
+            (folder / "README.md").write_text(card, encoding="utf-8")
+            said = f"Upload {kind} with hybridal"
+            api.upload_folder(repo_id=made.repo_id, folder_path=folder, repo_type=kind, commit_message=said)
+        except Exception as error:
+            raise UserError(
+                f"'{repo}' could not be pushed to the hub ({reason(error)}); check the name, the connection, and that "
+                "your token may write there."
+            ) from error
+    return str(made)
