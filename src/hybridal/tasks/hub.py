@@ -92,8 +92,8 @@ def _part(benchmark: Benchmark, part: str, load: LoadDataset) -> Split:
     # The hub's client raises errors of many packages; whatever it is, the way out is the same.
     except Exception as error:
         raise UserError(
-            f"{benchmark.hub}, split '{part}': cannot be loaded from the hub ({reason(error)}); check the connection, or "
-            f"set HYBRIDAL_DATA to a folder that holds a folder '{benchmark.name}'."
+            f"{benchmark.hub}, split '{part}': cannot be loaded from the hub ({reason(error)}); check the connection, "
+            f"or set HYBRIDAL_DATA to a folder that holds a folder '{benchmark.name}'."
         ) from error
     wrong = np.flatnonzero((labels < 0) | (labels >= len(benchmark.classes)))
     if len(wrong):
