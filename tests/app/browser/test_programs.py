@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from hybridal.app.webhooks.address import HOSTS_VARIABLE
 from hybridal.client import Project, RequestError
 
+from ..webhooks.receiver import receiving
 from .served import Served
 from .window import Window
 
@@ -18,8 +21,8 @@ def test_a_token_is_made_used_by_a_program_and_withdrawn(
 ) -> None:
     page = window.open(app.link)
     page.get_by_role("link", name="Programs").click()
-    page.get_by_label("For").fill("nightly import")
-    page.get_by_label("As").select_option("owner")
+    page.get_by_role("textbox", name="For").fill("nightly import")
+    page.get_by_role("combobox", name="As").select_option("owner")
     page.get_by_role("button", name="Make a token").click()
     secret = page.get_by_label("The token (shown only once)")
     expect(secret).not_to_have_value("")
@@ -35,3 +38,31 @@ def test_a_token_is_made_used_by_a_program_and_withdrawn(
     expect(page.locator("#tokens")).to_be_hidden()
     with pytest.raises(RequestError, match="Sign in first"):
         program.classes()
+
+
+def test_a_webhook_is_added_with_a_test_hears_of_labels_and_is_removed(
+    window: Window, app: Served, shot: Callable[[Page, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = window.open(app.link)
+    page.get_by_role("link", name="Programs").click()
+    panel = page.get_by_role("region", name="Webhooks")
+    with receiving() as server:
+        panel.get_by_label("Address").fill(server.url)
+        panel.get_by_label("labels are saved").check()
+        panel.get_by_role("button", name="Add and test").click()
+        expect(page.get_by_label("The secret that its messages")).to_have_value(re.compile("^whsec_"))
+        expect(panel.get_by_text("is in the app's own network; who runs").first).to_be_visible()
+        assert server.got == []
+        monkeypatch.setenv(HOSTS_VARIABLE, "127.0.0.1")
+        panel.get_by_role("button", name="Test", exact=False).last.click()
+        expect(panel.locator("summary")).to_contain_text("ping, just now: taken")
+        page.get_by_role("link", name="Label", exact=True).click()
+        page.get_by_role("button", name="a", exact=True).click()
+        page.get_by_role("link", name="Programs").click()
+        expect(panel.locator("summary")).to_contain_text("labels.saved, just now: taken")
+        panel.locator("summary").click()
+        expect(panel.get_by_role("listitem")).to_have_count(3)
+        shot(page, "webhooks")
+        assert [one["type"] for one in server.messages] == ["ping", "labels.saved"]
+    panel.get_by_role("button", name="Remove").click()
+    expect(panel.get_by_role("article")).to_have_count(0)

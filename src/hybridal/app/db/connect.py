@@ -9,7 +9,7 @@ from typing import Any
 
 from filelock import FileLock
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
 from hybridal.errors import UserError
@@ -106,6 +106,17 @@ def lock_annotations(session: Session) -> None:
     """Until this transaction ends, nobody annotates: whoever does locks a text first. In SQLite a writer is alone."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text("LOCK TABLE texts IN EXCLUSIVE MODE"))
+
+
+def try_to_lock_annotations(session: Session) -> bool:
+    """The same for a moment in which nobody annotates anyway; False if somebody does: nobody is made to wait."""
+    if session.get_bind().dialect.name == "postgresql":
+        try:
+            with session.begin_nested():
+                session.execute(text("LOCK TABLE answers IN SHARE MODE NOWAIT"))
+        except OperationalError:
+            return False
+    return True
 
 
 def execute(session: Session, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:

@@ -352,6 +352,44 @@ class AccessToken(Base):
     used: Mapped[float | None]
 
 
+class Webhook(Base):
+    """A server that is told of `events`, in messages signed with `secret`.
+
+    How far it has been told: up to which annotation, how many of the project's rounds, and of which goal.
+    """
+
+    __tablename__ = "webhooks"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    url: Mapped[str]
+    secret: Mapped[str]
+    events: Mapped[list[str]] = mapped_column(JSON)
+    made: Mapped[float] = mapped_column(default=now)
+    told_annotation: Mapped[int] = mapped_column(Counter)
+    told_round: Mapped[int]
+    told_goal: Mapped[int]
+
+
+class Delivery(Base):
+    """A message to a webhook. `due` is when it is sent next; none: it was taken or, with a `problem`, given up.
+
+    `sent` is when it last was, and `status` the answer to that.
+    """
+
+    __tablename__ = "deliveries"
+
+    number: Mapped[int] = mapped_column(Counter, primary_key=True)
+    webhook_number: Mapped[int] = mapped_column(ForeignKey("webhooks.number"), index=True)
+    event: Mapped[str]
+    body: Mapped[str]
+    made: Mapped[float] = mapped_column(default=now)
+    attempts: Mapped[int] = mapped_column(default=0)
+    sent: Mapped[float | None]
+    due: Mapped[float | None]
+    status: Mapped[int | None]
+    problem: Mapped[str] = mapped_column(default="")
+
+
 class LlmAnswer(Base):
     """An LLM's answer, kept so that the same question is never paid for twice."""
 

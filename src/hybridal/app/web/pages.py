@@ -20,6 +20,7 @@ from hybridal.app.web.auth import project_of, user_of
 from hybridal.app.web.markdown import render
 from hybridal.app.web.paths import link
 from hybridal.app.web.reference import chapters
+from hybridal.app.webhooks.events import EVENTS
 from hybridal.core.rules import PRESETS
 
 _FILES = Path(__file__).parent / "static"
@@ -72,6 +73,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
         decided = project_of(request).settings()
         facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"], "protocols": [*PRESETS]}
+        facts["events"] = EVENTS
         if page is REFERENCE:
             facts["chapters"] = chapters(request.app.openapi(), str(request.base_url).rstrip("/"))
         if not page.opens_to(user.role):

@@ -1,0 +1,69 @@
+/** Webhooks: servers that are told what happens, what they were told lately, and what came of it. */
+import { get, post } from "./api.js";
+import { once, onSubmit } from "./controls.js";
+import { copies } from "./copy.js";
+import { byId, el, redraw } from "./dom.js";
+import { ago, count } from "./format.js";
+import { toast, told } from "./toast.js";
+
+const PAUSE = 3000;
+
+export async function webhooks() {
+  onSubmit(byId("new-webhook"), (form) => told(() => add(form)));
+  copies(byId("copy-secret"), byId("secret"));
+  await list();
+  setInterval(() => document.hidden || list().catch(() => {}), PAUSE);
+}
+
+async function add(form) {
+  const given = new FormData(form);
+  const made = await post("/api/webhooks", { url: given.get("url").trim(), events: given.getAll("events") });
+  byId("fresh-secret").hidden = false;
+  byId("secret").value = made.secret;
+  form.reset();
+  await test(made.number);
+}
+
+async function test(number) {
+  const sent = await post(`/api/webhooks/${number}/test`);
+  toast(sent.problem ? `The test failed. ${sent.problem}` : "The test was taken.");
+  await list();
+}
+
+async function list() {
+  const { items } = await get("/api/webhooks");
+  const open = new Set([...byId("webhooks").querySelectorAll("details[open]")].map((one) => one.dataset.number));
+  redraw(byId("webhooks"), items.map((hook) => shown(hook, open.has(String(hook.number)))));
+}
+
+function shown(hook, open) {
+  const act = (label, work) =>
+    el("button", { type: "button", class: "plain", "aria-label": `${label} ${hook.url}`, onclick: once(() => told(work)) }, label);
+  const remove = async () => (await post(`/api/webhooks/${hook.number}/remove`), await list());
+  return el(
+    "article",
+    { class: "webhook" },
+    el(
+      "div",
+      { class: "row spread" },
+      el("p", { class: "address" }, hook.url, el("span", { class: "muted" }, ` ${hook.events.join(", ")}`)),
+      el("div", { class: "row" }, act("Test", () => test(hook.number)), act("Remove", remove)),
+    ),
+    hook.deliveries.length
+      ? el(
+          "details",
+          { open, "data-number": hook.number },
+          el("summary", {}, outcome(hook.deliveries[0])),
+          el("ul", { class: "deliveries" }, ...hook.deliveries.map((sent) => el("li", { title: sent.body }, outcome(sent)))),
+        )
+      : el("p", { class: "muted small" }, "Nothing was sent yet."),
+  );
+}
+
+/** What was sent, when, and what came of it. */
+function outcome({ event, sent, attempts, due, problem }) {
+  const when = sent ? ago(sent) : "waiting";
+  const tries = attempts > 1 ? `, ${count(attempts, "attempt")}` : "";
+  const end = !problem ? "taken" : due ? `to be sent again: ${problem}` : event === "ping" ? problem : `given up: ${problem}`;
+  return el("span", {}, `${event}, ${when}${tries}${sent ? ": " : ""}`, sent ? el("span", { class: problem ? "bad" : "good" }, end) : "");
+}

@@ -1,0 +1,178 @@
+"""Messages on their way: written down before they are sent, and sent until they are taken or too old."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.schema import Delivery, Webhook, now
+from hybridal.app.errors import ConflictError, MissingError
+from hybridal.app.project import Project
+from hybridal.app.settings import read
+from hybridal.app.webhooks.address import check_url
+from hybridal.app.webhooks.events import has_news, stand, take_news
+from hybridal.app.webhooks.post import draw_secret, headers, post
+from hybridal.errors import UserError
+
+MOST_WEBHOOKS = 10
+KEPT = 20  # deliveries of each webhook that can be looked at
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 3600.0
+PATIENCE = 86_400.0  # seconds after which nobody waits for a message any more
+LOOK = 1.0  # seconds between two looks at what there is to tell
+log = logging.getLogger(__name__)
+
+
+def add_webhook(session: Session, project: Project, url: str, events: Sequence[str]) -> Webhook:
+    """A new webhook; it hears what comes from now on."""
+    if (session.scalar(select(func.count()).select_from(Webhook)) or 0) >= MOST_WEBHOOKS:
+        raise ConflictError(f"There are {MOST_WEBHOOKS} webhooks already; remove one that is not used any more.")
+    if not events:
+        raise UserError("Choose at least one thing that it shall be told.")
+    made = Webhook(url=check_url(url), secret=draw_secret(), events=sorted({*events}), **stand(session, project))
+    session.add(made)
+    session.flush()
+    return made
+
+
+def remove_webhook(session: Session, number: int) -> None:
+    """It is told nothing any more, not even what was on its way."""
+    hook = find_webhook(session, number)
+    session.execute(delete(Delivery).where(Delivery.webhook_number == number))
+    session.delete(hook)
+
+
+def find_webhook(session: Session, number: int) -> Webhook:
+    """The webhook of this number."""
+    found = session.get(Webhook, number)
+    if found is None:
+        raise MissingError(f"There is no webhook number {number}.")
+    return found
+
+
+def last_deliveries(session: Session, number: int) -> Sequence[Delivery]:
+    """What was sent to a webhook lately, newest first."""
+    found = select(Delivery).where(Delivery.webhook_number == number)
+    return session.scalars(found.order_by(Delivery.number.desc()).limit(KEPT)).all()
+
+
+def try_webhook(project: Project, number: int) -> Delivery:
+    """Sends a message of no meaning at once, and never again."""
+    with project.sessions.begin() as session:
+        made = _write(session, find_webhook(session, number), "ping", {})
+        made.due = None
+    return _send(project, made.number, again=False)
+
+
+def deliver(project: Project) -> bool:
+    """Sends what is due, a message to each webhook at most; whether there was any.
+
+    The messages of a webhook go one after the other: what comes later waits until an earlier one is taken.
+    """
+    with project.reads() as session:
+        hooks = session.scalars(select(Webhook)).all()
+        waiting = {hook.number: _oldest(session, hook.number) for hook in hooks}
+        with_news = [hook.number for hook in hooks if waiting[hook.number] is None and has_news(session, hook)]
+    for number in with_news:
+        with project.sessions.begin() as session:
+            if hook := session.get(Webhook, number):
+                for event, data in take_news(session, project, hook):
+                    _write(session, hook, event, data)
+                waiting[number] = _oldest(session, number)
+    due = [one for one in waiting.values() if one is not None and (one.due or 0) <= now()]
+    for one in due:
+        _send(project, one.number)
+    return bool(due)
+
+
+def _oldest(session: Session, number: int) -> Delivery | None:
+    found = select(Delivery).where(Delivery.webhook_number == number, Delivery.due.is_not(None))
+    return session.scalar(found.order_by(Delivery.number).limit(1))
+
+
+def _write(session: Session, hook: Webhook, event: str, data: dict[str, Any]) -> Delivery:
+    decided = read(session)
+    message = {
+        "type": event,
+        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+        "project": {"id": decided["key"], "name": decided["name"]},
+        "data": data,
+    }
+    made = Delivery(webhook_number=hook.number, event=event, body=json.dumps(message, ensure_ascii=False), due=now())
+    session.add(made)
+    session.flush()
+    return made
+
+
+def _send(project: Project, number: int, again: bool = True) -> Delivery:
+    """Sends a message, outside of any transaction, and writes down what came of it."""
+    with project.reads() as session:
+        made, hook = session.execute(select(Delivery, Webhook).join(Webhook).where(Delivery.number == number)).one()
+    body, status, problem = made.body.encode(), None, ""
+    try:
+        status = post(hook.url, headers(hook.secret, f"{project.key}-{number}", int(now()), body), body)
+        problem = problem_of(status)
+    except UserError as error:
+        problem = str(error)
+    with project.sessions.begin() as session:
+        sent = session.get(Delivery, number)
+        if sent is None:  # removed meanwhile
+            return made
+        sent.attempts, sent.status, sent.problem, sent.sent = sent.attempts + 1, status, problem, now()
+        sent.due = next_try(sent.attempts, sent.made, sent.sent) if problem and again else None
+        kept = select(Delivery.number).where(Delivery.webhook_number == hook.number, Delivery.due.is_(None))
+        old = session.scalars(kept.order_by(Delivery.number.desc()).offset(KEPT)).all()
+        session.execute(delete(Delivery).where(Delivery.number.in_(old)))
+    return sent
+
+
+def problem_of(status: int) -> str:
+    """Why an answer does not mean that the message was taken.
+
+    >>> problem_of(204), problem_of(500)
+    ('', 'It answered with status 500.')
+    """
+    if 200 <= status < 300:
+        return ""
+    follow = " Redirections are not followed: use the address that it leads to." if 300 <= status < 400 else ""
+    return f"It answered with status {status}.{follow}"
+
+
+def next_try(attempts: int, made: float, sent: float) -> float | None:
+    """When a message is sent again after so many attempts: after ever longer pauses, and not for ever.
+
+    >>> next_try(1, 0.0, 0.0), next_try(4, 0.0, 35.0), next_try(99, 0.0, PATIENCE)
+    (5.0, 75.0, None)
+    """
+    return None if sent - made >= PATIENCE else sent + min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempts - 1))
+
+
+class DeliveryWorker:
+    """Delivers in a thread of its own. All that it must remember is in the database: it goes on where it was."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._stopping = threading.Event()
+
+    def start(self) -> None:
+        threading.Thread(target=self._work, name="webhooks", daemon=True).start()
+
+    def stop(self) -> None:
+        """A message that is under way may be sent again later."""
+        self._stopping.set()
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                busy = deliver(self.project)
+            except SQLAlchemyError:
+                log.exception("The database did not take a delivery.")
+                busy = False
+            self._stopping.wait(0 if busy else LOOK)

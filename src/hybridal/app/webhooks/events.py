@@ -1,0 +1,122 @@
+"""What there is to tell: read out of labels and rounds, which are facts, and so never lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.connect import try_to_lock_annotations
+from hybridal.app.db.schema import Annotation, Class, Person, Tally, Text, Trainer, Webhook
+from hybridal.app.insight.progress import round_rows
+from hybridal.app.project import Project, chapter_folders, read_chapters
+from hybridal.app.settings import read
+
+EventName = Literal["labels.saved", "round.finished", "goal.reached", "model.finished"]
+
+EVENTS: Mapping[EventName, str] = {
+    "labels.saved": "labels are saved, skipped or taken back",
+    "round.finished": "the model has learnt again",
+    "goal.reached": "as many labels are there as planned",
+    "model.finished": "the model was trained a last time, and can be taken away",
+}
+"""What can be told, and when."""
+
+AT_ONCE = 100  # labels in one message
+
+Event = tuple[str, dict[str, Any]]
+
+
+def stand(session: Session, project: Project) -> dict[str, int]:
+    """How far a webhook has been told that begins now: only what comes later is news."""
+    budget, tally = read(session)["budget"], session.get_one(Tally, 1)
+    return {
+        "told_annotation": session.scalar(select(func.max(Annotation.number))) or 0,
+        "told_round": len(_rounds(project)),
+        "told_goal": budget if tally.labelled >= budget else 0,
+    }
+
+
+def has_news(session: Session, hook: Webhook) -> bool:
+    """Whether it is worth looking closer, which makes others wait."""
+    newest = session.scalar(select(func.max(Annotation.number))) or 0
+    trainer = session.get_one(Trainer, 1)
+    learnt = trainer.round > hook.told_round and trainer.phase not in ("loading", "training")
+    news = {
+        "labels.saved": newest > hook.told_annotation,
+        "goal.reached": bool(_goal(session, hook)),
+        "round.finished": learnt,
+        "model.finished": learnt,
+    }
+    return any(news[event] for event in hook.events)
+
+
+def take_news(session: Session, project: Project, hook: Webhook) -> list[Event]:
+    """What is to be told next, and counts as told from now on."""
+    found = [*_labels(session, hook), *(reached := _goal(session, hook)), *_finished(project, hook)]
+    for _, goal in reached:
+        hook.told_goal = goal["goal"]
+    return [(event, data) for event, data in found if event in hook.events]
+
+
+def _labels(session: Session, hook: Webhook) -> list[Event]:
+    """Those of a file are left out: whoever brought it knows them."""
+    # Numbers are drawn before they are written down: without a lock, a later one might be seen before an earlier one.
+    if "labels.saved" not in hook.events or not try_to_lock_annotations(session):
+        return []
+    rows = session.execute(
+        select(Annotation, Text.id, Class.name, Person.name, Person.kind)
+        .join(Text)
+        .join(Person)
+        .outerjoin(Class, Class.number == Annotation.class_number)
+        .where(Annotation.number > hook.told_annotation)
+        .order_by(Annotation.number)
+        .limit(AT_ONCE)
+    ).all()
+    if not rows:
+        return []
+    hook.told_annotation = rows[-1][0].number
+    said = [
+        {
+            "number": one.number,
+            "text": text,
+            "action": one.action,
+            "class": name,
+            "person": person,
+            "kind": kind,
+            "flagged": one.flagged,
+            "comment": one.comment,
+            "decides": one.decides,
+            "at": one.at,
+        }
+        for one, text, name, person, kind in rows
+        if kind != "file"
+    ]
+    return [("labels.saved", {"labels": said})] if said else []
+
+
+def _goal(session: Session, hook: Webhook) -> list[Event]:
+    budget, labelled = read(session)["budget"], session.get_one(Tally, 1).labelled
+    if labelled < budget or budget == hook.told_goal:
+        return []
+    return [("goal.reached", {"labels": labelled, "goal": budget})]
+
+
+def _finished(project: Project, hook: Webhook) -> list[Event]:
+    rounds = _rounds(project)
+    news = [event for events in rounds[hook.told_round :] for event in events]
+    hook.told_round = max(hook.told_round, len(rounds))
+    return news
+
+
+def _rounds(project: Project) -> list[list[Event]]:
+    """What each round, counted through all chapters, is worth telling."""
+    told: list[list[Event]] = []
+    for chapter in read_chapters(chapter_folders(project.runs)):
+        for fact, row in zip(chapter.history, round_rows(chapter), strict=True):
+            shown = {name: row[name] for name in ("round", "update", "labels", "accuracy", "f1", "seconds")}
+            last = [("model.finished", {"round": row["round"], "labels": row["labels"]})]
+            told.append([("round.finished", shown), *(last if fact.news and fact.news.last else [])])
+    return told

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from hybridal.app.webhooks.address import HOSTS_VARIABLE
+
+from ...webhooks.receiver import receiving
+from ..visits import Visit
+
+
+def test_a_webhook_is_added_tested_listed_and_removed(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOSTS_VARIABLE, "127.0.0.0/8")
+    with receiving() as server:
+        made = owner.post("/api/webhooks", {"url": server.url, "events": ["labels.saved", "labels.saved"]}).json()
+        assert made["secret"].startswith("whsec_")
+        tested = owner.post(f"/api/webhooks/{made['number']}/test").json()
+        assert (tested["event"], tested["status"], tested["problem"]) == ("ping", 204, "")
+        [listed] = owner.get("/api/webhooks").json()["items"]
+        assert (listed["url"], listed["events"]) == (server.url, ["labels.saved"])
+        assert [one["number"] for one in listed["deliveries"]] == [tested["number"]]
+        assert made["secret"] not in str(listed)
+        assert owner.post(f"/api/webhooks/{made['number']}/remove").json() == {"ok": True}
+        assert owner.post(f"/api/webhooks/{made['number']}/test").status_code == 404
+        assert owner.get("/api/webhooks").json()["items"] == []
+
+
+def test_what_cannot_be_called_is_refused_in_a_sentence(owner: Visit) -> None:
+    answer = owner.post("/api/webhooks", {"url": "javascript:alert(1)", "events": ["labels.saved"]})
+    assert (answer.status_code, "write it like https://host/path" in answer.json()["error"]) == (400, True)
+    assert owner.post("/api/webhooks", {"url": "https://example.org", "events": ["everything"]}).status_code == 422

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hybridal.app.db.schema import Text, Trainer, Webhook
+from hybridal.app.labelling.annotations import annotate, undo
+from hybridal.app.people import machine_annotator
+from hybridal.app.project import Project
+from hybridal.app.webhooks.events import AT_ONCE, EVENTS, has_news, stand, take_news
+from hybridal.core.facts import News
+from hybridal.runs.record import RunFolder
+from hybridal.runs.settings import Settings
+from hybridal.testing.small import toy_task
+
+from ..insight.rounds import round_of
+from ..made_up import make, me
+
+
+def hook(project: Project, *events: str) -> int:
+    with project.sessions.begin() as session:
+        made = Webhook(url="http://x", secret="", events=list(events or EVENTS), **stand(session, project))
+        session.add(made)
+        session.flush()
+        return made.number
+
+
+def news(project: Project, number: int) -> list[tuple[str, dict[str, Any]]]:
+    with project.reads() as session:
+        worth_a_look = has_news(session, session.get_one(Webhook, number))
+    with project.sessions.begin() as session:
+        found = take_news(session, project, session.get_one(Webhook, number))
+    assert worth_a_look or not found
+    return found
+
+
+def label(project: Project, id: str, class_name: str | None = "a") -> None:
+    with project.sessions.begin() as session:
+        action: Any = "label" if class_name else "skip"
+        annotate(session, me(project), id, action, class_name=class_name, key=f"{id} {class_name}", comment="why")
+
+
+def test_what_is_saved_is_told_once_in_its_order_and_files_are_left_out(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    label(project, "t0")
+    number = hook(project, "labels.saved")
+    assert news(project, number) == []
+    label(project, "t1")
+    label(project, "t2", None)
+    with project.sessions.begin() as session:
+        undo(session, me(project), "undo")
+        file = machine_annotator(session, "(file)", "file")
+        annotate(session, file, "t5", "label", class_name="b", key="file:5")
+    [(event, data)] = news(project, number)
+    assert event == "labels.saved"
+    said = [(one["text"], one["action"], one["class"], one["person"]) for one in data["labels"]]
+    assert said == [("t1", "label", "a", "me"), ("t2", "skip", None, "me"), ("t2", "withdraw", None, "me")]
+    assert data["labels"][0]["comment"] == "why"
+    assert news(project, number) == []
+    project.close()
+
+
+def test_many_labels_come_in_several_messages(project: Project) -> None:
+    number = hook(project, "labels.saved")
+    with project.sessions.begin() as session:
+        session.add_all(Text(id=f"x{i}", body="x", place=0.5) for i in range(AT_ONCE + 5))
+        for i in range(AT_ONCE + 5):
+            annotate(session, me(project), f"x{i}", "label", class_name="a", key=f"x{i}")
+    told = [len(data["labels"]) for _ in range(3) for _, data in news(project, number)]
+    assert told == [AT_ONCE, 5]
+
+
+def test_the_goal_is_told_when_it_is_reached_and_again_when_a_further_one_is(project: Project) -> None:
+    number = hook(project, "goal.reached")
+    project.decide({"budget": 2})
+    label(project, "t0")
+    assert news(project, number) == []
+    label(project, "t1")
+    assert news(project, number) == [("goal.reached", {"labels": 2, "goal": 2})]
+    label(project, "t2")
+    assert news(project, number) == []
+    assert news(project, hook(project, "goal.reached")) == []
+    project.decide({"budget": 3})
+    assert [event for event, _ in news(project, number)] == ["goal.reached"]
+
+
+def test_rounds_are_told_when_they_are_whole_and_the_last_one_twice(project: Project) -> None:
+    task = toy_task(train=40, validation=2, test=0)
+    folder = RunFolder.create(project.runs / "001", Settings("toys"), task, {})
+    folder.append(round_of(1))
+    number, last_only = hook(project), hook(project, "model.finished")
+    with project.sessions.begin() as session:
+        trainer = session.get_one(Trainer, 1)
+        trainer.round, trainer.phase = 2, "training"
+    assert news(project, number) == []
+    folder.append(round_of(2))
+    other = RunFolder.create(project.runs / "002", Settings("toys"), task, {})
+    other.append(round_of(1, news=News(last=True)))
+    with project.sessions.begin() as session:
+        trainer = session.get_one(Trainer, 1)
+        trainer.round, trainer.phase = 3, "waiting"
+    told = news(project, number)
+    assert [(event, data["round"]) for event, data in told] == [
+        ("round.finished", 2),
+        ("round.finished", 3),
+        ("model.finished", 3),
+    ]
+    assert (told[0][1]["labels"], told[0][1]["accuracy"]) == (20, 0.75)
+    assert [event for event, _ in news(project, last_only)] == ["model.finished"]
+    assert news(project, number) == []
