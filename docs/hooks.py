@@ -32,6 +32,7 @@ ROOMS = {
     "measures": "Stabilisation",
     "acquisition": "Acquisition",
     "annotators": "Annotators",
+    "trackers": "Trackers",
     "core": "Facts and settings",
     "errors": "Errors",
 }

@@ -32,6 +32,7 @@ from hybridal.updates.retrain import Retrain
 
 from .cli.made_up import EnoughLabels
 from .runs.stand_in_hub import stand_in_hub
+from .trackers.test_tracking import Flaky
 
 RULES: dict[str, Any] = {"max_length": 12, "max_epochs": 2, "min_steps": 4, "learning_rate": 2e-3, "probe_until": 10}
 
@@ -198,15 +199,19 @@ def test_components_of_other_people_survive_being_saved(tmp_path: Path) -> None:
         signals=["loss"],
         device="cpu",
         observer=Listener(),
+        tracker=(tracker := Flaky()),
         **RULES,
     )
     for _ in range(3):
         learner.teach(task.answers(learner.query(12).ids))
     assert learner.history[-1].word == "RFR"
     assert heard
-    again = ActiveLearner.load(learner.save(tmp_path / "run"))
+    assert tracker.rounds == [1, 2, 3]
+    again = ActiveLearner.load(learner.save(tmp_path / "run"), tracker=(other := Flaky()))
     assert (again.schedule, again.cell.acquisition) == (Alternately(2), SurestFirst(3))
     assert again.query(6).ids == learner.query(6).ids
+    again.teach(task.answers(again.query(6).ids))
+    assert (other.begun, other.rounds) == (tracker.begun, [1, 2, 3, 4])
 
 
 def test_the_switch_of_somebodys_own_schedule_is_in_its_history(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hybridal.schedules.hybrid import HybridAL
     from hybridal.signals import ModelView, Sample, Signal, Snapshot
     from hybridal.tasks import Split, Task, load_task
+    from hybridal.trackers import Tracker
     from hybridal.updates import Plan, Situation, Update
 
 # Names are imported when they are first used: `import hybridal` loads neither torch nor transformers.
@@ -47,6 +48,7 @@ _NAMES = {
     "hybridal.schedules.hybrid": ("HybridAL",),
     "hybridal.signals": ("ModelView", "Sample", "Signal", "Snapshot"),
     "hybridal.tasks": ("Split", "Task", "load_task"),
+    "hybridal.trackers": ("Tracker",),
     "hybridal.updates": ("Plan", "Situation", "Update"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
@@ -55,8 +57,8 @@ __all__ = [
     "Acquisition", "ActiveLearner", "Annotator", "Batch", "Callback", "Candidates", "Constant", "Cost",
     "EstimatorLearner", "FixedSwitch", "HybridAL", "Metrics", "ModelView", "News", "Observer", "Plan", "Query",
     "Round", "Rule", "Rules", "RunError", "Sample", "Schedule", "Selection", "Signal", "Situation", "Snapshot",
-    "Split", "Stabilisation", "Task", "TaskSource", "TextClassifier", "Update", "UserError", "load_task",
-    "make_schedule",
+    "Split", "Stabilisation", "Task", "TaskSource", "TextClassifier", "Tracker", "Update", "UserError",
+    "load_task", "make_schedule",
 ]  # fmt: skip
 
 

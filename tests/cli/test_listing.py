@@ -89,5 +89,5 @@ def test_what_cannot_be_listed() -> None:
     assert (ended.code, ended.stdout) == (2, "")
     assert ended.stderr == (
         "hybridal: 'things' cannot be listed; there are runs, tasks, backbones, protocols, schedules, signals, "
-        "acquisitions.\n"
+        "acquisitions, trackers.\n"
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +41,24 @@ class Listener(Observer):
 
     def round_done(self, history: Sequence[Round]) -> None:
         self.heard.append(("done", [fact.round for fact in history]))
+
+
+class Notes:
+    """A tracker that writes into a folder, if it is there."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+
+    def begin(self, id: str, name: str, about: Mapping[str, Any]) -> None:
+        self.file = self.folder / id
+        self.write(f"{name} {about['task']['name']}")
+
+    def record(self, fact: Round) -> None:
+        self.write(f" {fact.round}")
+
+    def write(self, text: str) -> None:
+        with self.file.open("a") as file:
+            file.write(text)
 
 
 def rows_of(task: Task, labelled: bool = True) -> list[list[str]]:
@@ -93,6 +112,7 @@ class TestBegin:
             ({"overrides": {**OVERRIDES, "rounds": "three"}}, "`rounds` must be a whole number, not 'three'"),
             ({"overrides": {**OVERRIDES, "max_length": 4096}}, "`max_length` is 4096, but backbone 'tiny' reads 512"),
             ({"overrides": {**OVERRIDES, "initial": 500}}, "too few for an initial pool of 500"),
+            ({"tracker": "mlfow"}, "did you mean 'mlflow'?"),
             ({"device": "abacus"}, "`device` 'abacus' is not a device"),
             ({"backbone": "no/such-encoder"}, "Backbone 'no/such-encoder' is neither a folder here nor"),
             ({"label": "topic"}, "there is no column 'topic'; its columns are id, text, label"),
@@ -197,6 +217,25 @@ class TestCarryOn:
             run.carry_on(folder, Failing())
         assert [fact.round for fact in folder.history()] == [1, 2]
         assert no_seconds(run.carry_on(folder)) == no_seconds(unbroken)
+
+    def test_a_tracker_that_fails_costs_no_round_and_hears_of_all_when_the_run_goes_on(
+        self, settings: Settings, tmp_path: Path
+    ) -> None:
+        said: list[str] = []
+
+        class Listens(Observer):
+            def message(self, text: str) -> None:
+                said.append(text)
+
+        folder = run.begin(replace(settings, tracker=f"{__name__}.Notes:{tmp_path / 'notes'}"), tmp_path / "run")
+        assert len(run.carry_on(folder, Listens())) == 3
+        assert len(said) == 1
+        assert said[0].startswith("The tracker failed ([Errno 2] No such file or directory: ")
+        (tmp_path / "notes").mkdir()
+        for _ in range(2):
+            assert len(run.carry_on(folder)) == 3
+        (notes,) = (tmp_path / "notes").iterdir()
+        assert notes.read_text() == "run texts 1 2 3" * 2
 
     def test_leftovers_of_killed_exports_are_cleared_away(self, settings: Settings, tmp_path: Path) -> None:
         folder = run.begin(settings, tmp_path / "run")

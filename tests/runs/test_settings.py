@@ -16,7 +16,7 @@ FULL = Settings(
     classes=("ham", "spam"), max_words=9, drop_empty=True, drop_duplicates=True, backbone="tiny", protocol="quick",
     overrides={"rounds": 2, "stop_after": None}, schedule="fixed:2",
     acquisition="badge", signals=("alpha", "cka"), seed=7, device="cpu", labels="l.csv",
-    test_every_round=True, stop="auto",
+    test_every_round=True, stop="auto", tracker="mlflow",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHOWN = ("schedule", "accuracy", "f1", "nll", "ece", "steps", "seconds", "word")
 
 
-@o.asks(without=("labels", "schedule", "epsilon", "patience", "stop"))
+@o.asks(without=("labels", "schedule", "epsilon", "patience", "stop", "tracker"))
 def compare(
     asked: o.Asked,
     context: typer.Context,

@@ -13,7 +13,7 @@ from hybridal.errors import UserError
 
 def listing(
     what: Annotated[
-        str, typer.Argument(help="runs, tasks, backbones, protocols, schedules, signals or acquisitions.")
+        str, typer.Argument(help="runs, tasks, backbones, protocols, schedules, signals, acquisitions or trackers.")
     ] = "runs",
     folder: Annotated[Path, typer.Option(help="Where the runs lie.")] = Path("runs"),
     json: o.Json = False,
@@ -46,6 +46,7 @@ def _names(what: str) -> list[str]:
     from hybridal.schedules import schedule_names
     from hybridal.signals import SIGNALS
     from hybridal.tasks import task_names
+    from hybridal.trackers import TRACKERS
 
     kinds = {
         "tasks": task_names,
@@ -54,6 +55,7 @@ def _names(what: str) -> list[str]:
         "schedules": schedule_names,
         "signals": SIGNALS.names,
         "acquisitions": ACQUISITIONS.names,
+        "trackers": TRACKERS.names,
     }
     if what not in kinds:
         raise UserError(f"'{what}' cannot be listed; there are runs, {', '.join(kinds)}.")

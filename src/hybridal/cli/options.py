@@ -107,6 +107,14 @@ Stop = Annotated[
         help="auto ends the run when more labels would hardly help; never (default).", rich_help_panel=_METHOD
     ),
 ]
+TrackerSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--tracker",
+        help="Keep the figures of each round in mlflow[:EXPERIMENT] or tensorboard[:FOLDER] too.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run (default: runs/…).", rich_help_panel=_OUTPUT)]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel=_OUTPUT)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=_OUTPUT)]
@@ -148,6 +156,7 @@ RUN: Mapping[str, Any] = {
     "device": DeviceName,
     "test_every_round": TestEveryRound,
     "stop": Stop,
+    "tracker": TrackerSpec,
 }
 _SETTINGS = [name for name in RUN if name in {field.name for field in fields(Settings)}]
 _PROTOCOL = [name for name in RUN if name in {field.name for field in fields(Rules)} and name not in _SETTINGS]

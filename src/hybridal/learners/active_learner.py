@@ -7,6 +7,7 @@ import io
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task, load_task
 from hybridal.tasks.task import spelt
+from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 
 class ActiveLearner(Learner):
@@ -39,7 +41,8 @@ class ActiveLearner(Learner):
     `task` is a `Task` (`load_task` reads one from a file), or the name of one. Labelled validation texts of a task are
     measured on. Without any, a share of the labels is: texts drawn at random come first in a query. With
     `validation="fixed"`, validation texts without labels are asked for before all others. `observer` hears how far
-    trainings are, and may be exchanged at any time. Keywords beyond the named ones replace fields of the protocol, as
+    trainings are, and may be exchanged at any time; a `tracker`, "mlflow" or "tensorboard", gets the figures of each
+    round. Keywords beyond the named ones replace fields of the protocol, as
     in `ActiveLearner(task, learning_rate=5e-5)`.
 
     >>> from hybridal.testing.small import toy_task
@@ -61,8 +64,10 @@ class ActiveLearner(Learner):
         seed: int = 42,
         device: str = "auto",
         observer: Observer | None = None,
+        tracker: Tracker | str | None = None,
         **overrides: Any,
     ) -> None:
+        self._tracker = TRACKERS.make(tracker) if isinstance(tracker, str) else tracker
         task = load_task(task) if isinstance(task, str) else task
         if (task.validation.labels != UNKNOWN).any():
             overrides = {**ALL_OF_THEM, **overrides}
@@ -79,6 +84,7 @@ class ActiveLearner(Learner):
             seed=seed,
             device=device,
             overrides=overrides,
+            tracker=tracker if isinstance(tracker, str) else None,
         )
         task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
@@ -127,6 +133,21 @@ class ActiveLearner(Learner):
             self._validation_labels[measured] = UNKNOWN
             self.transformer.relabel_validation(self._validation_labels)
 
+    def _learn(self, last: bool) -> Round:
+        fact = super()._learn(last)
+        if self._tracking is not None:
+            self._tracking.offer(self.history)
+        return fact
+
+    @cached_property
+    def _tracking(self) -> Tracking | None:
+        if (tracker := self._tracker) is None:
+            return None
+        return Tracking(lambda: tracker, self._key, self.cell.task.name, self._about(), self.observer.message)
+
+    def _about(self) -> dict[str, Any]:
+        return described(self.settings, self.cell.task, surroundings(self.settings.device))
+
     @property
     def model(self) -> TextClassifier:
         """What has been learnt so far, as a classifier of its own: it stays as it is when the learner learns on."""
@@ -165,8 +186,7 @@ class ActiveLearner(Learner):
         """Writes a page that says what happened and shows it."""
         from hybridal.evidence.run_report import write_run
 
-        about = described(self.settings, self.cell.task, surroundings(self.settings.device))
-        return write_run(self.history, self.schedule, about, Path(path))
+        return write_run(self.history, self.schedule, self._about(), Path(path))
 
     def push_labels_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
         """Pushes the labelled texts to the Hugging Face hub as a dataset with a card, and gives its address.
@@ -208,8 +228,10 @@ class ActiveLearner(Learner):
         return path
 
     @classmethod
-    def load(cls, path: str | Path, observer: Observer | None = None) -> ActiveLearner:
-        """The learner that `save` wrote, ready to go on."""
+    def load(
+        cls, path: str | Path, observer: Observer | None = None, tracker: Tracker | str | None = None
+    ) -> ActiveLearner:
+        """The learner that `save` wrote, ready to go on; a tracker that was given by name is the same again."""
         folder = RunFolder.open(Path(path))
         if "key" not in folder.about():
             raise UserError(f"{path} was not saved by an ActiveLearner; go on with `hybridal resume {path}`.")
@@ -224,6 +246,7 @@ class ActiveLearner(Learner):
             seed=settings.seed,
             device=settings.device,
             observer=observer,
+            tracker=tracker or settings.tracker,
             **settings.overrides,
         )
         learner._restore(folder)

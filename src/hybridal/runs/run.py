@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +26,9 @@ from hybridal.runs.export import export_model
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
+from hybridal.system.files import strict_json
 from hybridal.tasks.task import Task
+from hybridal.trackers import TRACKERS, Tracking
 
 if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
@@ -48,6 +52,8 @@ def check(settings: Settings, task: Task) -> None:
 
     signals = watched(settings, make_schedule(settings.schedule))
     ACQUISITIONS.make(settings.acquisition)
+    if settings.tracker is not None:
+        TRACKERS.make(settings.tracker)
     choose_device(settings.device)
     if settings.labels is not None and Path(settings.labels).is_dir():
         raise UserError(
@@ -94,6 +100,8 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
         schedule = make_schedule(settings.schedule)
         enough = stopping(settings, task)
         state, history = restore(folder, recompute)
+        tracking = tracked(folder, settings, observer)
+        tracking(history)
         ended = over(settings.rules.rounds, schedule, history, enough) and folder.model.is_dir()
         if ended and not recompute and (state is None or state.round == len(history)):
             return history
@@ -119,10 +127,21 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
                 history.append(fact)
             done = history[: fact.round]
             observer.round_done(done)
+            tracking(done)
             if not over(cell.rules.rounds, schedule, done, enough):
                 observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
         export(folder, model, task, settings, history[-1])
     return history
+
+
+def tracked(folder: RunFolder, settings: Settings, observer: Observer) -> Callable[[Sequence[Round]], None]:
+    """Who is told of all rounds so far, after each; the run's id is what its run.json says, which never changes."""
+    spec = settings.tracker
+    if spec is None:
+        return lambda _history: None
+    about = folder.about()
+    id = hashlib.sha256(strict_json(about).encode()).hexdigest()[:32]
+    return Tracking(lambda: TRACKERS.make(spec), id, folder.path.resolve().name, about, observer.message).offer
 
 
 def stopping(settings: Settings, task: Task) -> Enough:

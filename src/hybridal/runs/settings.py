@@ -21,7 +21,7 @@ class Settings(TaskSource):
 
     `overrides` replace fields of the protocol; `signals` are watched and recorded beside the schedule's own; `labels`
     is a file to label in, by hand. With `stop` "auto" a run ends when more labels are not expected to make the model
-    better.
+    better. A `tracker` gets the figures of each round too.
 
     >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.schedule
     (3, 'auto')
@@ -38,6 +38,7 @@ class Settings(TaskSource):
     labels: str | None = None
     test_every_round: bool = False
     stop: str = "never"
+    tracker: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,61 @@
+"""Runs in MLflow: on a server, or in a database on this machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from hybridal.core.facts import Round
+from hybridal.errors import UserError
+from hybridal.trackers import figures, parameters
+
+_OURS = "hybridal.id"
+
+# A server that does not answer may not keep a round waiting for minutes, nor may its address stand among results.
+_HABITS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "5",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+
+
+class Mlflow:
+    """A run of an experiment, on the server that MLFLOW_TRACKING_URI names; without one, in `mlflow.db` here."""
+
+    name: ClassVar[str] = "mlflow"
+
+    def __init__(self, experiment: str | None = None) -> None:
+        for habit, value in _HABITS.items():
+            os.environ.setdefault(habit, value)
+        try:
+            import mlflow
+        except ModuleNotFoundError as error:
+            raise UserError(
+                f"The tracker 'mlflow' needs {error.name}; `pip install 'hybridal[mlflow]'` brings it.", field="tracker"
+            ) from error
+        self._mlflow: Any = mlflow
+        self.experiment = str(experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME", "hybridal"))
+
+    def begin(self, id: str, name: str, about: Mapping[str, Any]) -> None:
+        self._client = client = self._mlflow.MlflowClient()
+        known = client.get_experiment_by_name(self.experiment)
+        experiment = known.experiment_id if known else client.create_experiment(self.experiment)
+        found = client.search_runs([experiment], f"tags.`{_OURS}` = '{id}'")
+        run = found[0] if found else client.create_run(experiment, run_name=name, tags={_OURS: id})
+        self._run: str = run.info.run_id
+        # What was logged before a kill, whole or not, is not logged again.
+        asked = {key: str(value) for key, value in parameters(about).items() if key not in run.data.params}
+        client.log_batch(self._run, params=[self._mlflow.entities.Param(*pair) for pair in asked.items()])
+        self._taken = {metric.step for metric in client.get_metric_history(self._run, "labels")}
+
+    def record(self, fact: Round) -> None:
+        if fact.round in self._taken:
+            return
+        entities, now = self._mlflow.entities, int(time.time() * 1000)
+        metrics = [entities.Metric(name, number, now, fact.round) for name, number in figures(fact).items()]
+        tags = [entities.RunTag(name, getattr(fact, name)) for name in ("word", "update", "reason")]
+        self._client.log_batch(self._run, metrics=metrics, tags=tags)
+        # No run is left open, whatever ends its process: one that goes on is finished anew with each round.
+        self._client.set_terminated(self._run)

@@ -1,0 +1,42 @@
+"""Runs in TensorBoard: a folder a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hybridal.core.facts import Round
+from hybridal.errors import UserError
+from hybridal.trackers import figures, parameters
+
+
+class TensorBoard:
+    """Files that `tensorboard --logdir FOLDER` shows."""
+
+    name: ClassVar[str] = "tensorboard"
+
+    def __init__(self, folder: str | Path = "tensorboard") -> None:
+        if find_spec("tensorboard") is None:
+            raise UserError(
+                "The tracker 'tensorboard' needs tensorboard; `pip install 'hybridal[tensorboard]'` brings it.",
+                field="tracker",
+            )
+        self.folder = Path(folder)
+
+    def begin(self, id: str, name: str, about: Mapping[str, Any]) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        # What earlier sessions wrote of this run is not shown any more: its rounds come again.
+        plain = re.sub(r"[^\w.-]+", "-", name)
+        self._writer: Any = SummaryWriter(str(self.folder / f"{plain}-{id[:8]}"), purge_step=1)
+        rows = "".join(f"| {key} | {value} |\n" for key, value in parameters(about).items())
+        self._writer.add_text("settings", f"| setting | value |\n|---|---|\n{rows}", 0)
+
+    def record(self, fact: Round) -> None:
+        for name, number in figures(fact).items():
+            self._writer.add_scalar(name, number, fact.round)
+        self._writer.add_text("update", f"{fact.update} {fact.reason}".strip(), fact.round)
+        self._writer.flush()

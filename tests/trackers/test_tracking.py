@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from hybridal.core.facts import Cost, Metrics, News, Round
+from hybridal.errors import UserError
+from hybridal.trackers import TRACKERS, Tracking, figures
+
+GOOD = Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05)
+
+
+def fact_of(round: int) -> Round:
+    return Round(
+        round, "retrain", "R" * round, 10 * round, Cost(steps=round), 1, None, GOOD, None, {"loss": None}, ("a",),
+        (0.5,), {"train": 0.25}, news=News(added=10, last=True, counts=(3, 4)),
+    )  # fmt: skip
+
+
+HISTORY = [fact_of(round) for round in (1, 2, 3, 4)]
+
+
+class Flaky:
+    """A tracker that is away now and then."""
+
+    def __init__(self) -> None:
+        self.away = False
+        self.begun: list[str] = []
+        self.rounds: list[int] = []
+
+    def begin(self, id: str, name: str, about: Mapping[str, Any]) -> None:
+        if self.away:
+            raise ConnectionError("no route to host.\nReally none")
+        self.begun.append(f"{name} {id}")
+
+    def record(self, fact: Round) -> None:
+        if self.away:
+            raise TimeoutError
+        self.rounds.append(fact.round)
+
+
+def test_what_a_tracker_could_not_take_comes_again_with_the_next_round() -> None:
+    tracker, said = Flaky(), list[str]()
+    tracking = Tracking(lambda: tracker, "7", "mail", {}, said.append)
+    tracker.away = True
+    tracking.offer([])
+    tracking.offer(HISTORY[:1])
+    assert said == ["The tracker failed (no route to host); the run goes on, and offers it its rounds again."]
+    tracker.away = False
+    tracking.offer(HISTORY[:2])
+    assert (tracker.begun, tracker.rounds) == (["mail 7"], [1, 2])
+    tracker.away = True
+    tracking.offer(HISTORY[:3])
+    assert said[1:] == ["The tracker failed (TimeoutError); the run goes on, and offers it its rounds again."]
+    tracker.away = False
+    tracking.offer(HISTORY)
+    assert (tracker.begun, tracker.rounds) == (["mail 7"], [1, 2, 3, 4])
+
+
+def test_stopping_by_hand_is_not_taken_for_a_failure() -> None:
+    def stopped() -> Flaky:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Tracking(stopped, "7", "mail", {}, print).offer([])
+
+
+def test_figures_are_numbers_and_nothing_else() -> None:
+    found = figures(HISTORY[0])
+    assert found["validation/f1"] == 0.85
+    assert found["news/added"] == 10
+    assert not found.keys() & {"round", "changes/loss", "news/last", "news/counts", "temperature", "test", "acquired"}
+    assert all(math.isfinite(number) for number in found.values())
+
+
+def test_there_are_two_and_others_are_named() -> None:
+    assert TRACKERS.names() == ["mlflow", "tensorboard"]
+    with pytest.raises(UserError, match="no trackers component named 'mlfow'; did you mean 'mlflow'"):
+        TRACKERS.make("mlfow")
