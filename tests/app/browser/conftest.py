@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from .served import Served, served
-from .window import FLAGS, Window
+from .window import FLAGS, Window, warmed
 
 
 # Not for the whole session: while Playwright is open, no other test of this process could run an event loop.
@@ -25,10 +25,15 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def warm(chromium: Browser) -> BrowserContext:
+    return warmed(chromium)
+
+
 @pytest.fixture
-def window(chromium: Browser) -> Iterator[Window]:
+def window(chromium: Browser, warm: BrowserContext) -> Iterator[Window]:
     """Opens pages, and insists that no script of theirs failed."""
-    opened = Window(chromium)
+    opened = Window(chromium, warm)
     yield opened
     opened.close()
     assert opened.problems == []
@@ -42,12 +47,12 @@ def app(tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def shot(tmp_path: Path) -> Callable[[Page, str], None]:
-    """Keeps what a page looks like, in the folder HYBRIDAL_SCREENSHOTS if that is set."""
-    folder = Path(os.environ.get("HYBRIDAL_SCREENSHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
+def shot() -> Callable[[Page, str], None]:
+    """Keeps what a page looks like, for somebody to look at, where HYBRIDAL_SCREENSHOTS names a folder."""
+    folder = os.environ.get("HYBRIDAL_SCREENSHOTS")
 
     def take(page: Page, name: str) -> None:
-        page.screenshot(path=folder / f"{name}.png")
+        if folder:
+            page.screenshot(path=Path(folder) / f"{name}.png")
 
     return take

@@ -9,22 +9,21 @@ from .window import Window
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("script", ["label.js", "card.js"])
-def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(
-    window: Window, app: Served, script: str
-) -> None:
+def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(window: Window, app: Served) -> None:
     page = window.open(app.link)
-    page.route(f"**/{script}", lambda route: route.abort())
-    page.reload()
-    expect(page.get_by_role("alert")).to_contain_text("Part of this page did not load")
-    page.unroute_all()
-    page.get_by_role("link", name="Reload").click()
-    expect(page.locator("#text")).not_to_be_empty()
-    expect(page.locator("#not-all")).to_be_hidden()
+    for script in ("label.js", "card.js"):
+        page.route(f"**/{script}", lambda route: route.abort())
+        page.reload()
+        expect(page.get_by_role("alert")).to_contain_text("Part of this page did not load")
+        page.unroute_all()
+        page.get_by_role("link", name="Reload").click()
+        expect(page.locator("#text")).not_to_be_empty()
+        expect(page.locator("#not-all")).to_be_hidden()
 
 
 def test_a_page_that_waits_for_the_server_says_so_until_it_comes(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.person().new_page()
+    page.goto(app.link)
     page.clock.install()
     page.route("**/api/project", lambda route: route.fulfill(status=500, json={"error": "The disk is full."}))
     page.reload()

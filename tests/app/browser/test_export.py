@@ -31,8 +31,7 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
 
 
 def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Window, app: Served) -> None:
-    page = window.open(app.link)
-    page.goto(f"{app.address}/export")
+    page = window.open(app.link, at="/export")
     expect(page.get_by_role("button", name="Score all texts")).to_be_enabled()
     page.route("**/labels.csv", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
     page.get_by_role("link", name="CSV").first.click()
@@ -42,8 +41,7 @@ def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Wi
 def test_scoring_has_a_bar_and_can_be_paused_and_cancelled(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
-    page = window.open(app.link)
-    page.goto(f"{app.address}/export")
+    page = window.open(app.link, at="/export")
     page.get_by_role("button", name="Score all texts").click()
     expect(page.locator("#toasts")).to_contain_text("There is no model yet")
     with app.project.sessions.begin() as session:

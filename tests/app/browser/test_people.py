@@ -54,8 +54,7 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
 
 
 def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served) -> None:
-    page = window.open(app.link)
-    page.goto(f"{app.address}/people")
+    page = window.open(app.link, at="/people")
     held: list[Route] = []
     page.route(
         "**/api/invitations", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
@@ -67,7 +66,8 @@ def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served
 
 
 def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.person().new_page()
+    page.context.request.get(app.link)
     page.clock.install()
     page.goto(f"{app.address}/people")
     expect(page.locator("#llm")).to_contain_text("Stopped.")
@@ -92,8 +92,7 @@ def test_the_llm_is_followed_beyond_a_lost_connection(window: Window, app: Serve
 def test_an_llm_is_tried_on_five_texts_before_a_job(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
-    page = window.open(app.link)
-    page.goto(f"{app.address}/people")
+    page = window.open(app.link, at="/people")
     with chat_server(lambda _: labels("b", 0.8)) as server:
         page.get_by_label("Address of the server").fill(server.url)
         page.get_by_label("Model", exact=True).fill("small")
@@ -142,8 +141,7 @@ def test_a_password_is_changed_by_its_person_and_reset_by_an_owner(
             expect(ann.get_by_role("alert").last).to_have_text("The old password is wrong.")
             shot(ann, "password")
     expect(ann.locator("#toasts")).to_contain_text("The password is changed.")
-    owner = window.open(app.link)
-    owner.goto(f"{app.address}/people")
+    owner = window.open(app.link, at="/people")
     owner.get_by_role("button", name="Reset password").click()
     owner.locator("dialog input[name=new]").fill("fresh start 1")
     owner.locator("dialog").get_by_role("button", name="Save").click()

@@ -49,16 +49,15 @@ def drawing(page: Page, title: str) -> Locator:
     return page.get_by_role("figure").filter(has=page.get_by_role("heading", name=title)).get_by_role("img")
 
 
-def test_the_learning_curve_rises_with_its_points(page: Page) -> None:
+def test_every_drawing_is_right_and_has_its_numbers_beside_it(page: Page) -> None:
+    # The learning curve rises with its points.
     curve = drawing(page, "Learning curve")
     expect(curve.locator("circle.retrain")).to_have_count(3)
     expect(curve.locator("rect.finetune")).to_have_count(1)
     heights = [float(point.get_attribute("cy") or 0) for point in curve.locator("circle").all()]
     assert heights == sorted(heights, reverse=True)
     assert "between 71% and 91%" in (curve.get_attribute("aria-label") or "")
-
-
-def test_the_signal_is_drawn_against_its_threshold_with_the_switch(page: Page) -> None:
+    # The signal is drawn against its threshold, with the switch.
     signal = drawing(page, "Is the model settling?")
     expect(signal).to_contain_text("ε = 0.02")
     expect(signal).to_contain_text("settled")
@@ -68,6 +67,12 @@ def test_the_signal_is_drawn_against_its_threshold_with_the_switch(page: Page) -
     )
     assert above < threshold < below < zero
     expect(page.locator("#story")).to_contain_text("The model settled in round 3")
+    for summary in page.get_by_text("The numbers").all():
+        summary.click()
+    tables = page.locator("figure table").all()
+    assert [table.locator("tbody tr").count() for table in tables] == [4, 4, 4, 1]
+    expect(page.locator("figure").last).to_contain_text("30 (75%)")
+    expect(page.locator("#tiles")).to_contain_text("1 min 30 s")
 
 
 def test_who_is_advised_to_stop_finishes_the_model(page: Page, app: Served, shot: Callable[[Page, str], None]) -> None:
@@ -85,13 +90,3 @@ def test_who_is_advised_to_stop_finishes_the_model(page: Page, app: Served, shot
     expect(page.locator("#finish-state")).to_have_text("The model is finished.")
     expect(button).to_be_hidden()
     shot(page, "finished")
-
-
-def test_every_drawing_has_its_numbers_beside_it(page: Page) -> None:
-    expect(drawing(page, "Learning curve").locator(".mark")).to_have_count(4)
-    for summary in page.get_by_text("The numbers").all():
-        summary.click()
-    tables = page.locator("figure table").all()
-    assert [table.locator("tbody tr").count() for table in tables] == [4, 4, 4, 1]
-    expect(page.locator("figure").last).to_contain_text("30 (75%)")
-    expect(page.locator("#tiles")).to_contain_text("1 min 30 s")

@@ -19,8 +19,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def page(window: Window, app: Served) -> Page:
-    opened = window.open(app.link)
-    opened.goto(f"{app.address}/settings")
+    opened = window.open(app.link, at="/settings")
     expect(opened.get_by_label("Name of a", exact=True)).to_be_visible()
     return opened
 
@@ -135,8 +134,7 @@ def test_a_file_that_cannot_be_read_is_told(page: Page, app: Served) -> None:
 
 
 def test_the_look_at_a_file_fits_a_phone(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
-    page = window.open(app.link, viewport={"width": 390, "height": 844}, has_touch=True)
-    page.goto(f"{app.address}/settings")
+    page = window.open(app.link, at="/settings", viewport={"width": 390, "height": 844}, has_touch=True)
     choose(page, "mail.csv", SHEET.encode())
     expect(page.locator("#first-rows")).to_be_visible()
     page.locator("#upload").scroll_into_view_if_needed()

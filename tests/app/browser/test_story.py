@@ -19,11 +19,15 @@ SPORT = {"ball", "goal", "team", "match", "score", "player", "league", "coach", 
 
 def label(page: Page, texts: int) -> None:
     """Reads each text, and presses the key of its class."""
+    last = ""
     for _ in range(texts):
         expect(page.locator("#text")).not_to_be_empty()
         words = set(page.locator("#text").inner_text().split())
-        page.keyboard.press("1" if words & SPORT else "2")
-        page.wait_for_timeout(260)  # no person is faster; the same key again at once counts as one press
+        key = "1" if words & SPORT else "2"
+        if key == last:
+            page.wait_for_timeout(260)  # no person is faster; the same key again at once counts as one press
+        page.keyboard.press(key)
+        last = key
     expect(page.locator("#saved")).to_have_text("Saved")
 
 
@@ -31,7 +35,7 @@ def test_a_person_labels_while_the_model_learns_beside(
     window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
 ) -> None:
     options = ["--text", "body", "--classes", "sport,food", "--backbone", "tiny"]
-    with started(toy_file(tmp_path), *options, "--validation-first", "10", "--batch", "6", "--budget", "60") as link:
+    with started(toy_file(tmp_path), *options, "--validation-first", "6", "--batch", "4", "--budget", "60") as link:
         address = link.split("?")[0]
         page = window.open(link)
         progress = page.context.new_page()
@@ -40,15 +44,15 @@ def test_a_person_labels_while_the_model_learns_beside(
         marks = progress.get_by_role("figure").filter(has_text="Learning curve").locator("svg[role=img] .mark")
 
         page.bring_to_front()
-        label(page, 22)
+        label(page, 17)
         shot(page, "label")
         # The trainer works in its own time; meanwhile, nothing stops who labels.
         progress.bring_to_front()
         expect(marks.first).to_be_visible()
         seen = marks.count()
         page.bring_to_front()
-        label(page, 8)
-        expect(page.locator("#goal")).to_contain_text("30 of 60 labels")
+        label(page, 5)
+        expect(page.locator("#goal")).to_contain_text("22 of 60 labels")
         progress.bring_to_front()
         expect(marks.nth(seen)).to_be_visible()
         shot(progress, "progress")
@@ -56,7 +60,7 @@ def test_a_person_labels_while_the_model_learns_beside(
         page.bring_to_front()
         expect(page.locator("#text")).not_to_be_empty()
         page.keyboard.press("u")
-        expect(page.locator("#goal")).to_contain_text("29 of 60 labels")
+        expect(page.locator("#goal")).to_contain_text("21 of 60 labels")
         label(page, 1)
 
         page.goto(f"{address}texts?state=labelled")
@@ -76,5 +80,5 @@ def test_a_person_labels_while_the_model_learns_beside(
         with download.value.path().open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         labelled = {row["text"]: row["label"] for row in rows if row["label"]}
-        assert len(labelled) == 30
+        assert len(labelled) == 22
         assert labelled[body] == other
