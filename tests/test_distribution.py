@@ -14,6 +14,8 @@ import httpx
 import pandas as pd
 import pytest
 
+from hybridal import __version__
+
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 
@@ -59,8 +61,25 @@ def test_the_sdist_holds_what_builds_the_wheel_and_no_tests(built: Path) -> None
     beside = {name for name in names if not name.startswith("src/")}
     assert {name.removeprefix("src/") for name in names - beside} == package_files()
     assert beside == {
-        "CHANGELOG.md", "CITATION.cff", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore"
+        "CHANGELOG.md", "CITATION.cff", "LICENSE", "PKG-INFO", "README.md", "hatch_build.py",
+        "pyproject.toml", ".gitignore",
     }  # fmt: skip
+
+
+def test_links_of_the_readme_lead_somewhere_from_a_package_index(built: Path) -> None:
+    with ZipFile(next(built.glob("*.whl"))) as wheel:
+        (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+        page = wheel.read(name).decode("utf-8")
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", page)
+    ours = {
+        "": "https://github.com/hybridal/hybridal/blob/",
+        "!": "https://raw.githubusercontent.com/hybridal/hybridal/",
+    }
+    assert {kind for kind, _ in links} == ours.keys()
+    for kind, link in links:
+        tag, _, path = link.removeprefix(ours[kind]).partition("/")
+        assert tag == f"v{__version__}"
+        assert (ROOT / path).is_file()
 
 
 def test_a_stranger_gets_from_the_wheel_to_a_model(installed: dict[str, str], tmp_path: Path) -> None:
