@@ -12,6 +12,7 @@ import pytest
 from hybridal.app.db.schema import Class, Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.people import project_owner
 from hybridal.app.project import Project
 from hybridal.cli.label import PASSWORD_VARIABLE
 from hybridal.runs.settings import DEMO
@@ -113,6 +114,8 @@ def test_without_a_file_the_demo_is_labelled(
         (["--text", "body", "--schedule", "hybrid:moon"], "moon"),
         (["--text", "body", "--db", "mysql://x/y"], "--db"),
         (["--text", "body", "--classes", "bug"], "two or more"),
+        (["--text", "body", "--sign-in-header", "X-User"], "--behind-proxy"),
+        (["--text", "body", "--sign-in-header", "X-User", "--behind-proxy"], "--owner: say under which name"),
     ],
 )
 def test_what_is_wrong_is_told_and_leaves_nothing_behind(
@@ -139,6 +142,19 @@ def test_others_are_let_in_only_where_everybody_has_a_password(
     monkeypatch.delenv(PASSWORD_VARIABLE)
     assert hybridal(*command).code == 0  # it is kept
     assert [call["host"] for call in served] == ["0.0.0.0"] * 2
+
+
+def test_a_proxy_that_signs_people_in_knows_the_owner_by_a_name_that_is_told_once(
+    tickets: Path, served: list[dict[str, Any]]
+) -> None:
+    command = ("label", tickets, "--text", "body", "--host", "0.0.0.0", "--behind-proxy", "--sign-in-header", "X-User")
+    assert hybridal(*command, "--owner", "ada@example.org").code == 0
+    assert hybridal(*command).code == 0
+    assert [call["sign_in_header"] for call in served] == ["X-User"] * 2
+    opened = Project.open(tickets.with_suffix(".hybridal"))
+    with opened.reads() as session:
+        assert project_owner(session).name == "ada@example.org"
+    opened.close()
 
 
 @pytest.mark.parametrize("ignored", [False, True], ids=["in front", "in the background of a script"])

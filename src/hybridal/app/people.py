@@ -12,6 +12,7 @@ from argon2.exceptions import VerificationError
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from hybridal.app import settings
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import Invitation, LoginSession, Person, now
 from hybridal.app.errors import ConflictError, ForbiddenError, MissingError
@@ -65,6 +66,7 @@ def _nobodys() -> str:
 ROLES = ("annotator", "reviewer", "owner")
 """Each may do what those before it may."""
 
+CREATOR = "me"  # until they are called otherwise
 FILE_ANNOTATOR = "(file)"
 LONGEST_NAME = 80
 
@@ -163,6 +165,25 @@ def checked_name(name: str) -> str:
     return name
 
 
+def find_newcomer(session: Session, name: str) -> Person | None:
+    """Whom a proxy signed in under this name, if they were here before."""
+    found = session.scalar(select(Person).where(Person.name == name))
+    if found is not None and (found.kind != "person" or not found.active):
+        raise ForbiddenError(f"'{name:.40}' may not come in; ask the owner of this project.")
+    return found
+
+
+def add_newcomer(session: Session, name: str) -> Person:
+    """Somebody whom a proxy signed in becomes what the owner decided for those who come first."""
+    exclusive(session)  # a page asks for several things at once
+    if found := find_newcomer(session, name):
+        return found
+    role = settings.read(session)["newcomers"]
+    if role == "nobody":
+        raise ForbiddenError(f"'{name:.40}' is not among the people of this project; ask its owner.")
+    return add_person(session, name, role)
+
+
 INVITATION_DAYS = 14
 
 
@@ -208,12 +229,14 @@ class User:
     """Whoever sits at a browser that is signed in, and the word that their changes must be sent with.
 
     Or a program with a token of theirs, which has no such word, and a role of its own that is never above theirs.
+    Or somebody whom a proxy signed in (`by_proxy`), whose passwords are its affair.
     """
 
     person: Person
     csrf: str
     login: str
     token_role: str | None = None
+    by_proxy: bool = False
 
     @property
     def name(self) -> str:
@@ -225,8 +248,8 @@ class User:
 
     @property
     def can_return(self) -> bool:
-        """Whether they could sign in again; the owner on their own machine has only the link of each start."""
-        return self.person.password is not None
+        """Whether they sign in with a password here; the owner on their own machine has only the link of each start."""
+        return self.person.password is not None and not self.by_proxy
 
 
 def sign_in(session: Session, person: Person) -> str:

@@ -26,7 +26,7 @@ from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.consensus import settle_again
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.texts import draw_overlap, grow_reserve
-from hybridal.app.people import add_person
+from hybridal.app.people import CREATOR, add_person
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
@@ -79,7 +79,7 @@ class Project:
             project._begun(session)
             decided.write(session, {**made, **settings})
             session.add_all([Tally(), Trainer()])
-            add_person(session, "me", "owner")
+            add_person(session, CREATOR, "owner")
             classes.add(session, source.classes)
             texts.add(session, source.rows, numbered=source.numbered, suggested=source.suggested)
         return project

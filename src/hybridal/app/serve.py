@@ -13,11 +13,12 @@ from typing import NoReturn, Protocol
 import uvicorn
 from fastapi import FastAPI
 
-from hybridal.app.people import change_password, hash_password, password_fits, project_owner
+from hybridal.app.people import change_password, change_person, hash_password, password_fits, project_owner
 from hybridal.app.project import Project
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
+from hybridal.app.web.proxy import Proxies, ProxyHeaders
 from hybridal.errors import UserError
 
 PORT = 8420
@@ -39,14 +40,16 @@ def serve(
     port: int | None = None,
     browser: bool = False,
     behind_proxy: bool = False,
+    sign_in_header: str | None = None,
     announce: Callable[[str], object] = print,
     background: Background | None = None,
 ) -> None:
     """Until it is interrupted. On this machine alone, a link lets the owner in; elsewhere everybody has a password.
 
     `behind_proxy`: who asks, and whether by https, is what a proxy says in its headers. Otherwise anybody could say it.
+    With a `sign_in_header`, the proxy signs people in, and says there who it is; then nobody has a password or a link.
     """
-    login_link = LoginLink() if host in HERE else None
+    login_link = LoginLink() if host in HERE and sign_in_header is None else None
     app = create_app(project, login_link)
     with closing(bind(host, port)) as listening, _ends_on_a_signal():
         end = f":{listening.getsockname()[1]}/" + (f"?token={login_link.token}" if login_link else "")
@@ -60,21 +63,21 @@ def serve(
                 threading.Thread(target=webbrowser.open, args=links[-1:], daemon=True).start()
             trainer.start()
             # It ends its work on a signal, then raises it again, which is on its way out then.
-            uvicorn.Server(server_config(app, behind_proxy)).run(sockets=[listening])
+            uvicorn.Server(server_config(app, behind_proxy, sign_in_header)).run(sockets=[listening])
         finally:
             trainer.stop()
             project.close()
 
 
-def server_config(app: FastAPI, behind_proxy: bool) -> uvicorn.Config:
+def server_config(app: FastAPI, behind_proxy: bool, sign_in_header: str | None = None) -> uvicorn.Config:
     """A proxy's headers count only when asked for, from this machine or the addresses in FORWARDED_ALLOW_IPS."""
     return uvicorn.Config(
-        app,
+        ProxyHeaders(app, Proxies.of_environment(), sign_in_header) if behind_proxy else app,
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=5,
-        proxy_headers=behind_proxy,
+        proxy_headers=False,  # uvicorn's own would believe the first address, which anybody may have written
     )
 
 
@@ -157,6 +160,12 @@ def set_owner_password(project: Project, password: str) -> None:
     kept = hash_password(password)
     with project.sessions.begin() as session:
         change_password(session, owner.number, kept)
+
+
+def name_owner(project: Project, name: str) -> None:
+    """Under which name a proxy signs the owner in."""
+    with project.sessions.begin() as session:
+        change_person(session, project_owner(session).number, name=name)
 
 
 def has_owner_password(project: Project) -> bool:

@@ -27,6 +27,7 @@ DEFAULTS: Mapping[str, Any] = {
     "lease_seconds": 600,
     "show_predictions": False,
     "open_classes": True,
+    "newcomers": "annotator",  # what somebody becomes whom a proxy signed in, and whom nobody knows yet
     "backbone": "minilm",
     "schedule": "auto",
     "protocol": "best",
@@ -41,7 +42,11 @@ DEFAULTS: Mapping[str, Any] = {
 
 _AT_LEAST = {"budget": 1, "batch": 1, "validation_first": 0, "overlap_people": 2, "lease_seconds": 10}
 _SHARES = {"validation_share": 0.5, "overlap": 1.0}
-_CHOICES = {"on_disagreement": ("adjudication", "majority"), "protocol": tuple(PRESETS)}
+_CHOICES = {
+    "on_disagreement": ("adjudication", "majority"),
+    "newcomers": ("annotator", "reviewer", "nobody"),
+    "protocol": tuple(PRESETS),
+}
 
 
 _DECIDED = select(Setting.name, Setting.value)

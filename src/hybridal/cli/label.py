@@ -63,6 +63,12 @@ def label(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Trust the headers of a proxy in front.", rich_help_panel=_SERVER)
     ] = False,
+    sign_in_header: Annotated[
+        str | None, typer.Option(help="Header in which the proxy says who signed in.", rich_help_panel=_SERVER)
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option(help="Your name there, with --sign-in-header.", rich_help_panel=_SERVER)
+    ] = None,
     db: Annotated[
         str | None,
         typer.Option(help="postgresql+psycopg://user@host/name (default: SQLite).", rich_help_panel=_SERVER),
@@ -73,7 +79,8 @@ def label(
 ) -> None:
     """Label texts in the browser while the model learns beside; stop with Ctrl-C, go on with the same command."""
     try:
-        from hybridal.app.serve import HERE, bind, serve, set_owner_password
+        from hybridal.app.serve import HERE, bind, name_owner, serve, set_owner_password
+        from hybridal.app.web.proxy import check_sign_in
     except ModuleNotFoundError as error:
         raise UserError(f"The labelling app needs {error.name}; install `hybridal[app]`.") from error
     from hybridal.system.lock import locked
@@ -89,12 +96,25 @@ def label(
         with locked(folder / "app.lock", folder):
             # What can be refused is asked first: a command that fails leaves no project behind.
             bind(host, port).close()
-            password = None if host in HERE else ask_password(folder, db)
+            if sign_in_header is not None:
+                check_sign_in(sign_in_header, behind_proxy)
+                check_owner(folder, db, owner)
+            password = None if host in HERE or sign_in_header is not None else ask_password(folder, db)
             opened = open_or_create(file, folder, db, columns, settings)
             if password is not None:
                 set_owner_password(opened, password)
+            if owner is not None:
+                name_owner(opened, owner)
             typer.echo(f"Project: {folder}  (stop with Ctrl-C; all labels are kept)")
-            serve(opened, host=host, port=port, browser=browser, behind_proxy=behind_proxy, announce=announce)
+            serve(
+                opened,
+                host=host,
+                port=port,
+                browser=browser,
+                behind_proxy=behind_proxy,
+                sign_in_header=sign_in_header,
+                announce=announce,
+            )
     except UserError:
         if folder_is_new:
             _remove_if_empty(folder)
@@ -155,6 +175,21 @@ def ask_password(folder: Path, db: str | None) -> str | None:
         given = str(typer.prompt("A password for you (you sign in as 'me')", hide_input=True, confirmation_prompt=True))
     check_password(given)
     return given
+
+
+def check_owner(folder: Path, db: str | None, name: str | None) -> None:
+    """Whom the proxy signs in, the app must know its owner among; told once, it is known."""
+    from hybridal.app.people import CREATOR, checked_name, project_owner
+    from hybridal.app.project import Project
+
+    if name is not None:
+        checked_name(name)
+        return
+    if Project.exists(folder, db):
+        with closing(Project.open(folder, db)) as project, project.reads() as session:
+            if project_owner(session).name != CREATOR:
+                return
+    raise UserError("`owner`: say under which name the proxy signs you in.", field="owner")
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Annotation, Text
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
-from hybridal.app.serve import HERE, bind
+from hybridal.app.serve import HERE, bind, server_config
 from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
 
@@ -37,15 +37,20 @@ class Served:
 
 @contextmanager
 def served(
-    folder: Path, texts: Iterable[str] = (), classes: Iterable[str] = ("a", "b", "c"), **settings: Any
+    folder: Path,
+    texts: Iterable[str] = (),
+    classes: Iterable[str] = ("a", "b", "c"),
+    sign_in_header: str | None = None,
+    **settings: Any,
 ) -> Iterator[Served]:
-    """Serves a new project of these texts, or of twenty short ones."""
+    """Serves a new project of these texts, or of twenty short ones; with a `sign_in_header` as behind a proxy."""
     bodies = list(texts) or [f"text {i}" for i in range(20)]
     rows = [(f"t{i}", body, None) for i, body in enumerate(bodies)]
     project = Project.create(Source("made up", rows, tuple(classes)), folder, **settings)
     login_link, listening = LoginLink(), bind(HERE[0], 0)
     address = f"http://{HERE[0]}:{listening.getsockname()[1]}"
-    server = uvicorn.Server(uvicorn.Config(create_app(project, login_link), log_level="warning"))
+    app = create_app(project, None if sign_in_header else login_link)
+    server = uvicorn.Server(server_config(app, sign_in_header is not None, sign_in_header))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:

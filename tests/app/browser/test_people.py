@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from hybridal.app.people import invite
+from hybridal.app.serve import name_owner
 
 from ..llm.chat_server import chat_server, labels
-from .served import Served
+from .served import Served, served
 from .window import Window
 
 pytestmark = pytest.mark.browser
@@ -150,3 +152,26 @@ def test_a_password_is_changed_by_its_person_and_reset_by_an_owner(
     ann.goto(app.address)  # signed out: she has to use the new one
     sign_in(ann, "fresh start 1")
     expect(ann.locator("#text")).not_to_be_empty()
+
+
+def test_whom_a_proxy_signed_in_labels_at_once_and_the_owner_decides_what_newcomers_are(
+    window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
+) -> None:
+    with served(tmp_path / "p", sign_in_header="X-Remote-User") as app:
+        name_owner(app.project, "ada")
+        first = window.open(app.address, extra_http_headers={"X-Remote-User": "Bo"})
+        expect(first.locator("#text")).not_to_be_empty()
+        with first.expect_response("**/api/annotations"):
+            first.keyboard.press("1")
+        expect(first.get_by_role("button", name="Sign out")).to_have_count(0)
+        owner = window.open(f"{app.address}/people", extra_http_headers={"X-Remote-User": "ada"})
+        expect(owner.get_by_role("combobox", name="Role of Bo")).to_have_value("annotator")
+        expect(owner.get_by_role("row", name="Bo").get_by_role("cell").nth(2)).to_have_text("1")
+        expect(owner.get_by_role("button", name="Reset password")).to_have_count(0)
+        owner.get_by_label("They become").select_option("nobody")
+        owner.get_by_role("region", name="New people").get_by_role("button", name="Save").click()
+        expect(owner.get_by_text("Saved.")).to_be_visible()
+        shot(owner, "newcomers")
+        late = window.open(app.address, extra_http_headers={"X-Remote-User": "Cy"})
+        expect(late.get_by_text("'Cy' is not among the people of this project; ask its owner.")).to_be_visible()
+        expect(window.open(app.address).get_by_role("heading", name="Sign in first")).to_be_visible()

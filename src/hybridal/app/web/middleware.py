@@ -18,12 +18,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hybridal.app.errors import ForbiddenError, SignInError, TooLargeError, TooOftenError
-from hybridal.app.people import User, find_session
+from hybridal.app.people import User, add_newcomer, checked_name, draw_token, find_newcomer, find_session, token_digest
 from hybridal.app.project import Project
 from hybridal.app.tokens import find_token, note_use
 from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie
 from hybridal.app.web.errors import error_response
 from hybridal.app.web.paths import link, path_of
+from hybridal.app.web.proxy import signed_in_as
 from hybridal.errors import UserError
 
 
@@ -154,6 +155,8 @@ class AccessMiddleware:
 async def _who(request: Request, cookie_name: str) -> User | None:
     """Who asks: by their program's token or, only where none is shown, by their browser's cookie.
 
+    Where a proxy signs people in, what it says takes the place of the cookie.
+
     A token that is wrong never falls back on a cookie. A browser sends cookies by itself, but no token: whoever shows
     one needs no word against forgery.
     """
@@ -161,6 +164,8 @@ async def _who(request: Request, cookie_name: str) -> User | None:
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer" and path_of(request).startswith("/api/"):
         key, ask = f"token {secret}", partial(_ask_for_token, project_of(request), secret.strip())
+    elif (name := signed_in_as(request)) is not None:
+        key, ask = f"proxy {name}", partial(_ask_for_name, project_of(request), name)
     elif cookie := request.cookies.get(cookie_name):
         key, ask = f"cookie {cookie}", partial(_ask_for_cookie, project_of(request), cookie)
     else:
@@ -171,6 +176,22 @@ async def _who(request: Request, cookie_name: str) -> User | None:
 def _ask_for_cookie(project: Project, cookie: str) -> User | None:
     with project.reads() as session:
         return find_session(session, cookie)
+
+
+_SECRET = draw_token()
+
+
+def _ask_for_name(project: Project, name: str) -> User | None:
+    """Whom a proxy signed in. Their word against forgery is good for as long as this process lives."""
+    if not name:
+        return None
+    name = checked_name(name)
+    with project.reads() as session:
+        person = find_newcomer(session, name)
+    if person is None:
+        with project.sessions.begin() as session:
+            person = add_newcomer(session, name)
+    return User(person, token_digest(f"{_SECRET} {name}"), f"proxy {person.number}", by_proxy=True)
 
 
 def _ask_for_token(project: Project, secret: str) -> User | None:

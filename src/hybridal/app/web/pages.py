@@ -19,6 +19,7 @@ from hybridal.app.people import check_invitation, may
 from hybridal.app.web.auth import project_of, user_of
 from hybridal.app.web.markdown import render
 from hybridal.app.web.paths import link
+from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.reference import chapters
 from hybridal.app.webhooks.events import EVENTS
 from hybridal.core.rules import PRESETS
@@ -92,7 +93,8 @@ def login(request: Request) -> Response:
     """Asks for a password only where anybody has one."""
     with project_of(request).reads() as session:
         accounts = session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None
-    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts)
+    elsewhere = signed_in_as(request) is not None
+    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, elsewhere=elsewhere)
 
 
 @router.get("/join/{token}")

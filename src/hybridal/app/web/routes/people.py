@@ -6,7 +6,7 @@ from typing import Literal
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 from sqlalchemy import delete, func, select
 
@@ -33,12 +33,22 @@ from hybridal.app.project import Project
 from hybridal.app.web.auth import AtBrowser, CurrentProject, Owner, cookie_name, set_cookie
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.paths import link
+from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
 
 router = APIRouter(prefix="/api")
 
 # To hash a password takes a moment and 64 MB, on purpose: strangers must not make the app do forty at once.
 _HASHING = CapacityLimiter(2)
+
+
+async def passwords_are_here(request: Request) -> None:
+    """Refuses whatever has to do with passwords where people sign in elsewhere."""
+    if signed_in_as(request) is not None:
+        raise ForbiddenError("People sign in before they come here; this app has no passwords for them.")
+
+
+WITH_PASSWORDS = [Depends(passwords_are_here)]
 
 
 class Credentials(Schema):
@@ -54,14 +64,14 @@ class JoinRequest(Credentials):
     token: str = Field(max_length=100)
 
 
-@router.post("/login")
+@router.post("/login", dependencies=WITH_PASSWORDS)
 async def login(given: Credentials, request: Request, response: Response, project: CurrentProject) -> Done:
     """Signs this browser in."""
     _slow_down(request, given.name)
     return await run_sync(_sign_in, given, request, response, project, limiter=_HASHING)
 
 
-@router.post("/join")
+@router.post("/join", dependencies=WITH_PASSWORDS)
 async def join(given: JoinRequest, request: Request, response: Response, project: CurrentProject) -> Done:
     """Takes an invitation up, and signs this browser in."""
     _slow_down(request, given.token)
@@ -107,7 +117,7 @@ class PasswordChange(Schema):
     number: Number | None = None
 
 
-@router.post("/password")
+@router.post("/password", dependencies=WITH_PASSWORDS)
 async def set_password(given: PasswordChange, user: AtBrowser, request: Request, project: CurrentProject) -> Done:
     """Changes one's own password, or resets somebody's; their other browsers are signed out."""
     _slow_down(request, user.name)
@@ -223,7 +233,7 @@ def list_invitations(_: Owner, project: CurrentProject) -> Items[InvitationSchem
     )
 
 
-@router.post("/invitations")
+@router.post("/invitations", dependencies=WITH_PASSWORDS)
 def create_invitation(asked: InvitationRole, _: Owner, request: Request, project: CurrentProject) -> InvitationLink:
     """A new link for one person."""
     with project.sessions.begin() as session:

@@ -21,7 +21,8 @@ router = APIRouter(prefix="/api")
 
 SHOWN = (
     *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),
-    *("lease_seconds", "show_predictions", "open_classes", "backbone", "schedule", "protocol", "acquisition"),
+    *("lease_seconds", "show_predictions", "open_classes", "newcomers"),
+    *("backbone", "schedule", "protocol", "acquisition"),
 )
 
 
@@ -59,6 +60,7 @@ class SettingsChange(Schema):
     lease_seconds: int | None = None
     show_predictions: bool | None = None
     open_classes: bool | None = None
+    newcomers: Literal["annotator", "reviewer", "nobody"] | None = None
     protocol: str | None = Field(None, max_length=40)
     max_length: int | None = Field(None, ge=8, le=8192, description="Tokens of a text that the model reads.")
 

@@ -1,18 +1,27 @@
 /** The page of people: who may do what, invitations, and the LLM. */
 import { get, patch } from "./api.js";
+import { onSubmit } from "./controls.js";
 import { byId, el, named, redraw } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
 import { invitations } from "./invitations.js";
 import { llmPanel } from "./llm-panel.js";
 import { passwordDialog } from "./password.js";
-import { told } from "./toast.js";
+import { toast, told } from "./toast.js";
 
 const ROLES = ["annotator", "reviewer", "owner"];
 
 const { project } = await frame;
 let asked = 0;
-await Promise.all([people, invitations, llmPanel].map(told));
+const elsewhere = byId("newcomers"); // people sign in elsewhere: there are no passwords and no invitations here
+await Promise.all([people, elsewhere ? newcomers : invitations, llmPanel].map(told));
+
+async function newcomers() {
+  elsewhere.newcomers.value = project.settings.newcomers;
+  onSubmit(elsewhere, () =>
+    told(async () => (await patch("/api/settings", { newcomers: elsewhere.newcomers.value }), toast("Saved."))),
+  );
+}
 
 async function people() {
   const mine = ++asked;
@@ -45,6 +54,6 @@ function row(person) {
     el("td", { class: "number" }, whole(person.labels)),
     el("td", { class: "number" }, whole(person.skips)),
     el("td", {}, fixed ? "" : active),
-    el("td", {}, fixed ? "" : el("button", { type: "button", class: "plain", onclick: () => passwordDialog(person) }, "Reset password")),
+    el("td", {}, fixed || elsewhere ? "" : el("button", { type: "button", class: "plain", onclick: () => passwordDialog(person) }, "Reset password")),
   );
 }
