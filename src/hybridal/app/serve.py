@@ -1,4 +1,4 @@
-"""Serves a project: the web app in this process, its trainer in another."""
+"""Serves a project, or all projects of a folder: the web app in this process, trainers in others."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from typing import NoReturn, Protocol
+from pathlib import Path
+from typing import Any, NoReturn, Protocol, TypedDict, Unpack
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,9 +17,13 @@ from fastapi import FastAPI
 from hybridal.app.people import change_password, change_person, hash_password, password_fits, project_owner
 from hybridal.app.project import Project
 from hybridal.app.trainer.supervisor import Supervisor
+from hybridal.app.trainer.turns import Turns, places
 from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
+from hybridal.app.web.host import Host
+from hybridal.app.web.operator import Operator
 from hybridal.app.web.proxy import Proxies, ProxyHeaders
+from hybridal.app.web.start import create_start_app
 from hybridal.errors import UserError
 
 PORT = 8420
@@ -33,40 +38,74 @@ class Background(Protocol):
     def stop(self) -> None: ...
 
 
+class Listening(TypedDict, total=False):
+    """Where to listen, and how. `behind_proxy`: who asks, and whether by https, is what a proxy says in its headers.
+
+    Otherwise anybody could say it. With a `sign_in_header`, the proxy signs people in, and says there who it is; then
+    nobody has a password or a link.
+    """
+
+    port: int | None
+    browser: bool
+    behind_proxy: bool
+    sign_in_header: str | None
+    announce: Callable[[str], object]
+
+
 def serve(
-    project: Project,
+    project: Project, *, host: str = HERE[0], background: Background | None = None, **listening: Unpack[Listening]
+) -> None:
+    """One project. On this machine alone, a link lets the owner in; elsewhere everybody has a password."""
+    login_link = LoginLink() if host in HERE and listening.get("sign_in_header") is None else None
+    try:
+        _run(create_app(project, login_link), login_link, host, background or Supervisor(project), **listening)
+    finally:
+        project.close()
+
+
+def serve_folder(
+    folder: Path,
     *,
     host: str = HERE[0],
+    password: str | None = None,
+    trainers: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **listening: Unpack[Listening],
+) -> None:
+    """All projects in a folder; `settings` are those of new ones. Who starts it comes in by a link, or a password."""
+    login_link = LoginLink() if host in HERE else None
+    projects = Host(folder, Turns(places(trainers)), local=host in HERE, settings=settings or {})
+    _run(create_start_app(projects, Operator(password), login_link), login_link, host, None, **listening)
+
+
+def _run(
+    app: FastAPI,
+    login_link: LoginLink | None,
+    host: str,
+    background: Background | None,
     port: int | None = None,
     browser: bool = False,
     behind_proxy: bool = False,
     sign_in_header: str | None = None,
     announce: Callable[[str], object] = print,
-    background: Background | None = None,
 ) -> None:
-    """Until it is interrupted. On this machine alone, a link lets the owner in; elsewhere everybody has a password.
-
-    `behind_proxy`: who asks, and whether by https, is what a proxy says in its headers. Otherwise anybody could say it.
-    With a `sign_in_header`, the proxy signs people in, and says there who it is; then nobody has a password or a link.
-    """
-    login_link = LoginLink() if host in HERE and sign_in_header is None else None
-    app = create_app(project, login_link)
+    """Until it is interrupted."""
     with closing(bind(host, port)) as listening, _ends_on_a_signal():
         end = f":{listening.getsockname()[1]}/" + (f"?token={login_link.token}" if login_link else "")
         links = [f"http://{_shown(name)}{end}" for name in names(host)]
-        trainer = background or Supervisor(project)
         try:
             for link in links:
                 announce(link)
             # The socket listens already: a browser that is early waits.
             if browser:
                 threading.Thread(target=webbrowser.open, args=links[-1:], daemon=True).start()
-            trainer.start()
+            if background is not None:
+                background.start()
             # It ends its work on a signal, then raises it again, which is on its way out then.
             uvicorn.Server(server_config(app, behind_proxy, sign_in_header)).run(sockets=[listening])
         finally:
-            trainer.stop()
-            project.close()
+            if background is not None:
+                background.stop()
 
 
 def server_config(app: FastAPI, behind_proxy: bool, sign_in_header: str | None = None) -> uvicorn.Config:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import typer
 
 from hybridal import __version__
-from hybridal.cli import compare, export, label, listing, predict, push, report, resume, run, study, what_if
+from hybridal.cli import compare, export, label, listing, predict, push, report, resume, run, serve, study, what_if
 from hybridal.cli.wording import VERB, Verb, Verbs, flags_of, in_options
 from hybridal.errors import RunError, UserError
 
@@ -78,6 +78,7 @@ app.command(cls=Verb)(predict.predict)
 app.command(cls=Verb)(export.export)
 app.command(cls=Verb)(push.push)
 app.command(cls=Verb)(label.label)
+app.command(cls=Verb)(serve.serve)
 app.command(cls=Verb)(report.report)
 app.command("list", cls=Verb)(listing.listing)
 app.add_typer(study.study, name="study", cls=Verbs)

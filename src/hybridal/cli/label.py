@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hybridal.app.project import Project
 
 _PLAN = "Plan"
-_SERVER = "Server"
 PASSWORD_VARIABLE = "HYBRIDAL_OWNER_PASSWORD"
 
 
@@ -50,31 +49,22 @@ def label(
     ] = None,
     backbone: o.BackboneName = None,
     schedule: o.ScheduleSpec = None,
-    host: Annotated[
-        str,
-        typer.Option(help="Address to listen on; any but this machine's own needs passwords.", rich_help_panel=_SERVER),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any.", rich_help_panel=_SERVER)
-    ] = None,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open a browser.", rich_help_panel=_SERVER)
-    ] = True,
-    behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="Trust the headers of a proxy in front.", rich_help_panel=_SERVER)
-    ] = False,
+    host: o.Host = "127.0.0.1",
+    port: o.Port = None,
+    browser: o.Browser = True,
+    behind_proxy: o.BehindProxy = False,
     sign_in_header: Annotated[
-        str | None, typer.Option(help="Header in which the proxy says who signed in.", rich_help_panel=_SERVER)
+        str | None, typer.Option(help="Header in which the proxy says who signed in.", rich_help_panel=o.SERVER)
     ] = None,
     owner: Annotated[
-        str | None, typer.Option(help="Your name there, with --sign-in-header.", rich_help_panel=_SERVER)
+        str | None, typer.Option(help="Your name there, with --sign-in-header.", rich_help_panel=o.SERVER)
     ] = None,
     db: Annotated[
         str | None,
-        typer.Option(help="postgresql+psycopg://user@host/name (default: SQLite).", rich_help_panel=_SERVER),
+        typer.Option(help="postgresql+psycopg://user@host/name (default: SQLite).", rich_help_panel=o.SERVER),
     ] = None,
     project: Annotated[
-        Path | None, typer.Option(help="Folder of the project (default: beside FILE).", rich_help_panel=_SERVER)
+        Path | None, typer.Option(help="Folder of the project (default: beside FILE).", rich_help_panel=o.SERVER)
     ] = None,
 ) -> None:
     """Label texts in the browser while the model learns beside; stop with Ctrl-C, go on with the same command."""
@@ -160,19 +150,25 @@ def open_or_create(
 
 def ask_password(folder: Path, db: str | None) -> str | None:
     """Who opens the app to others signs in with a password, as they do; None: with the one that they have."""
-    from hybridal.app.people import check_password
     from hybridal.app.project import Project
     from hybridal.app.serve import has_owner_password
 
+    if PASSWORD_VARIABLE not in os.environ and Project.exists(folder, db):
+        with closing(Project.open(folder, db)) as project:
+            if has_owner_password(project):
+                return None
+    return new_password("A password for you (you sign in as 'me')")
+
+
+def new_password(question: str) -> str:
+    """The password that whoever opens a server to others has set or types now."""
+    from hybridal.app.people import check_password
+
     given = os.environ.get(PASSWORD_VARIABLE)
     if given is None:
-        if Project.exists(folder, db):
-            with closing(Project.open(folder, db)) as project:
-                if has_owner_password(project):
-                    return None
         if not sys.stdin.isatty():
             raise UserError(f"--host: others could open this address; set a password in {PASSWORD_VARIABLE}.")
-        given = str(typer.prompt("A password for you (you sign in as 'me')", hide_input=True, confirmation_prompt=True))
+        given = str(typer.prompt(question, hide_input=True, confirmation_prompt=True))
     check_password(given)
     return given
 

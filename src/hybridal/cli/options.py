@@ -18,6 +18,7 @@ from hybridal.runs.settings import Settings
 _TASK = "Task"
 _METHOD = "Method"
 _OUTPUT = "Output"
+SERVER = "Server"
 
 TaskName = Annotated[
     str | None,
@@ -54,6 +55,14 @@ BackboneName = Annotated[
         help="minilm, mpnet, tiny, distilbert, bert, roberta, a folder, or a hub id.",
         rich_help_panel=_METHOD,
     ),
+]
+Host = Annotated[
+    str, typer.Option(help="Address to listen on; any but this machine's own needs passwords.", rich_help_panel=SERVER)
+]
+Port = Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any.", rich_help_panel=SERVER)]
+Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.", rich_help_panel=SERVER)]
+BehindProxy = Annotated[
+    bool, typer.Option("--behind-proxy", help="Trust the headers of a proxy in front.", rich_help_panel=SERVER)
 ]
 ProtocolName = Annotated[
     str | None, typer.Option("--protocol", help="best (default), paper, reference or quick.", rich_help_panel=_METHOD)

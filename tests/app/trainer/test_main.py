@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any, cast
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -11,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 from hybridal.app.project import Project
 from hybridal.app.trainer import __main__ as module
 from hybridal.app.trainer.__main__ import only_trainer
+from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
 
 from .projects import made
 
@@ -42,20 +44,6 @@ def test_a_second_trainer_waits_for_the_end_of_the_first(tmp_path: Path) -> None
     assert entered.is_set()
 
 
-@pytest.mark.parametrize(("stdin", "code"), [(subprocess.PIPE, -15), (subprocess.DEVNULL, 7)])
-def test_only_the_end_of_a_pipe_is_the_end(stdin: int, code: int) -> None:
-    trainer = """
-import time
-from hybridal.app.trainer.__main__ import end_with_parent
-end_with_parent()
-time.sleep(0.3)
-raise SystemExit(7)
-"""
-    ended = subprocess.Popen([sys.executable, "-c", trainer], stdin=stdin)
-    ended.communicate(timeout=60)
-    assert ended.returncode == code
-
-
 class EndedError(Exception):
     """The test has seen enough."""
 
@@ -83,7 +71,7 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
             return False
 
     monkeypatch.setattr(module, "Cycle", Cycle)
-    monkeypatch.setattr(module, "end_with_parent", lambda: None)
+    monkeypatch.setattr(module, "hear_the_server", Event)
     monkeypatch.setattr(module, "_share_the_machine", lambda: None)
     monkeypatch.setattr("os.nice", said.append)
     monkeypatch.setattr("time.sleep", said.append)
@@ -91,3 +79,34 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
         module.main(project.folder)
     assert said == [10, "start", module.LATER, "start", "prepare", "turn", "prepare", module.PAUSE, "turn"]
     project.close()
+
+
+@pytest.mark.parametrize(
+    ("pieces", "turn", "code", "done"),
+    [
+        ([], 30.0, NOTHING_TO_DO, 1),
+        ([True, True], 30.0, NOTHING_TO_DO, 3),  # what there is to do is done, within its time
+        ([True] * 9, -1.0, MORE_TO_DO, 1),  # at least one piece, however late it is
+    ],
+)
+def test_a_turn_ends_when_others_wait(
+    pieces: list[bool], turn: float, code: int, done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cycle:
+        turns = 0
+
+        def start(self) -> None: ...
+
+        def turn(self) -> bool:
+            self.turns += 1
+            return pieces.pop() if pieces else False
+
+        def prepare(self) -> bool:
+            return False
+
+    monkeypatch.setattr(module, "TURN", turn)
+    others_wait = Event()
+    others_wait.set()
+    cycle = Cycle()
+    assert module.work(cast("Any", cycle), others_wait) == code
+    assert cycle.turns == done

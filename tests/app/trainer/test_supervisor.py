@@ -13,7 +13,9 @@ import pytest
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
 from hybridal.app.trainer import supervisor as module
+from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
 from hybridal.app.trainer.supervisor import PATIENCE, Supervisor
+from hybridal.app.trainer.turns import Turns
 
 from .projects import ask, made, row
 
@@ -148,7 +150,7 @@ def test_a_log_that_has_grown_is_put_aside(project: Project, monkeypatch: pytest
 
 
 def test_where_the_server_is_killed_its_trainer_ends_too(project: Project) -> None:
-    trainer = "import time; from hybridal.app.trainer.lifetime import end_with_parent; end_with_parent(); " + SLEEPS
+    trainer = "import time; from hybridal.app.trainer.lifetime import hear_the_server; hear_the_server(); " + SLEEPS
     server = f"""
 import sys, time
 from hybridal.app.project import Project
@@ -168,3 +170,54 @@ time.sleep(600)
         assert Path(f"/proc/{pid}").exists()
         os.kill(process.pid, signal.SIGKILL)
     until(lambda: not Path(f"/proc/{pid}").exists())
+
+
+POLITE = """
+import sys
+from hybridal.app.trainer.lifetime import hear_the_server
+hear_the_server().wait()
+sys.exit({code})
+"""
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Iterator[Project]:
+    project = made(tmp_path / "mails.hybridal")
+    yield project
+    project.close()
+
+
+def test_two_projects_take_turns_and_say_for_whom_they_wait(
+    project: Project, second: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs(monkeypatch, POLITE.format(code=MORE_TO_DO))
+    turns = Turns()
+    both = [Supervisor(one, turns) for one in (project, second)]
+    both[0].start()
+    until(lambda: both[0].alive)
+    first = both[0].child
+    both[1].start()
+    until(lambda: (row(project).phase, row(project).done) == ("queued", 1))
+    assert turns.before("toys.hybridal") == ["mails.hybridal"]
+    until(lambda: both[0].alive and both[0].child is not first)  # and again
+    for supervisor in both:
+        supervisor.stop()
+    assert {row(one).phase for one in (project, second)} == {"stopped"}
+    assert not turns.crowded
+
+
+def test_who_has_nothing_to_do_rests_until_it_has(
+    project: Project, second: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs(monkeypatch, POLITE.format(code=NOTHING_TO_DO))
+    turns = Turns()
+    both = [Supervisor(one, turns) for one in (project, second)]
+    both[0].start()
+    until(lambda: both[0].alive)
+    both[1].start()
+    until(lambda: both[1].alive and row(project).phase == "resting")
+    ask(project, "train")
+    until(lambda: both[0].alive)
+    both[1].stop()
+    assert row(second).phase == "stopped"
+    both[0].stop()

@@ -265,10 +265,11 @@ class Prediction(Base):
 class Trainer(Base):
     """One row: what the trainer does now, as the page shows it.
 
-    `phase` is `waiting`, `loading`, `training`, `scoring`, `failed` or `stopped`. `done` of `total` counts its epochs
-    or texts; `seconds_left` is its own estimate. `beat` is when it last said anything. `asked` is what the page wants
-    of it: `retry`, `train` (now, with fewer labels than a batch) or `finish` (train once more on all labels).
-    `seen` is the newest answer that its model has learnt from.
+    `phase` is `waiting`, `loading`, `training`, `scoring`, `failed` or `stopped`; where projects take turns also
+    `resting` (it is not its turn, and nothing is to be done) or `queued` (behind `done` others). `done` of `total`
+    counts its epochs or texts; `seconds_left` is its own estimate. `beat` is when it last said anything. `asked` is
+    what the page wants of it: `retry`, `train` (now, with fewer labels than a batch) or `finish` (train once more on
+    all labels). `seen` is the newest answer that its model has learnt from.
     """
 
     __tablename__ = "trainer"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import stat
 import sys
 import threading
 import time
@@ -15,10 +13,10 @@ from pathlib import Path
 
 from hybridal.app.project import Project
 from hybridal.app.trainer.cycle import AWAY, Cycle
+from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, hear_the_server
 from hybridal.errors import RunError
 from hybridal.system.lock import locked
 
-STDIN = 0
 LOCK_PAUSE = 0.5  # seconds between two tries
 
 
@@ -35,26 +33,15 @@ def only_trainer(folder: Path) -> Iterator[None]:
         yield
 
 
-def end_with_parent() -> None:
-    """Where the input is a pipe, the end of whoever holds its other end, however that came, is this process' too."""
-    if stat.S_ISFIFO(os.fstat(STDIN).st_mode):
-        threading.Thread(target=_end_at_the_end_of_input, daemon=True).start()
-
-
-def _end_at_the_end_of_input() -> None:
-    while os.read(STDIN, 1024):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
 PAUSE = 0.25  # seconds between two looks
 LATER = 5.0  # seconds until a database that is away is asked again
+TURN = 30.0  # seconds that a turn lasts at least, while there is something to do: to begin one takes some
 log = logging.getLogger(__name__)
 
 
-def main(folder: Path) -> None:
-    """Works on a project for as long as the process lives."""
-    end_with_parent()
+def main(folder: Path) -> int:
+    """Works on a project until its turn is over; the exit code."""
+    others_wait = hear_the_server()
     if hasattr(os, "nice"):
         os.nice(10)  # people who label come first
     project = Project.open(folder)
@@ -62,18 +49,24 @@ def main(folder: Path) -> None:
         _share_the_machine()
         while True:
             try:
-                work(Cycle(project))
+                return work(Cycle(project), others_wait)
             except AWAY:
                 log.exception("The database is not available.")
                 time.sleep(LATER)
 
 
-def work(cycle: Cycle) -> None:
-    """Turns and turns; only an error ends it."""
+def work(cycle: Cycle, others_wait: threading.Event) -> int:
+    """Turns and turns until others wait, and there is nothing to do or it has had its time."""
+    begun = time.monotonic()
     cycle.start()
     cycle.prepare()  # labels may be due already: their first model needs what is loaded here
     while True:
-        if not cycle.turn() and not cycle.prepare():
+        busy = cycle.turn() or cycle.prepare()
+        if others_wait.is_set() and not busy:
+            return NOTHING_TO_DO
+        if others_wait.is_set() and time.monotonic() - begun > TURN:
+            return MORE_TO_DO
+        if not busy:
             rest()
 
 
@@ -92,4 +85,4 @@ def _share_the_machine() -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    main(Path(sys.argv[1]))
+    sys.exit(main(Path(sys.argv[1])))

@@ -15,12 +15,16 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
+from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, OTHERS_WAIT
 from hybridal.app.trainer.publish import write_status
+from hybridal.app.trainer.turns import Place, Turns
+from hybridal.app.trainer.wanted import Look, is_wanted, look
 
 PATIENCE = 6  # deaths in a row, without anything done in between
 LONGEST = 60.0  # seconds between two starts
 LOG_BYTES = 1_000_000
 KILLED = -9  # not every system has a name for it
+LOOKS = 0.5  # seconds between two looks whether there is something to do
 log = logging.getLogger(__name__)
 
 
@@ -54,12 +58,16 @@ def command(project: Project) -> list[str]:
 class Supervisor:
     """Starts the trainer, starts it again when it dies, and ends it with the web process.
 
-    After `PATIENCE` deaths in a row it gives up and says so, until somebody asks for something.
+    After `PATIENCE` deaths in a row it gives up and says so, until somebody asks for something. Where projects take
+    `turns`, there is a trainer only while it is this project's turn; one that is alone has its trainer all the time.
     """
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, turns: Turns | None = None) -> None:
         self.project = project
+        self.turns, self.alone = turns or Turns(), turns is None
+        self.name = project.folder.name
         self.child: subprocess.Popen[bytes] | None = None
+        self._looked: Look | None = None  # what there was when the trainer last found nothing more to do
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -85,17 +93,27 @@ class Supervisor:
 
     def _keep(self) -> None:
         deaths, reached = 0, -1
-        while not self._stopping.is_set():
+        if not self.alone:
+            self._rest()
+        while (place := self._wait_for_turn()) is not None:
             born = time.monotonic()
             try:
-                code = self._run()
+                code = self._run(place)
             except OSError:
                 log.exception("The trainer could not be started.")
                 code = 1
+            finally:
+                self.turns.leave(self.name)
             if code is None:
                 return
-            idle, round = self._standing()
-            well = idle and time.monotonic() - born > LONGEST
+            if code in (NOTHING_TO_DO, MORE_TO_DO):
+                deaths = 0
+                self._looked = self._looked if code == NOTHING_TO_DO else None
+                self._rest()
+                continue
+            self._looked = None
+            phase, round = self._standing()
+            well = phase == "waiting" and time.monotonic() - born > LONGEST
             deaths, reached = 1 if well or round != reached else deaths + 1, round
             log.warning("The trainer ended with code %s.", code)
             if deaths < PATIENCE:
@@ -107,14 +125,41 @@ class Supervisor:
                 self._wait_for_request()
                 deaths = 0
 
-    def _run(self) -> int | None:
+    def _wait_for_turn(self) -> Place | None:
+        """Until there is something to do, and a place to do it in; None: it is to end."""
+        while self._stopping.is_set() or not (self.alone or self._is_wanted()):
+            if self._stopping.wait(LOOKS):
+                return None
+        self.turns.join(self.name)
+        said = 0
+        while (place := self.turns.take(self.name)) is None:
+            if (before := len(self.turns.before(self.name))) not in (0, said):
+                self._say(phase="queued", done=before)
+                said = before
+            if self._stopping.wait(LOOKS):
+                self.turns.leave(self.name)
+                return None
+        return place
+
+    def _is_wanted(self) -> bool:
+        try:
+            return is_wanted(self.project, self._looked)
+        except SQLAlchemyError:
+            return False  # it is asked again, and people who open the project are told
+
+    def _rest(self) -> None:
+        """It is not its turn. What failed is still told."""
+        if self._standing()[0] != "failed":
+            self._say(phase="resting")
+
+    def _run(self, place: Place) -> int | None:
         """One trainer's life: its exit code, or None when it was told to end."""
         file = self.project.log
         if file.exists() and file.stat().st_size > LOG_BYTES:
             file.replace(file.with_name(f"{file.name}.1"))
-        environment = {**os.environ, **self.project.environment}
+        environment = {**os.environ, **self.project.environment, **place}
         with file.open("ab") as output:
-            # The pipe is never written to: its end tells the trainer that this process is gone.
+            # The end of the pipe tells the trainer that this process is gone.
             # In a session of its own, it does not hear a Ctrl-C that is meant for the server.
             self.child = subprocess.Popen(
                 command(self.project),
@@ -124,14 +169,25 @@ class Supervisor:
                 env=environment,
                 start_new_session=True,
             )
+        told = False
         while True:
             if self._stopping.is_set():
                 self._end(self.child)
                 return None
+            if self.turns.crowded and not told:
+                told = self._tell_that_others_wait(self.child)
             with suppress(subprocess.TimeoutExpired):
                 code = self.child.wait(0.2)
                 _close(self.child)
                 return code
+
+    def _tell_that_others_wait(self, child: subprocess.Popen[bytes]) -> bool:
+        with suppress(SQLAlchemyError):  # it is told later
+            self._looked = look(self.project)  # before its own last look: what comes in between is not passed over
+            with suppress(OSError):  # it has just ended
+                os.write(child.stdin.fileno(), OTHERS_WAIT)  # type: ignore[union-attr]
+            return True
+        return False
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         child.terminate()
@@ -149,15 +205,15 @@ class Supervisor:
                 if row is not None and row.asked:
                     return
 
-    def _standing(self) -> tuple[bool, int]:
-        """Whether the trainer had nothing to do when it last said anything, and which round it had reached."""
+    def _standing(self) -> tuple[str, int]:
+        """What the trainer last said that it did, and which round it had reached."""
         with suppress(SQLAlchemyError), self.project.reads() as session:
             row = session.get(Trainer, 1)
             if row is not None:
-                return row.phase == "waiting", row.round
-        return False, -1
+                return row.phase, row.round
+        return "", -1
 
-    def _say(self, **values: str) -> None:
+    def _say(self, **values: str | int) -> None:
         try:
             with self.project.sessions.begin() as session:
                 write_status(session, **values)

@@ -18,12 +18,11 @@ from hybridal.app.people import (
     User,
     draw_token,
     may,
-    project_owner,
-    sign_in,
     token_digest,
     with_article,
 )
 from hybridal.app.project import Project
+from hybridal.app.web.paths import link
 
 
 def project_of(request: Request) -> Project:
@@ -87,11 +86,17 @@ def cookie_name(project: Project) -> str:
 
 
 def set_cookie(answer: Response, request: Request, project: Project, token: str) -> None:
+    """For this project alone, where several are on one server."""
+    keep_cookie(answer, request, cookie_name(project), token, link(request, "/"))
+
+
+def keep_cookie(answer: Response, request: Request, name: str, token: str, path: str) -> None:
     """No script can read it, and no other site can make the browser send it."""
     answer.set_cookie(
-        cookie_name(project),
+        name,
         token,
         max_age=SESSION_DAYS * 86_400,
+        path=path,
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -99,21 +104,20 @@ def set_cookie(answer: Response, request: Request, project: Project, token: str)
 
 
 class LoginLink:
-    """A token that is exchanged for a cookie, once."""
+    """A token that lets somebody in, once."""
 
     def __init__(self) -> None:
         self.token = draw_token()
         self._kept: str | None = token_digest(self.token)
         self._lock = threading.Lock()
 
-    def redeem(self, project: Project, token: str) -> str | None:
-        """The cookie for it; None if it is another token, or was used."""
+    def redeem(self, token: str) -> bool:
+        """Whether it is this token, and nobody has come with it yet."""
         with self._lock:
             if self._kept is None or not compare_digest(token_digest(token), self._kept):
-                return None
+                return False
             self._kept = None
-        with project.sessions.begin() as session:
-            return sign_in(session, project_owner(session))
+            return True
 
 
 MOST_SESSIONS = 10_000

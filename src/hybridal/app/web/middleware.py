@@ -18,7 +18,17 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hybridal.app.errors import ForbiddenError, SignInError, TooLargeError, TooOftenError
-from hybridal.app.people import User, add_newcomer, checked_name, draw_token, find_newcomer, find_session, token_digest
+from hybridal.app.people import (
+    User,
+    add_newcomer,
+    checked_name,
+    draw_token,
+    find_newcomer,
+    find_session,
+    project_owner,
+    sign_in,
+    token_digest,
+)
 from hybridal.app.project import Project
 from hybridal.app.tokens import find_token, note_use
 from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie
@@ -137,19 +147,35 @@ class AccessMiddleware:
     async def _greet(self, request: Request) -> Response | None:
         """Refuses, answers in place of the app, or lets the request in with its user."""
         path = path_of(request)
-        if self.login_link is not None and request.url.hostname not in HERE:
+        if request.app.state.local and request.url.hostname not in HERE:
             raise UserError("This app only accepts requests to localhost; open the address that it printed.")
         if path.startswith("/static/"):
             return None
-        project = project_of(request)
-        found = await _who(request, cookie_name(project))
+        found = await self.who(request)
         request.state.user = found
         if path == "/" and self.login_link is not None and (token := request.query_params.get("token")):
-            return await run_in_threadpool(_enter, request, self.login_link, token)
+            return await run_in_threadpool(self._enter, request, self.login_link, token)
         self.limit.insist(found.login if found else (request.client.host if request.client else ""))
         if path.startswith("/api/") and path not in PUBLIC:
             _check(request, found)
         return None
+
+    def _enter(self, request: Request, login_link: LoginLink, token: str) -> Response:
+        """The link that was printed lets in who started the app, once; then the token leaves the address bar."""
+        answer = RedirectResponse(link(request, "/"), 303)
+        if login_link.redeem(token):
+            self.admit(request, answer)
+        return answer
+
+    async def who(self, request: Request) -> User | None:
+        """Who asks."""
+        return await _who(request, cookie_name(project_of(request)))
+
+    def admit(self, request: Request, answer: Response) -> None:
+        """Lets the owner in."""
+        project = project_of(request)
+        with project.sessions.begin() as session:
+            set_cookie(answer, request, project, sign_in(session, project_owner(session)))
 
 
 async def _who(request: Request, cookie_name: str) -> User | None:
@@ -205,16 +231,6 @@ def _ask_for_token(project: Project, secret: str) -> User | None:
         with suppress(SQLAlchemyError), project.sessions.begin() as session:
             note_use(session, secret)
     return user
-
-
-def _enter(request: Request, login_link: LoginLink, token: str) -> Response:
-    """The link that was printed lets the owner in, once; then the token leaves the address bar."""
-    project = project_of(request)
-    cookie = login_link.redeem(project, token)
-    answer = RedirectResponse(link(request, "/"), 303)
-    if cookie is not None:
-        set_cookie(answer, request, project, cookie)
-    return answer
 
 
 def _check(request: Request, found: User | None) -> None:

@@ -72,6 +72,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
             return RedirectResponse(link(request, "/login"), 303)
         shown = [entry for entry in PAGES if entry.opens_to(user.role)]
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
+        facts["operator"] = getattr(request.state, "operator", False)
         decided = project_of(request).settings()
         facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"], "protocols": [*PRESETS]}
         facts["events"] = EVENTS
@@ -93,8 +94,14 @@ def login(request: Request) -> Response:
     """Asks for a password only where anybody has one."""
     with project_of(request).reads() as session:
         accounts = session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None
-    elsewhere = signed_in_as(request) is not None
-    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, elsewhere=elsewhere)
+    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, place=_place(request))
+
+
+def _place(request: Request) -> str:
+    """What somebody signs in to: a project that has its server for itself, shares it, or is behind a proxy."""
+    if signed_in_as(request) is not None:
+        return "proxy"
+    return "shared" if link(request, "") else "alone"
 
 
 @router.get("/join/{token}")

@@ -49,7 +49,7 @@ def test_while_it_trains_new_labels_of_the_pool_are_counted(owner: Visit, projec
     items = owner.get("/api/next", n=6).json()["items"]
     for number, item in enumerate(items):
         owner.post("/api/annotations", {"key": str(number), "text": item["id"], "action": "label", "class": "a"})
-    say(project, phase="training", seen=2)
+    say(project, phase="training", round=1, seen=2)
     found = owner.get("/api/trainer").json()
     # The first two answers are known to the model, and every other text is for validation.
     assert (found["new_labels"], found["needed"]) == (2, 16)

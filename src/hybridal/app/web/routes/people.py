@@ -105,7 +105,7 @@ def logout(user: AtBrowser, request: Request, response: Response, project: Curre
     with project.sessions.begin() as session:
         sign_out(session, user.login)
     request.app.state.sessions.clear()
-    response.delete_cookie(cookie_name(project))
+    response.delete_cookie(cookie_name(project), link(request, "/"))
     return Done()
 
 

@@ -8,11 +8,13 @@ from typing import Any, Literal
 from fastapi import APIRouter
 from pydantic import Field
 from sqlalchemy import update
+from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Trainer
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.consensus import counts, new_labels
+from hybridal.app.labelling.consensus import counts
 from hybridal.app.settings import read
+from hybridal.app.trainer.wanted import labels_towards
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
 from hybridal.core.rules import protocol
@@ -125,10 +127,14 @@ class TrainerRequest(Schema):
 def get_trainer(_: Annotator, project: CurrentProject) -> TrainerSchema:
     """The bar at the top of every page."""
     with project.reads() as session:
-        row = session.get_one(Trainer, 1)
-        # When it waits, it says itself how many labels there are, and how many are needed.
-        busy = row.phase != "waiting"
-        new, needed = (new_labels(session, row.seen), read(session)["batch"]) if busy else (row.done, row.total)
+        return trainer_status(session)
+
+
+def trainer_status(session: Session) -> TrainerSchema:
+    """What the trainer does, for a bar."""
+    row = session.get_one(Trainer, 1)
+    # When it waits, it says itself how many labels there are, and how many are needed.
+    new, needed = (row.done, row.total) if row.phase == "waiting" else labels_towards(session)
     names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "asked", "beat")
     return TrainerSchema(**{name: getattr(row, name) for name in names}, new_labels=new, needed=needed)
 

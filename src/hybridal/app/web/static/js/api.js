@@ -20,10 +20,15 @@ let csrf = "";
 export const link = (path) => document.documentElement.dataset.root + path;
 
 /** The project, the person and the classes; also renews the token that every change is sent with. */
-export async function getProject() {
-  const project = await get("/api/project");
-  csrf = project.csrf;
-  return project;
+export const getProject = () => renewing("/api/project");
+
+/** The same for the start page of a server of several projects. */
+export const getProjects = () => renewing("/api/projects");
+
+async function renewing(path) {
+  const found = await get(path);
+  csrf = found.csrf;
+  return found;
 }
 
 /** @param {string} path @param {Record<string, unknown>} [query] */

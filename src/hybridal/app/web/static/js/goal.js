@@ -6,7 +6,7 @@ import { whole } from "./format.js";
 /** @param {number} labelled @param {number} budget @param {number} texts there can be no more labels than these */
 export function showGoal(labelled, budget, texts) {
   const [done, far, bar] = byId("goal").children;
-  const goal = Math.min(budget, texts);
+  const goal = texts ? Math.min(budget, texts) : budget;
   done.replaceChildren(el("b", {}, whole(labelled)), ` of ${whole(goal)} labels`);
   far.textContent = labelled < goal ? `${whole(goal - labelled)} to go` : "Goal reached";
   bar.max = goal;

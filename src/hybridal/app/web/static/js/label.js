@@ -128,6 +128,7 @@ async function refill() {
 }
 
 function showDone() {
+  if (!project.counts.texts) return showNoTexts();
   const links = [el("a", { class: "button", href: link("/progress") }, "See the progress")];
   if (role !== "annotator") links.push(el("a", { class: "button", href: link("/export") }, "Export the labels"));
   card.showEmpty(
@@ -135,6 +136,11 @@ function showDone() {
     "Every text is labelled or assigned to somebody else. New texts appear here automatically.",
     ...links,
   );
+}
+
+function showNoTexts() {
+  const links = role === "owner" ? [el("a", { class: "button", href: link("/settings#upload-title") }, "Add texts")] : [];
+  card.showEmpty("No texts yet", "They appear here as soon as they are added.", ...links);
 }
 
 function goal() {

@@ -24,6 +24,7 @@ export function words(trainer, now) {
       ask: ["Retry", "retry"],
     };
   }
+  if (trainer.phase === "queued") return { mood: "busy", sentence: `The model's turn comes after ${others(trainer)}.` };
   if (trainer.asked) return { mood: "busy", sentence: "The trainer is about to start." };
   if (trainer.phase === "stopped")
     return { mood: "quiet", sentence: "The trainer is not running yet. Your labels are kept until it is." };
@@ -55,6 +56,10 @@ function waiting(trainer) {
         ? `${next} in a moment.`
         : upToDate;
   return { mood: "quiet", sentence, ask: round && fresh ? ["Train now", "train"] : undefined };
+}
+
+function others({ done }) {
+  return `that of ${count(done, "other project")} on this server`;
 }
 
 function far(trainer, unit) {

@@ -1,0 +1,59 @@
+"""Whether a trainer would find something to do, as far as can be told without loading a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from hybridal.app import settings
+from hybridal.app.db.schema import Scoring, Trainer
+from hybridal.app.labelling.consensus import new_labels
+from hybridal.app.project import Project, chapter_folders, count_rounds, read_chapters
+from hybridal.app.trainer.publish import published_round
+from hybridal.app.trainer.snapshot import loadable, missing_labels, poll, snapshot
+
+
+@dataclass(frozen=True)
+class Look:
+    """What there was when a trainer last had a look: the newest annotation, and the texts and classes to load."""
+
+    newest: int
+    texts: tuple[int, bool]
+
+
+def look(project: Project) -> Look:
+    """What there is now."""
+    with project.reads() as session:
+        return Look(poll(session)[0], loadable(session))
+
+
+def is_wanted(project: Project, last: Look | None) -> bool:
+    """Whether there is something to do since the `last` look; None: there was none yet."""
+    now = look(project)
+    with project.reads() as session:
+        trainer = session.get_one(Trainer, 1)
+        if trainer.asked or (trainer.round and session.get_one(Scoring, 1).state == "running"):
+            return True
+        if now == last:
+            return False
+        new, needed = labels_towards(session)
+        if trainer.phase == "failed" and last is not None and now.newest - last.newest < needed:
+            return False
+        if trainer.round:
+            return new >= needed or (last is None and _is_unpublished(session, project))
+        if now.texts[0] and now.texts[1] and (last is None or now.texts != last.texts):
+            return True  # the first model is prepared before there are labels
+        return not missing_labels(snapshot(session).labels({}), False, needed, needed)
+
+
+def labels_towards(session: Session) -> tuple[int, int]:
+    """How many labels there are for the next update of the model, and how many it waits for."""
+    trainer, decided = session.get_one(Trainer, 1), settings.read(session)
+    needed = decided["batch"] if trainer.round else decided["overrides"].get("initial", decided["batch"])
+    return new_labels(session, trainer.seen), int(needed)
+
+
+def _is_unpublished(session: Session, project: Project) -> bool:
+    """Whether the last trainer ended between saving a round and saying so."""
+    return count_rounds(read_chapters(chapter_folders(project.runs))) != published_round(session)

@@ -1,0 +1,201 @@
+"""The projects of a folder, each served from when it is found until it is gone; a broken one harms no other."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+
+from hybridal.app.errors import ConflictError, MissingError
+from hybridal.app.labelling.source import Source
+from hybridal.app.project import Project
+from hybridal.app.trainer.publish import error_sentence
+from hybridal.app.trainer.supervisor import Supervisor
+from hybridal.app.trainer.turns import Turns
+from hybridal.app.web.app import create_app
+from hybridal.errors import UserError
+from hybridal.system.files import folder_made_whole
+from hybridal.system.lock import locked
+
+PAUSE = 2.0  # seconds between two looks at the folder
+LATER = 10.0  # seconds until a project that could not be opened is tried again
+LONGEST_NAME = 100
+_NAME = re.compile(r"\w[\w .-]*")  # without a quote, a slash or a bracket: it becomes a part of an address
+log = logging.getLogger(__name__)
+
+
+class Hosted:
+    """A folder that should be a project: its app while it is served, else what is wrong with it, in one sentence."""
+
+    def __init__(self, folder: Path, identity: tuple[int, int]) -> None:
+        self.folder, self.identity = folder, identity
+        self.project: Project | None = None
+        self.app: FastAPI | None = None
+        self.problem = ""
+        self.busy = False  # it is opened, served or let go
+        self.tried = -math.inf  # when it was last opened
+        self.leave = anyio.Event()  # it is to be let go
+        self.settled = anyio.Event()  # it is served, or has a problem
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+
+class Host:
+    """Looks after a folder: what is moved into it is served within moments, what is moved away is let go."""
+
+    def __init__(self, folder: Path, turns: Turns, *, local: bool, settings: Mapping[str, Any]) -> None:
+        self.folder, self.turns, self.local = folder, turns, local
+        self.settings = settings  # of new projects
+        self.hosted: dict[str, Hosted] = {}
+        self.closed: set[str] = set()  # by the operator, until they open it again
+        self._ending: anyio.Event
+        self._tasks: TaskGroup
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serves, and at the end lets go of, all projects."""
+        self._ending = anyio.Event()
+        async with anyio.create_task_group() as self._tasks:
+            self._tasks.start_soon(self._watch)
+            try:
+                yield
+            finally:
+                self._ending.set()
+                for one in self.hosted.values():
+                    one.leave.set()
+
+    async def create(self, title: str) -> Hosted:
+        """A new project without texts."""
+        name = folder_name(title)
+        await run_in_threadpool(self._create, self.folder / name, title)
+        await self.look()
+        await self.hosted[name].settled.wait()
+        return self.hosted[name]
+
+    def _create(self, target: Path, title: str) -> None:
+        if target.exists():
+            raise ConflictError(f"There is a folder '{target.name}' already; choose another name.")
+        with folder_made_whole(target) as scratch:
+            Project.create(Source(title, []), scratch, **self.settings).close()
+
+    async def close(self, name: str) -> None:
+        """Lets go of a project, so that its folder can be copied or moved to another disk."""
+        self.find(name)
+        self.closed.add(name)
+        await self.look()
+
+    async def open(self, name: str) -> None:
+        """Serves a project again that was closed."""
+        self.find(name).tried = -math.inf
+        self.closed.discard(name)
+        await self.look()
+
+    def find(self, name: str) -> Hosted:
+        """The folder of this name, served or not."""
+        if name not in self.hosted:
+            raise MissingError("There is no such project on this server.")
+        return self.hosted[name]
+
+    async def _watch(self) -> None:
+        while not self._ending.is_set():
+            await self.look()
+            with anyio.move_on_after(PAUSE):
+                await self._ending.wait()
+
+    async def look(self) -> None:
+        """Compares what is served with what is there."""
+        there = await run_in_threadpool(project_folders, self.folder)
+        if self._ending.is_set():
+            return  # while it was looked for
+        self.closed &= {path.name for path in there}
+        for one in [*self.hosted.values()]:
+            if there.get(one.folder) != one.identity:
+                one.leave.set()
+                if not one.busy:
+                    del self.hosted[one.name]
+            elif one.name in self.closed:
+                one.leave.set()
+        for folder, identity in there.items():
+            one = self.hosted.setdefault(folder.name, Hosted(folder, identity))
+            if not one.busy and one.name not in self.closed and time.monotonic() - one.tried > LATER:
+                one.busy, one.tried, one.leave = True, time.monotonic(), anyio.Event()
+                self._tasks.start_soon(self._serve, one)
+
+    async def _serve(self, one: Hosted) -> None:
+        """One project's life on this server."""
+        try:
+            check_folder_name(one.name)
+            with locked(one.folder / "app.lock", one.folder):
+                one.project = await run_in_threadpool(Project.open, one.folder)
+                try:
+                    await self._run(one, one.project)
+                finally:
+                    one.app, project, one.project = None, one.project, None
+                    project.close()
+        except Exception as error:
+            one.problem = problem_sentence(error, one.folder)
+            log.warning("%s: %s", one.folder, one.problem, exc_info=not isinstance(error, UserError))
+        finally:
+            one.busy = False
+            one.settled.set()
+
+    async def _run(self, one: Hosted, project: Project) -> None:
+        app = create_app(project)
+        app.state.local = self.local
+        supervisor = Supervisor(project, self.turns)
+        async with app.router.lifespan_context(app):
+            one.app, one.problem = app, ""
+            one.settled.set()
+            supervisor.start()
+            try:
+                await one.leave.wait()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await run_in_threadpool(supervisor.stop)
+
+
+def project_folders(folder: Path) -> dict[Path, tuple[int, int]]:
+    """The folders that are, or should be, projects, and which folders of the disk they are."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if not path.name.startswith(".") and any((path / file).exists() for file in ("project.json", "labels.db")):
+            with suppress(OSError):  # it was there a moment ago
+                found[path] = (path.stat().st_dev, path.stat().st_ino)
+    return found
+
+
+def folder_name(title: str) -> str:
+    """The folder of a project that is called so.
+
+    >>> folder_name(" Tickets, 2024/25 <new> ")
+    'Tickets-2024-25-new'
+    """
+    name = re.sub(r"[^\w.-]+", "-", title).strip("-._")[:LONGEST_NAME]
+    if not name:
+        raise UserError("The name of a project needs a letter or a digit.")
+    return name
+
+
+def check_folder_name(name: str) -> None:
+    """Refuses one that would not be the same in an address."""
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+        raise UserError("Rename this folder: only letters, digits, blanks, dots, dashes and underscores can be served.")
+
+
+def problem_sentence(error: Exception, folder: Path) -> str:
+    """What is wrong with a project, for its operator."""
+    if isinstance(error, OSError):
+        return f"The folder cannot be used ({error.strerror or error})."
+    return error_sentence(error, folder)

@@ -1,0 +1,258 @@
+"""The start page of a server of several projects: who works on what, and how far it is; each has its app under /p/."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+from urllib.parse import quote
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import Field
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hybridal.app.db.schema import Person
+from hybridal.app.errors import SignInError
+from hybridal.app.labelling.consensus import counts
+from hybridal.app.people import LONGEST_PASSWORD, User, project_owner, sign_in
+from hybridal.app.project import Project
+from hybridal.app.settings import read
+from hybridal.app.web import pages
+from hybridal.app.web.auth import LoginLink, cookie_name, keep_cookie, user_of
+from hybridal.app.web.errors import add_handlers, status_and_message
+from hybridal.app.web.host import Host, Hosted
+from hybridal.app.web.middleware import RateLimiter, SecurityHeaders
+from hybridal.app.web.operator import Operator, OperatorMiddleware
+from hybridal.app.web.pages import render_page
+from hybridal.app.web.routes.project import TrainerSchema, trainer_status
+from hybridal.app.web.schemas import CleanStr, Done, Schema
+
+PROJECTS = "/p/"
+router = APIRouter(include_in_schema=False)
+_HASHING = CapacityLimiter(1)
+
+
+def create_start_app(host: Host, operator: Operator, login_link: LoginLink | None) -> FastAPI:
+    """The app of a whole server: the start page, and under /p/NAME/ the app of each project."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with host.running():
+            yield
+
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.host, app.state.operator, app.state.local = host, operator, host.local
+    app.state.tries = RateLimiter(10, 60.0)
+    add_handlers(app)
+    app.include_router(router)
+    app.add_middleware(OperatorMiddleware, login_link=login_link, limit=RateLimiter(600, 60.0))
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(ProjectPaths, host=host, operator=operator)
+    return app
+
+
+class ProjectPaths:
+    """Hands what is under /p/NAME/ to the app of that project, which does all the rest itself."""
+
+    def __init__(self, app: ASGIApp, host: Host, operator: Operator) -> None:
+        self.app, self.host, self.operator = app, host, operator
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name, slash, _ = scope.get("path", "").removeprefix(PROJECTS).partition("/")
+        found = self.host.hosted.get(name) if slash and scope["path"].startswith(PROJECTS) else None
+        if found is None or found.app is None:
+            return await self.app(scope, receive, send)
+        is_operator = self.operator.find(Request(scope).cookies) is not None
+        inside = {**scope, "root_path": PROJECTS + name, "state": {**scope.get("state", {}), "operator": is_operator}}
+        return await found.app(inside, receive, send)
+
+
+async def _operator(request: Request) -> User:
+    found = user_of(request)
+    if found is None:
+        raise SignInError("Sign in first.")
+    return found
+
+
+AsOperator = Annotated[User, Depends(_operator)]
+
+
+def _host(request: Request) -> Host:
+    host: Host = request.app.state.host
+    return host
+
+
+router.get("/static/{version}/{name:path}")(pages.static)
+
+
+@router.get("/")
+async def start(request: Request) -> Response:
+    """The projects, for the operator; others know the address of theirs."""
+    if user_of(request) is None:
+        return RedirectResponse("/login", 303)
+    return render_page(request, "start", page="start", title="Projects", user=user_of(request))
+
+
+@router.get("/login")
+async def login_page(request: Request) -> Response:
+    """Asks for the operator's password, where there is one."""
+    accounts = request.app.state.operator.password is not None
+    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, place="server")
+
+
+@router.get("/p/{name}")
+async def without_slash(name: str, request: Request) -> Response:
+    """What people type."""
+    _host(request).find(name)
+    return RedirectResponse(f"{address_of(name)}/", 303)
+
+
+@router.get("/p/{name}/{path:path}")
+async def not_served(name: str, request: Request) -> Response:
+    """A project that is not served just now: its operator is told why on the start page."""
+    _host(request).find(name)
+    return pages.error_page(request, 503, "This project is not available at the moment.")
+
+
+class Password(Schema):
+    """The operator's."""
+
+    password: str = Field(max_length=LONGEST_PASSWORD)
+
+
+@router.post("/api/login")
+async def login(given: Password, request: Request, response: Response) -> Done:
+    """Signs this browser in as the operator's."""
+    request.app.state.tries.insist(request.client.host if request.client else "")
+    operator: Operator = request.app.state.operator
+    if not await run_sync(operator.fits, given.password, limiter=_HASHING):
+        raise SignInError("The password is wrong.")
+    operator.admit(request, response)
+    return Done()
+
+
+@router.post("/api/logout")
+async def logout(user: AsOperator, request: Request, response: Response) -> Done:
+    """Signs this browser out of the start page; the projects that it opened stay open."""
+    request.app.state.operator.sign_out(user)
+    response.delete_cookie(request.app.state.operator.cookie)
+    return Done()
+
+
+class ProjectSummary(Schema):
+    """A project on the start page: how far it is, or, where it is not served, why; and for whom its trainer waits."""
+
+    name: str
+    address: str
+    title: str
+    problem: str = ""
+    closed: bool = False
+    people: list[str] = Field(default_factory=list)
+    labelled: int = 0
+    planned: int = 0
+    texts: int = 0
+    trainer: TrainerSchema | None = None
+    waits_for: list[str] = Field(default_factory=list)
+
+
+class ProjectList(Schema):
+    """All projects, and the word that changes must be sent with."""
+
+    csrf: str
+    items: list[ProjectSummary]
+
+
+@router.get("/api/projects")
+async def list_projects(user: AsOperator, request: Request) -> ProjectList:
+    """All of them, broken ones too."""
+    host = _host(request)
+    hosted = sorted(host.hosted.items())
+    return ProjectList(csrf=user.csrf, items=[await run_sync(summary, host, one) for _, one in hosted])
+
+
+class NewProject(Schema):
+    """What it is to be called."""
+
+    name: CleanStr = Field(min_length=1, max_length=100)
+
+
+@router.post("/api/projects")
+async def create_project(given: NewProject, _: AsOperator, request: Request) -> ProjectSummary:
+    """A new project without texts; they are added on its own page of settings."""
+    host = _host(request)
+    return await run_sync(summary, host, await host.create(" ".join(given.name.split())))
+
+
+class ProjectChange(Schema):
+    """Whether a project is to be served."""
+
+    name: str = Field(max_length=200)
+    closed: bool
+
+
+@router.patch("/api/projects")
+async def change_project(given: ProjectChange, _: AsOperator, request: Request) -> Done:
+    """Lets go of a project, so that its folder can be copied, or serves it again."""
+    host = _host(request)
+    await (host.close(given.name) if given.closed else host.open(given.name))
+    return Done()
+
+
+@router.get("/open/{name}")
+async def open_project(name: str, request: Request) -> Response:
+    """Signs the operator in to a project as its owner."""
+    found = _host(request).hosted.get(name)
+    if user_of(request) is None or found is None or found.project is None:
+        return RedirectResponse("/", 303)
+    root = address_of(name)
+    answer = RedirectResponse(f"{root}/", 303)
+    token = await run_sync(_enter, found.project)
+    keep_cookie(answer, request, cookie_name(found.project), token, f"{root}/")
+    return answer
+
+
+def _enter(project: Project) -> str:
+    with project.sessions.begin() as session:
+        return sign_in(session, project_owner(session))
+
+
+def address_of(name: str) -> str:
+    """Where a project's app is.
+
+    >>> address_of("my mails")
+    '/p/my%20mails'
+    """
+    return PROJECTS + quote(name)
+
+
+def summary(host: Host, one: Hosted) -> ProjectSummary:
+    """What the start page says of one; a database that fails now is this project's problem alone."""
+    # A name that is not Unicode is shown as far as it can be.
+    name = one.name.encode(errors="replace").decode()
+    plain = ProjectSummary(
+        name=name, address=address_of(name), title=name, problem=one.problem, closed=one.name in host.closed
+    )
+    if one.project is None:
+        return plain
+    try:
+        with one.project.reads() as session:
+            decided, labels = read(session), counts(session)
+            people = select(Person.name).where(Person.kind == "person", Person.active).order_by(Person.number)
+            return plain.model_copy(
+                update={
+                    "title": decided["name"],
+                    "people": [*session.scalars(people)],
+                    "labelled": labels["labelled"],
+                    "planned": min(decided["budget"], labels["texts"]),
+                    "texts": labels["texts"],
+                    "trainer": trainer_status(session),
+                    "waits_for": host.turns.before(one.name),
+                }
+            )
+    except SQLAlchemyError as error:
+        return plain.model_copy(update={"problem": status_and_message(error)[1]})

@@ -1,0 +1,75 @@
+/** The start page of a server of several projects: looks every few seconds how far they are. */
+import { getProjects, patch, post } from "./api.js";
+import { onPress, onSubmit } from "./controls.js";
+import { byId, el, named, redraw } from "./dom.js";
+import { count, whole } from "./format.js";
+import { words } from "./trainer-words.js";
+
+const PAUSE = 3000;
+let timer = 0;
+
+onSubmit(byId("create"), (form) => tried(() => create(form)));
+if (byId("sign-out")) onPress(byId("sign-out"), () => tried(signOut));
+await poll();
+
+async function poll() {
+  clearTimeout(timer);
+  await tried(async () => {
+    const { items } = await getProjects();
+    redraw(byId("projects"), items.length ? items.map(card) : [el("li", { class: "nothing" }, "No project yet.")]);
+  });
+  timer = setTimeout(poll, document.hidden ? 5 * PAUSE : PAUSE);
+}
+
+function card(project) {
+  const { title, address, closed, problem, trainer } = project;
+  const name = trainer ? el("a", { href: address.replace("/p/", "/open/") }, named(title)) : named(title);
+  return el(
+    "li",
+    { class: "panel card", "aria-label": title },
+    el("div", { class: "row spread" }, el("h2", {}, name), closeButton(project)),
+    el("code", {}, address),
+    problem ? el("p", { class: "problem" }, problem) : null,
+    closed ? el("p", {}, "Closed: its folder can be moved or copied.") : null,
+    ...(trainer ? standing(project) : []),
+  );
+}
+
+function standing({ labelled, planned, texts, people, trainer, waits_for: before }) {
+  const done = texts
+    ? `${whole(labelled)} of ${count(planned, "label")}, ${count(texts, "text")}, round ${whole(trainer.round)}`
+    : "No texts yet";
+  const waits = before.length ? `The model's turn comes after ${before.join(", ")}.` : words(trainer, Date.now() / 1000).sentence;
+  return [
+    el("p", {}, done, texts ? el("progress", { value: labelled, max: planned, "aria-label": "Labels" }) : null),
+    el("p", {}, waits),
+    el("p", { class: "facts" }, ...people.map((person) => el("span", { class: "badge" }, named(person)))),
+  ];
+}
+
+function closeButton({ name, title, closed }) {
+  const act = () => tried(() => patch("/api/projects", { name, closed: !closed }).then(poll));
+  const label = `${closed ? "Open" : "Close"} ${title}`;
+  return el("button", { type: "button", class: "plain", "aria-label": label, onclick: act }, closed ? "Open again" : "Close");
+}
+
+async function create(form) {
+  const made = await post("/api/projects", { name: form.elements.name.value });
+  if (made.problem) throw new Error(made.problem);
+  location.assign(made.address.replace("/p/", "/open/"));
+}
+
+async function signOut() {
+  await post("/api/logout");
+  location.assign("/login");
+}
+
+/** What goes wrong is told above the projects, until something works again. */
+async function tried(act) {
+  try {
+    await act();
+    byId("problem").textContent = "";
+  } catch (error) {
+    byId("problem").textContent = error.message;
+  }
+}

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from hybridal.app.db.schema import Annotation, Class, QueuedText, Text, Trainer
+from hybridal.app.project import Project
+from hybridal.app.trainer.wanted import is_wanted, labels_towards, look
+
+from ..copies import copied
+from .projects import ask, label, label_some, made, unlabelled, want_scores
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = copied(made, tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+def says(project: Project, **values: Any) -> None:
+    """What a trainer would have left."""
+    with project.sessions.begin() as session:
+        row = session.get_one(Trainer, 1)
+        for name, value in values.items():
+            setattr(row, name, value)
+
+
+def learnt(project: Project) -> None:
+    """A trainer has learnt all labels, and published a round that its folder does not have."""
+    with project.sessions.begin() as session:
+        newest = session.scalar(select(func.max(Annotation.number))) or 0
+        session.add(QueuedText(text_row=session.scalar(select(func.min(Text.row))), rank=0, round=1))
+    says(project, round=1, seen=newest, phase="resting")
+
+
+def test_a_first_model_is_prepared_once_and_made_when_its_labels_are_there(project: Project) -> None:
+    assert is_wanted(project, None)
+    last = look(project)
+    assert not is_wanted(project, last)
+    label(project, unlabelled(project, "pool", 5))
+    assert not is_wanted(project, last)  # too few: somebody else's trainer need not stop for it
+    label_some(project, 1, 1)
+    assert is_wanted(project, last)
+    assert not is_wanted(project, look(project))  # a trainer has looked at the same, and waits for more
+
+
+def test_without_classes_there_is_nothing_to_load(project: Project) -> None:
+    with project.sessions.begin() as session:
+        first, second = session.scalars(select(Class))
+        second.became = first.number
+    assert not is_wanted(project, None)
+
+
+def test_the_next_round_takes_a_batch_of_labels_or_somebody_who_asks(project: Project) -> None:
+    label_some(project, 6, 1)
+    learnt(project)
+    last = look(project)
+    assert not is_wanted(project, last)
+    label_some(project, 5)
+    with project.reads() as session:
+        assert labels_towards(session) == (5, 6)
+    assert not is_wanted(project, last)
+    ask(project, "train")
+    assert is_wanted(project, last)
+    ask(project, "")
+    label_some(project, 1)
+    assert is_wanted(project, last)
+    says(project, phase="failed")
+    assert is_wanted(project, last)
+    assert not is_wanted(project, look(project))
+    label_some(project, 5)
+    assert is_wanted(project, None)
+
+
+def test_what_failed_is_tried_again_after_a_batch(project: Project) -> None:
+    label_some(project, 12, 1)
+    says(project, round=1, phase="failed")
+    last = look(project)
+    label_some(project, 5)
+    assert not is_wanted(project, last)
+    label_some(project, 1)
+    assert is_wanted(project, last)
+
+
+def test_a_round_that_was_saved_and_not_said_is_said(project: Project) -> None:
+    learnt(project)  # in the queue is a round that is not in the folder
+    assert is_wanted(project, None)
+    assert not is_wanted(project, look(project))
+
+
+def test_scoring_goes_on_once_there_is_a_model(project: Project) -> None:
+    last = look(project)
+    want_scores(project)
+    assert not is_wanted(project, last)
+    says(project, round=1)
+    assert is_wanted(project, last)

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from hybridal.app.project import Project
+from hybridal.app.trainer.turns import Turns
+from hybridal.app.web import host as module
+from hybridal.app.web.auth import LoginLink
+from hybridal.app.web.host import Host, check_folder_name, folder_name
+from hybridal.app.web.middleware import RateLimiter
+from hybridal.app.web.operator import Operator
+from hybridal.app.web.start import create_start_app
+from hybridal.errors import UserError
+from hybridal.system.lock import locked
+
+from ..copies import copied
+from ..made_up import make, people
+from .visits import HOME
+
+
+class Nobody:
+    """A trainer that is never started."""
+
+    def __init__(self, project: Project, turns: Turns) -> None: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "Supervisor", Nobody)
+    monkeypatch.setattr(module, "PAUSE", 0.02)
+    monkeypatch.setattr(module, "LATER", 0.1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two projects."""
+    for name in ("mails", "old news"):
+        copied(make, tmp_path / "all" / name).close()
+    return tmp_path / "all"
+
+
+class Visitor:
+    """A browser at a server of several projects."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.client = client
+        self.csrf = ""
+
+    def get(self, path: str) -> Any:
+        return self.client.get(path)
+
+    def send(self, method: str, path: str, json: Any) -> Any:
+        return self.client.request(method, path, json=json, headers={"X-CSRF": self.csrf})
+
+    def projects(self) -> dict[str, Any]:
+        found = self.get("/api/projects").json()
+        self.csrf = found["csrf"]
+        return {one["name"]: one for one in found["items"]}
+
+    def until(self, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        end = time.monotonic() + 30
+        while not holds(found := self.projects()):
+            assert time.monotonic() < end, found
+            time.sleep(0.01)
+        return found
+
+
+@contextmanager
+def visited(folder: Path, password: str | None = None) -> Iterator[Visitor]:
+    """The operator, who came by the link or by the password."""
+    link = None if password else LoginLink()
+    host = Host(folder, Turns(), local=link is not None, settings={"backbone": "tiny"})
+    app = create_start_app(host, Operator(password), link)
+    with TestClient(app, base_url=HOME, follow_redirects=False) as client:
+        visitor = Visitor(client)
+        if link is None:
+            assert client.post("/api/login", json={"password": password}).status_code == 200
+        else:
+            assert client.get(f"/?token={link.token}").headers["location"] == "/"
+        visitor.until(lambda found: all(one["trainer"] or one["problem"] for one in found.values()))
+        yield visitor
+
+
+def test_the_operator_sees_all_projects_and_opens_each_as_its_owner(folder: Path) -> None:
+    project = Project.open(folder / "mails")
+    people(project, 1, "reviewer")
+    project.close()
+    with visited(folder) as operator:
+        found = operator.projects()
+        assert [*found] == ["mails", "old news"]
+        assert (found["mails"]["title"], found["mails"]["people"]) == ("made up", ["me", "reviewer 0"])
+        assert (found["mails"]["labelled"], found["mails"]["planned"], found["mails"]["texts"]) == (0, 20, 20)
+        assert found["old news"]["address"] == "/p/old%20news"
+        assert "Projects" in operator.get("/").text
+
+        assert operator.get("/p/old%20news").headers["location"] == "/p/old%20news/"
+        assert operator.get("/p/old%20news/").headers["location"] == "/p/old%20news/login"
+        entered = operator.get("/open/old%20news")
+        assert entered.headers["location"] == "/p/old%20news/"
+        assert "Path=/p/old%20news/;" in entered.headers["set-cookie"]
+        assert "All projects" in operator.get("/p/old%20news/").text
+        assert operator.get("/p/old%20news/api/project").json()["me"]["role"] == "owner"
+        assert operator.get("/p/mails/api/project").status_code == 401  # each project has its own sessions
+
+
+def test_strangers_learn_nothing(folder: Path) -> None:
+    with visited(folder) as operator:
+        operator.client.cookies.clear()
+        assert operator.get("/").headers["location"] == "/login"
+        assert "hybridal serve" in operator.get("/login").text
+        assert operator.get("/open/mails").headers["location"] == "/"
+        for method, path in (("GET", "/api/projects"), ("POST", "/api/projects"), ("PATCH", "/api/projects")):
+            assert operator.client.request(method, path, json={}).status_code == 401
+        assert operator.client.get("/", headers={"Host": "evil.example"}).status_code == 400
+        assert operator.client.get("/p/mails/", headers={"Host": "evil.example"}).status_code == 400
+        assert "All projects" not in operator.get("/p/mails/login").text
+        assert operator.get("/p/nothing/").status_code == 404
+
+
+def test_on_a_network_the_operator_has_a_password(folder: Path) -> None:
+    with visited(folder, "correct horse") as operator:
+        assert [*operator.projects()] == ["mails", "old news"]
+        assert operator.send("POST", "/api/logout", {}).status_code == 200
+        assert operator.get("/api/projects").status_code == 401
+        operator.client.app.state.tries = RateLimiter(1, 60.0)  # type: ignore[attr-defined]
+        wrong = [operator.client.post("/api/login", json={"password": "battery"}).status_code for _ in range(2)]
+        assert wrong == [401, 429]
+        assert "Password" in operator.get("/login").text
+
+
+def test_a_project_is_created_without_texts_and_is_there_at_once(tmp_path: Path) -> None:
+    with visited(tmp_path) as operator:
+        operator.projects()
+        made = operator.send("POST", "/api/projects", {"name": "Tickets <b>2024</b> / new"})
+        assert made.json()["address"] == "/p/Tickets-b-2024-b-new"
+        assert made.json()["title"] == "Tickets <b>2024</b> / new"
+        assert operator.send("POST", "/api/projects", {"name": "Tickets b 2024 b new"}).status_code == 409
+        for name in ("", "../..", "<>", "x" * 101):
+            assert operator.send("POST", "/api/projects", {"name": name}).status_code in (400, 422)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["Tickets-b-2024-b-new"]
+        assert operator.client.post("/api/projects", json={"name": "forged"}).status_code == 403
+    project = Project.open(tmp_path / "Tickets-b-2024-b-new")
+    assert project.setting("backbone") == "tiny"
+    project.close()
+
+
+def test_folders_are_moved_in_and_out_while_it_runs(folder: Path, tmp_path: Path) -> None:
+    with visited(folder) as operator:
+        operator.get("/open/mails")
+        (folder / "mails").rename(tmp_path / "elsewhere")
+        operator.until(lambda found: [*found] == ["old news"])
+        assert operator.get("/p/mails/").status_code == 404
+        with locked(tmp_path / "elsewhere" / "app.lock", tmp_path):  # nobody holds it any more
+            pass
+        (tmp_path / "elsewhere").rename(folder / "letters")
+        operator.until(lambda found: "letters" in found and found["letters"]["trainer"])
+        # Another project takes the name of one that was there.
+        copied(make, tmp_path / "other").close()
+        key = Project.open(tmp_path / "other").key
+        (folder / "letters").rename(tmp_path / "gone")
+        (tmp_path / "other").rename(folder / "letters")
+        operator.until(lambda found: "letters" in found and found["letters"]["trainer"])
+        end = time.monotonic() + 30
+        while f"hybridal_{key}" not in operator.get("/open/letters").headers.get("set-cookie", ""):
+            assert time.monotonic() < end
+
+
+def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_path: Path) -> None:
+    with visited(folder) as operator:
+        assert operator.send("PATCH", "/api/projects", {"name": "mails", "closed": True}).status_code == 200
+        operator.until(lambda found: found["mails"]["closed"] and not found["mails"]["trainer"])
+        assert operator.get("/p/mails/").status_code == 503
+        assert not (folder / "mails" / "labels.db-wal").exists()
+        shutil.copytree(folder / "mails", tmp_path / "copy")
+        operator.send("PATCH", "/api/projects", {"name": "mails", "closed": False})
+        operator.until(lambda found: bool(found["mails"]["trainer"]))
+        assert operator.send("PATCH", "/api/projects", {"name": "nothing", "closed": True}).status_code == 404
+
+
+def test_what_is_wrong_with_a_folder_is_said_and_harms_no_other(folder: Path) -> None:
+    for name in ("torn", "empty", "<img src=x>", "in use"):
+        copied(make, folder / name).close()
+    (folder / "torn" / "labels.db").write_bytes(b"nonsense" * 1000)
+    (folder / "empty" / "project.json").write_text("{")
+    (folder / "notes").mkdir()  # not a project
+    (folder / "old news" / "project.json").unlink()
+    with locked(folder / "in use" / "app.lock", folder), visited(folder) as operator:
+        found = operator.projects()
+        problems = {name: one["problem"] for name, one in found.items()}
+        assert problems.pop("mails") == ""
+        assert found["mails"]["trainer"]
+        assert problems == {
+            "torn": "The database cannot be used (file is not a database); "
+            "check `db` or HYBRIDAL_DB, and that it runs.",
+            "empty": "project.json is damaged; restore it from a backup.",
+            "<img src=x>": "Rename this folder: "
+            "only letters, digits, blanks, dots, dashes and underscores can be served.",
+            "in use": f"in use is in use by process {os.getpid()}; wait for it or stop it first.",
+            "old news": "old news is not a project of `hybridal label`: it has no project.json.",
+        }
+        assert operator.get("/p/torn/").status_code == 503
+        assert operator.get("/open/torn").headers["location"] == "/"
+        # Mended, it is served.
+        shutil.copy(folder / "mails" / "project.json", folder / "empty")
+        shutil.rmtree(folder / "empty")
+        copied(make, folder / "empty").close()
+        operator.until(lambda found: bool(found["empty"]["trainer"]))
+
+
+def test_a_database_that_fails_while_it_is_served_is_its_own_problem(folder: Path) -> None:
+    with visited(folder) as operator:
+        operator.get("/open/mails")
+        host: Host = operator.client.app.state.host  # type: ignore[attr-defined]
+        served = host.hosted["mails"].project
+        assert served is not None
+        served.engine.dispose()
+        for file in (folder / "mails").glob("labels.db*"):
+            file.unlink()
+        (folder / "mails" / "labels.db").write_bytes(b"nonsense" * 1000)
+        found = operator.projects()
+        assert "database" in found["mails"]["problem"]
+        assert found["old news"]["problem"] == ""
+
+
+@pytest.mark.parametrize("name", ["a/b", "<b>", 'a"b', ".hidden", "-x", "a" * 101, "a\nb", "a;b"])
+def test_names_that_would_not_be_the_same_in_an_address_are_refused(name: str) -> None:
+    with pytest.raises(UserError, match="Rename"):
+        check_folder_name(name)
+
+
+@pytest.mark.parametrize("title", ["Öffentliche Briefe", "Briefe, 2. Teil", "письма/новые", "a" * 300])
+def test_a_title_becomes_a_name_that_can_be_served(title: str) -> None:
+    check_folder_name(folder_name(title))
