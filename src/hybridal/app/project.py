@@ -14,6 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Engine, make_url, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
@@ -27,6 +28,7 @@ from hybridal.app.labelling.consensus import settle_again
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.texts import draw_overlap, grow_reserve
 from hybridal.app.people import CREATOR, add_person
+from hybridal.app.vectors import Vectors
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
@@ -42,14 +44,15 @@ DB_VARIABLE = "HYBRIDAL_DB"
 READER_FILE = "reader.json"
 """The tokenizer of the newest model, for whoever shows how much of a text it reads."""
 
-PREDICTIONS_FILE, MODEL_FOLDER = "predictions.parquet", "model"  # in `exports`
+MODEL_FOLDER = "model"  # in `exports`
 
 
 class Project:
     """`sessions` may write; `reads` only read, and nobody waits for them.
 
     `runs` holds a folder for each chapter of the model, in the format of `hybridal run`; `exports` what people take
-    away; `log` what the trainer says.
+    away; `log` what the trainer says. For each text there is what the newest model says (`probabilities`, a column a
+    class, stamped with the round and one) and what the pretrained encoder does (`embeddings`, stamped by `stamp_of`).
     """
 
     def __init__(self, folder: Path, engine: Engine) -> None:
@@ -60,6 +63,8 @@ class Project:
         self.runs = folder / "runs"
         self.exports = folder / "exports"
         self.log = folder / "trainer.log"
+        self.probabilities = Vectors(folder / "vectors" / "probabilities", np.float32)
+        self.embeddings = Vectors(folder / "vectors" / "embeddings", np.float16)
 
     @classmethod
     def create(cls, source: Source, folder: Path, *, db: str | None = None, **settings: Any) -> Project:

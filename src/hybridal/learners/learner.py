@@ -42,6 +42,11 @@ class Learner:
         return History(fact.completed(chosen[fact.round]) if fact.round in chosen else fact for fact in self._learnt)
 
     @property
+    def pool(self) -> Pool:
+        """Which texts have a label, and in which order they got it."""
+        return self._state.pool
+
+    @property
     def labels(self) -> dict[Any, Any]:
         """The labels to learn from by id, in the order they came."""
         pool, task = self._state.pool, self.cell.task

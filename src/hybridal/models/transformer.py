@@ -91,9 +91,13 @@ class TransformerModel:
         names = [_spoken(name) for name in self.classes]
         if not all(any(map(str.isalpha, name)) for name in names):
             return None  # numbers say nothing, and would draw texts that are near to numbers
-        tokens = Tokens.of(self.encoder.encode(names), self.encoder.pad)
+        return self.embed(names)
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """What the pretrained encoder says of any texts."""
+        tokens = Tokens.of(self.encoder.encode(texts), self.encoder.pad)
         with self.classifier.as_pretrained():
-            return self._features(self.classifier.source(tokens), np.arange(len(names)))
+            return self._features(self.classifier.source(tokens), np.arange(len(texts)))
 
     def _features(self, source: Source, rows: Ints) -> Floats:
         return _present(evaluation.predict(self.classifier, source, rows, features=True).embedding)
@@ -124,20 +128,22 @@ class TransformerModel:
 
         A model that is a probe looks at what its frozen encoder said of a text before, and computes only the rest.
         """
-        if not self._is_probe(pool):
+        probe = self.as_probe(pool)
+        if probe is None:
             return evaluation.predict(self.classifier, self.train_source, rows, features, progress)
         for done in range(0, len(rows), AT_ONCE):
             self.features.of(rows[done : done + AT_ONCE])
             progress(min(done + AT_ONCE, len(rows)), len(rows))
         found = self.features.of(rows)
-        return Outputs(self.probe(pool).logits(found).astype(np.float32), embedding=found)
+        return Outputs(probe.logits(found).astype(np.float32), embedding=found)
 
-    def _is_probe(self, pool: Pool) -> bool:
-        """Whether the weights are those of the pretrained encoder under the probe of these labels."""
+    def as_probe(self, pool: Pool) -> Probe | None:
+        """The probe of these labels, where the weights are those of the pretrained encoder under it."""
         if not self._keeps_frozen or not 0 < len(pool) < self.rules.probe_until:
-            return False
-        probe, now = self.classifier.with_head(self.pretrained, self.probe(pool)), self.classifier.trainable()
-        return all(torch.equal(now[name], values) for name, values in probe.items())
+            return None
+        found = self.probe(pool)
+        probe, now = self.classifier.with_head(self.pretrained, found), self.classifier.trainable()
+        return found if all(torch.equal(now[name], values) for name, values in probe.items()) else None
 
     @property
     def _keeps_frozen(self) -> bool:

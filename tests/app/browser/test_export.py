@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from hybridal.app.db.schema import Scoring, Trainer
+from hybridal.app.db.schema import Scoring
 from hybridal.app.people import invite
 
 from .served import Served
@@ -22,7 +22,7 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
     page.get_by_label("Password").fill("correct horse")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Export").click()
-    expect(page.get_by_role("button", name="Score all texts")).to_be_enabled()  # before, links are the browser's own
+    expect(page.locator("#scoring-state")).to_contain_text("no model yet")  # before, links are the browser's own
     with page.expect_download() as download:
         page.get_by_role("link", name="JSONL").click()
     assert download.value.suggested_filename == "labels.jsonl"
@@ -32,36 +32,32 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
 
 def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Window, app: Served) -> None:
     page = window.open(app.link, at="/export")
-    expect(page.get_by_role("button", name="Score all texts")).to_be_enabled()
+    expect(page.locator("#scoring-state")).to_contain_text("no model yet")
     page.route("**/labels.csv", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
     page.get_by_role("link", name="CSV").first.click()
     expect(page.locator("#toasts")).to_contain_text("The response was incomplete or not from the server")
 
 
-def test_scoring_has_a_bar_and_can_be_paused_and_cancelled(
-    window: Window, app: Served, shot: Callable[[Page, str], None]
-) -> None:
+def test_scoring_has_a_bar_and_can_be_paused(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
     page = window.open(app.link, at="/export")
-    page.get_by_role("button", name="Score all texts").click()
-    expect(page.locator("#toasts")).to_contain_text("There is no model yet")
+    state, bar = page.locator("#scoring-state"), page.locator("#scoring-bar")
+    expect(state).to_have_text("There is no model yet; label some texts first.")
+    expect(bar).to_be_hidden()
     with app.project.sessions.begin() as session:
-        session.get_one(Trainer, 1).round = 2
-    page.get_by_role("button", name="Score all texts").click()
-    state = page.locator("#scoring-state")
-    expect(state).to_contain_text("0 of 20 texts scored")
-    with app.project.sessions.begin() as session:
-        job = session.get_one(Scoring, 1)
-        job.done, job.seconds_left, job.round = 5, 75.0, 2
-    expect(state).to_contain_text("5 of 20 texts scored, about 1 min 15 s left")
-    assert page.locator("#scoring-bar").evaluate("bar => bar.value") == 0.25
+        scoring = session.get_one(Scoring, 1)
+        scoring.done, scoring.total, scoring.seconds_left, scoring.round = 5, 20, 75.0, 2
+    expect(state).to_contain_text("5 of 20 texts are scored by the model of round 2, about 1 min 15 s left")
+    assert bar.evaluate("bar => bar.value") == 0.25
     shot(page, "export-scoring")
-    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Pause scoring").click()
     expect(state).to_have_text("Paused at 5 of 20 texts. What is scored is kept.")
     page.reload()
-    page.get_by_role("button", name="Go on").click()
-    expect(state).to_contain_text("learning goes first")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("button", name="Score all texts")).to_be_visible()
-    expect(page.locator("#scoring-bar")).to_be_hidden()
+    page.get_by_role("button", name="Go on scoring").click()
+    expect(state).to_contain_text("Learning goes first")
+    with app.project.sessions.begin() as session:
+        session.get_one(Scoring, 1).done = 20
+    expect(state).to_have_text("All 20 texts are scored by the model of round 2.")
+    expect(bar).to_be_hidden()
+    expect(page.get_by_role("button", name="Pause scoring")).to_be_hidden()
     page.set_viewport_size({"width": 390, "height": 844})
     shot(page, "export-phone")

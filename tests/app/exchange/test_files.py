@@ -9,14 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Person
+from hybridal.app.db.schema import Person, Text
 from hybridal.app.errors import MissingError
 from hybridal.app.exchange.files import (
     COLUMNS,
@@ -28,12 +28,13 @@ from hybridal.app.exchange.files import (
     escape_formula,
     file_parts,
     label_rows,
-    open_predictions,
+    prediction_rows,
 )
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.classes import rename
 from hybridal.app.labelling.source import Source, read_source
 from hybridal.app.labelling.texts import Added, Row, add_in_parts
-from hybridal.app.project import PREDICTIONS_FILE, Project
+from hybridal.app.project import Project
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
 
@@ -180,36 +181,39 @@ def test_without_labels_the_files_are_empty_but_whole(tmp_path: Path) -> None:
     assert parquet.read_table(io.BytesIO(b"".join(LABEL_FORMATS["parquet"](none)))).num_rows == 0
 
 
-def write(folder: Path, n: int) -> Path:
-    columns = {"id": [f"={at}" for at in range(n)], "class": ["bug"] * n, "p(bug)": [0.25 + at for at in range(n)]}
-    parquet.write_table(pa.table(columns), folder / PREDICTIONS_FILE)
-    return folder / PREDICTIONS_FILE
+def scored(folder: Path, n: int = 1200) -> Project:
+    """Texts of which the model has scored all but the last."""
+    project = Project.create(Source("s", [(f"={at}", f"text {at}", None) for at in range(n)], ("bug", "idea")), folder)
+    project.probabilities.begin({"classes": [2, 1]}, 2)
+    with project.reads() as session:
+        rows = session.scalars(select(Text.row).order_by(Text.row)).all()[:-1]
+    project.probabilities.write(rows, np.array([[0.25, 0.75]] * len(rows)), [4] * len(rows))
+    return project
 
 
-def test_parquet_is_sent_as_it_is(tmp_path: Path) -> None:
-    path = write(tmp_path, 3)
-    assert b"".join(PREDICTION_FORMATS["parquet"](open_predictions(tmp_path))) == path.read_bytes()
-
-
-@pytest.mark.parametrize(("kind", "id"), [("csv", "=7"), ("spreadsheet.csv", "'=7")])
-def test_csv_has_the_same_rows(tmp_path: Path, kind: str, id: str) -> None:
-    write(tmp_path, 2500)
-    file = b"".join(PREDICTION_FORMATS[kind](open_predictions(tmp_path))).decode()
-    rows = [*csv.DictReader(io.StringIO(file, newline=""))]
-    assert len(rows) == 2500
-    assert rows[7] == {"id": id, "class": "bug", "p(bug)": "7.25"}
-
-
-def test_newer_predictions_do_not_disturb_who_is_reading(tmp_path: Path) -> None:
-    first = write(tmp_path, 3).read_bytes()
-    file = open_predictions(tmp_path)
-    write(tmp_path / "..", 5).replace(tmp_path / PREDICTIONS_FILE)
-    assert b"".join(PREDICTION_FORMATS["parquet"](file)) == first
+@pytest.mark.parametrize(("kind", "id"), [("csv", "=7"), ("spreadsheet.csv", "'=7"), ("parquet", "=7")])
+def test_predictions_are_of_all_texts_that_are_scored_by_the_names_that_classes_have_now(
+    tmp_path: Path, kind: str, id: str
+) -> None:
+    project = scored(tmp_path / "p")
+    with project.sessions.begin() as session:
+        rename(session, 1, "fault")
+    file = b"".join(PREDICTION_FORMATS[kind](prediction_rows(project)))
+    if kind == "parquet":
+        rows = parquet.read_table(io.BytesIO(file)).to_pylist()
+    else:
+        rows = [*csv.DictReader(io.StringIO(file.decode(), newline=""))]
+    assert len(rows) == 1199
+    said = {"id": id, "class": "fault", "probability": 0.75, "p(idea)": 0.25, "p(fault)": 0.75, "round": 3}
+    assert rows[7] == (said if kind == "parquet" else {name: str(value) for name, value in said.items()})
+    project.close()
 
 
 def test_before_the_first_predictions_it_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="Score all texts"):
-        open_predictions(tmp_path)
+    project = empty(tmp_path)
+    with pytest.raises(MissingError, match="label some texts first"):
+        prediction_rows(project)
+    project.close()
 
 
 def model(exports: Path) -> Path:
@@ -253,7 +257,7 @@ def test_what_a_link_points_to_stays_here(tmp_path: Path) -> None:
 
 
 def test_before_the_first_model_it_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="Score all texts"):
+    with pytest.raises(MissingError, match="it is written when"):
         ModelArchive(tmp_path)
     (tmp_path / "model").mkdir()
     with pytest.raises(MissingError):

@@ -11,9 +11,10 @@ from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.labelling.finding import search
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.texts import Added, GivenRow, Row, add, add_in_parts, new_rows, search
+from hybridal.app.labelling.texts import Added, GivenRow, Row, add, add_in_parts, new_rows
 from hybridal.app.project import Project
 from hybridal.app.settings import read
 

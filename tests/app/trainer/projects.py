@@ -65,11 +65,11 @@ def ask(project: Project, request: str) -> None:
         session.get_one(Trainer, 1).asked = request
 
 
-def want_scores(project: Project, state: str = "running", job: int = 1) -> None:
-    """What the page does when somebody starts, pauses or cancels it."""
+def want_scores(project: Project, state: str = "running", first: str = "") -> None:
+    """What the page does when somebody pauses it, lets it go on, or looks at some texts."""
     with project.sessions.begin() as session:
         found = session.get_one(Scoring, 1)
-        found.state, found.job, found.error = state, job, ""
+        found.state, found.first, found.error = state, first, ""
 
 
 def scoring(project: Project) -> Scoring:

@@ -68,21 +68,20 @@ def test_what_it_chose_from_is_scored_once_and_thought_of_calibrated(
         return predict(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(evaluation, "predict", counting)
-    ids, predictions = chapter.choose(10)
+    ids, (found,) = chapter.choose(10)
     assert scored == []  # its round looked at all of these texts already, and the model is a probe
-    assert [one.id for one in sorted(predictions, key=lambda one: -one.entropy)][:10] == ids
+    assert [found.ids[at] for at in np.argsort(-found.doubts, kind="stable")][:10] == ids
     texts = dict(zip(TASK.train.ids, TASK.train.texts, strict=True))
-    expected = chapter.learner.predict_proba([texts[one.id] for one in predictions])
-    np.testing.assert_allclose([one.probability for one in predictions], expected.max(axis=1), atol=1e-5)
-    np.testing.assert_allclose([one.entropy for one in predictions], entropies(expected), atol=1e-5)
-    numbers = [chapter.frame.classes[best] for best in expected.argmax(axis=1)]
-    assert [one.class_number for one in predictions] == numbers
+    expected = chapter.learner.predict_proba([texts[id] for id in found.ids])
+    np.testing.assert_allclose(found.probabilities, expected, atol=1e-5)
+    np.testing.assert_allclose(found.doubts, entropies(expected), atol=1e-5)
+    assert found.classes == chapter.frame.classes
 
 
 def test_predictions_are_of_texts_of_both_splits(project: Project) -> None:
     now = taken(project)
     predictions = begun(project).predict([*now.pool, *now.validation, "nobody"])
-    assert {one.id for one in predictions} == {*now.pool, *now.validation}
+    assert {*predictions.ids} == {*now.pool, *now.validation}
 
 
 def test_a_chapter_appears_whole_and_can_be_taken_up(project: Project) -> None:

@@ -19,7 +19,7 @@ from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.supervisor import Supervisor
 
 from .laboratory import Laboratory
-from .projects import ask, label_some, made, row
+from .projects import ask, label_some, made, row, scoring
 
 KILLED = -signal.SIGKILL
 
@@ -158,6 +158,7 @@ def test_a_supervised_trainer_goes_on_where_a_killed_one_was(
         first.kill()
         until(lambda: "killed" in row(project).error)
         until(lambda: supervisor.alive and supervisor.child is not first)
+        until(lambda: (scoring(project).round, scoring(project).done) == (2, 90))
     finally:
         supervisor.stop()
     assert not supervisor.alive

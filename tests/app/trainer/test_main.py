@@ -70,6 +70,10 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
             said.append("prepare")
             return False
 
+        def score(self) -> bool:
+            said.append("score")
+            return False
+
     monkeypatch.setattr(module, "Cycle", Cycle)
     monkeypatch.setattr(module, "hear_the_server", Event)
     monkeypatch.setattr(module, "_share_the_machine", lambda: None)
@@ -77,7 +81,7 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("time.sleep", said.append)
     with pytest.raises(EndedError):
         module.main(project.folder)
-    assert said == [10, "start", module.LATER, "start", "prepare", "turn", "prepare", module.PAUSE, "turn"]
+    assert said == [10, "start", module.LATER, "start", "prepare", "turn", "prepare", "score", module.PAUSE, "turn"]
     project.close()
 
 
@@ -103,6 +107,8 @@ def test_a_turn_ends_when_others_wait(
 
         def prepare(self) -> bool:
             return False
+
+        score = prepare
 
     monkeypatch.setattr(module, "TURN", turn)
     others_wait = Event()

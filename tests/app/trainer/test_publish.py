@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sqlalchemy import select
 
@@ -10,9 +11,10 @@ from hybridal.app.db.schema import Prediction, QueuedText, Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.classes import merge
 from hybridal.app.project import Project
+from hybridal.app.trainer import predictions as keeping
 from hybridal.app.trainer import publish as module
-from hybridal.app.trainer.chapter import ScoredText
-from hybridal.app.trainer.publish import publish, published_round, rows_of
+from hybridal.app.trainer.predictions import Scored, rows_of
+from hybridal.app.trainer.publish import publish, published_round
 
 from .projects import TASK, ask, made, row
 
@@ -38,12 +40,25 @@ def predictions(project: Project) -> dict[str, tuple[int, float, int]]:
         return {id: (number, sure, round) for id, number, sure, round in session.execute(found)}
 
 
-def test_a_new_model_replaces_all_that_the_last_one_said(project: Project) -> None:
-    publish(project, 1, IDS[:3], [ScoredText(id, 1, 0.9, 0.3) for id in IDS[:4]], seen=5)
+def said(ids: list[str], first: float) -> Scored:
+    """The first class has this probability."""
+    return Scored(ids, np.array([[first, 1 - first]] * len(ids)), (1, 2))
+
+
+def test_a_new_model_replaces_the_queue_and_what_the_last_one_said_of_the_same_texts(project: Project) -> None:
+    publish(project, 1, IDS[:3], [said(IDS[:4], 0.875)], seen=5)
     assert queue(project) == [(id, 1) for id in IDS[:3]]
-    publish(project, 2, [IDS[7], IDS[2]], [ScoredText(IDS[2], 2, 0.7, 0.6)], seen=9)
+    publish(project, 2, [IDS[7], IDS[2]], [said([IDS[2]], 0.25)], seen=9)
     assert queue(project) == [(IDS[7], 2), (IDS[2], 2)]
-    assert predictions(project) == {IDS[2]: (2, 0.7, 2)}
+    assert predictions(project) == {**dict.fromkeys([IDS[0], IDS[1], IDS[3]], (1, 0.875, 1)), IDS[2]: (2, 0.75, 2)}
+    kept = project.probabilities.read()
+    assert kept is not None
+    with project.reads() as session:
+        rows = rows_of(session, IDS[:5])
+    assert kept.about["classes"] == [1, 2]
+    assert [kept.values[rows[id]].tolist() for id in IDS[1:3]] == [[0.875, 0.125], [0.25, 0.75]]
+    assert kept.stamps[[rows[id] for id in IDS[:4]]].tolist() == [2, 2, 3, 2]
+    assert kept.stamps.sum() == 9
     with project.reads() as session:
         assert published_round(session) == 2
     assert (row(project).seen, row(project).round) == (9, 2)
@@ -58,12 +73,12 @@ def test_a_wish_is_fulfilled_in_the_same_moment(project: Project) -> None:
 def test_many_guesses_come_in_parts_and_the_queue_with_the_last(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PART", 3)
-    publish(project, 1, IDS[:3], [ScoredText(id, 1, 0.9, 0.3) for id in IDS[:8]], seen=5)
+    monkeypatch.setattr(keeping, "PART", 3)
+    publish(project, 1, IDS[:3], [said(IDS[:8], 0.9)], seen=5)
     assert set(predictions(project)) == set(IDS[:8])
     monkeypatch.setattr(module, "clear_request", _fail)
     with pytest.raises(RuntimeError):
-        publish(project, 2, IDS[5:8], [ScoredText(id, 2, 0.8, 0.3) for id in IDS[4:10]], seen=9)
+        publish(project, 2, IDS[5:8], [said(IDS[4:10], 0.8)], seen=9)
     with project.reads() as session:
         assert published_round(session) == 1  # so that whoever starts next says it again
     assert set(predictions(project)) == set(IDS[:10])
@@ -74,7 +89,7 @@ def _fail(*_arguments: object) -> None:
 
 
 def test_half_of_a_queue_is_never_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(project, 1, IDS[:3], [ScoredText(IDS[0], 1, 0.9, 0.3)], seen=5)
+    publish(project, 1, IDS[:3], [said(IDS[:1], 0.9)], seen=5)
 
     monkeypatch.setattr(module, "clear_request", _fail)
     with pytest.raises(RuntimeError):
@@ -87,8 +102,8 @@ def test_a_class_that_was_merged_while_the_model_trained_is_called_what_it_becam
     with project.sessions.begin() as session:
         gone, left = classes.find(session, "food").number, classes.find(session, "sport").number
         merge(session, gone, left)
-    publish(project, 1, [], [ScoredText(IDS[0], gone, 0.9, 0.3)])
-    assert predictions(project) == {IDS[0]: (left, 0.9, 1)}
+    publish(project, 1, [], [Scored(IDS[:1], np.array([[0.875, 0.125]]), (gone, left))])
+    assert predictions(project) == {IDS[0]: (left, 0.875, 1)}
 
 
 def test_many_ids_are_looked_up_and_unknown_ones_left_out(project: Project) -> None:

@@ -1,3 +1,5 @@
+"""All texts are scored in the background: by the newest model, in parts, once."""
+
 from __future__ import annotations
 
 import json
@@ -7,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pyarrow import parquet
+from sqlalchemy import func, select
 from typer.testing import CliRunner
 
+from hybridal.app.db.schema import Lease, Prediction, Text
+from hybridal.app.exchange.files import prediction_rows
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
 from hybridal.app.trainer import scoring as module
@@ -17,7 +21,7 @@ from hybridal.app.trainer.cycle import Cycle
 from hybridal.cli.app import app as command_line
 from hybridal.learners.text_classifier import TextClassifier
 
-from .projects import RULES, TASK, label, label_some, made, row, scoring, unlabelled, want_scores
+from .projects import RULES, TASK, label_some, made, row, scoring, want_scores
 
 
 @pytest.fixture
@@ -27,50 +31,63 @@ def project(tmp_path: Path) -> Iterator[Project]:
     project.close()
 
 
-def turn_until_rest(cycle: Cycle) -> None:
-    while cycle.turn():
+def score_all(cycle: Cycle) -> None:
+    while cycle.score():
         pass
 
 
-def predicted(project: Project) -> Cycle:
-    label_some(project, 6, 6)
+def learnt(project: Project, rounds: int = 1) -> Cycle:
+    """A trainer after so many rounds: the model of the first is a probe, that of the second is trained."""
     cycle = Cycle(project)
     cycle.start()
-    cycle.turn()
-    with project.sessions.begin() as session:
-        classes.rename(session, classes.find(session, "sport").number, "id")
-    want_scores(project)
-    turn_until_rest(cycle)
+    for at in range(rounds):
+        label_some(project, 6, 0 if at else 6)
+        assert cycle.turn()
     return cycle
 
 
-def test_every_text_is_predicted_as_the_exported_model_predicts_it(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PART", 40)
-    predicted(project)
+def rounds(project: Project) -> dict[int, int]:
+    """How many texts each round's model has scored last."""
+    with project.reads() as session:
+        found = select(Prediction.round, func.count()).group_by(Prediction.round)
+        return dict(session.execute(found).all())
+
+
+def told(project: Project) -> dict[str, list[Any]]:
+    lines = [*prediction_rows(project)]
+    return {name: [line[name] for line in lines] for name in lines[0]}
+
+
+@pytest.mark.parametrize("after", [1, 2], ids=["a probe", "a trained model"])
+def test_all_texts_are_scored_and_read_and_the_model_is_written(project: Project, after: int) -> None:
+    cycle = learnt(project, after)
+    score_all(cycle)
+    assert rounds(project) == {after: 90}
     said = scoring(project)
-    assert (said.state, said.round, said.done, said.total, said.error) == ("none", 1, 90, 90, "")
+    assert (said.state, said.round, said.done, said.total, said.error) == ("running", after, 90, 90, "")
     assert (row(project).phase, row(project).error) == ("waiting", "")
-    table = parquet.read_table(project.exports / "predictions.parquet").to_pydict()
-    assert list(table) == ["id", "class", "probability", "p(id)", "p(food)"]
-    assert table["id"] == list(TASK.train.ids)
     model = TextClassifier.load(project.exports / "model", device="cpu")
-    assert model.classes == ("id", "food")
     expected = model.predict_proba(list(TASK.train.texts))
-    found = np.array([table["p(id)"], table["p(food)"]]).T
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    assert table["class"] == [model.classes[best] for best in found.argmax(axis=1)]
-    assert table["probability"] == found.max(axis=1).tolist()
+    table = told(project)
+    assert table["id"] == list(TASK.train.ids)
+    np.testing.assert_allclose(np.array([table["p(sport)"], table["p(food)"]]).T, expected, atol=2e-3)
+    assert cycle.chapter is not None
+    read = project.embeddings.read()
+    assert read is not None
+    embedded = cycle.chapter.model.embed(list(TASK.train.texts))
+    np.testing.assert_allclose(read.values[1:], embedded, atol=5e-3)
+    assert not cycle.score()
 
 
 def test_app_library_command_line_and_plain_transformers_say_the_same(project: Project, tmp_path: Path) -> None:
     from transformers import pipeline
 
-    cycle = predicted(project)
+    cycle = learnt(project, 2)
+    with project.sessions.begin() as session:
+        classes.rename(session, classes.find(session, "sport").number, "id")
+    score_all(cycle)
     assert cycle.chapter is not None
-    texts = list(TASK.train.texts)
-    table = parquet.read_table(project.exports / "predictions.parquet").to_pydict()
+    texts, table = list(TASK.train.texts), told(project)
     app = np.array([table["p(id)"], table["p(food)"]]).T
     library = cycle.chapter.learner.predict_proba(texts)
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -88,121 +105,122 @@ def test_app_library_command_line_and_plain_transformers_say_the_same(project: P
 @pytest.mark.parametrize("pooling", ["mean", "first"])  # one is written as it is, the other is built to be written
 def test_the_model_speaks_in_the_names_that_the_classes_have_now(tmp_path: Path, pooling: str) -> None:
     project = made(tmp_path / "toys.hybridal", overrides={**RULES, "pooling": pooling})
-    cycle = predicted(project)
+    cycle = learnt(project)
+    score_all(cycle)
+    (project.exports / ".model.77").mkdir()
+    with project.sessions.begin() as session:
+        classes.rename(session, classes.find(session, "sport").number, "id")
+    assert not cycle.score()
     config = json.loads((project.exports / "model" / "config.json").read_text())
     assert config["id2label"] == {"0": "id", "1": "food"}
     assert config["label2id"] == {"id": 0, "food": 1}
     assert json.loads((project.exports / "model" / "hybridal.json").read_text())["pooling"] == pooling
     assert cycle.chapter is not None
     assert cycle.chapter.learner.cell.task.classes == ("sport", "food")
+    assert {path.name for path in project.exports.iterdir()} == {"model"}
     project.close()
 
 
-def test_a_second_time_replaces_the_first_and_what_was_left_half_done(project: Project) -> None:
-    cycle = predicted(project)
-    first = (project.exports / "predictions.parquet").read_bytes()
-    (project.exports / ".predictions.parquet.77").touch()
-    (project.exports / ".model.77").mkdir()
-    label(project, unlabelled(project, "pool", 6), "food")
-    want_scores(project, job=2)
-    turn_until_rest(cycle)
-    assert (project.exports / "predictions.parquet").read_bytes() != first
-    assert {path.name for path in project.exports.iterdir()} == {"predictions.parquet", "model", "scoring"}
-    assert [*(project.exports / "scoring").iterdir()] == []
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts were read at once by an encoder, trained or not, in parts of twenty."""
+    from hybridal.models.transformer import TransformerModel
 
+    asked: list[int] = []
+    embed, predict = TransformerModel.embed, TextClassifier.predict_proba
 
-def begun(project: Project, monkeypatch: pytest.MonkeyPatch) -> Cycle:
-    """A trainer after 40 of 90 texts."""
+    def embedding(self: TransformerModel, texts: list[str]) -> Any:
+        asked.append(len(texts))
+        return embed(self, texts)
+
+    def predicting(self: TextClassifier, texts: list[str]) -> Any:
+        asked.append(len(texts))
+        return predict(self, texts)
+
+    monkeypatch.setattr(TransformerModel, "embed", embedding)
+    monkeypatch.setattr(TextClassifier, "predict_proba", predicting)
     monkeypatch.setattr(module, "PART", 20)
-    label_some(project, 6, 6)
-    cycle = Cycle(project)
-    cycle.start()
-    assert cycle.turn()
-    want_scores(project)
-    assert cycle.turn()
-    assert cycle.turn()
-    assert (scoring(project).done, scoring(project).total) == (40, 90)
-    return cycle
+    return asked
 
 
-def test_labels_are_learnt_between_two_parts_and_one_model_scores_them_all(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+def test_learning_goes_first_and_the_newest_model_replaces_what_older_ones_said(
+    project: Project, counted: list[int]
 ) -> None:
-    cycle = begun(project, monkeypatch)
+    cycle = learnt(project)
+    known = rounds(project)[1]
+    assert cycle.score()
+    assert cycle.score()
+    assert (scoring(project).done, scoring(project).total) == (known + 40, 90)
     label_some(project, 6)
     assert cycle.turn()
-    assert (row(project).round, scoring(project).done) == (2, 40)
-    turn_until_rest(cycle)
-    assert (scoring(project).state, scoring(project).round) == ("none", 1)
-    table = parquet.read_table(project.exports / "predictions.parquet").to_pydict()
-    expected = TextClassifier.load(project.exports / "model", device="cpu").predict_proba(list(TASK.train.texts))
-    np.testing.assert_allclose(np.array([table["p(sport)"], table["p(food)"]]).T, expected, atol=1e-5)
+    second = rounds(project)
+    assert (row(project).round, {*second} >= {1, 2}) == (2, True), "what the first said stays meanwhile"
+    assert cycle.score()
+    seen = sum(second.values())
+    assert sum(rounds(project).values()) == min(seen + 20, 90), "texts that no model has seen come first"
+    score_all(cycle)
+    assert rounds(project) == {2: 90}
 
 
-def test_after_a_restart_what_was_scored_is_not_scored_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun(project, monkeypatch)
-    asked: list[int] = []
-    real = TextClassifier.predict_proba
-
-    def counted(self: TextClassifier, texts: list[str]) -> Any:
-        asked.append(len(texts))
-        return real(self, texts)
-
-    monkeypatch.setattr(TextClassifier, "predict_proba", counted)
-    cycle = Cycle(project)
-    cycle.start()
-    turn_until_rest(cycle)
-    assert asked == [20, 20, 10]
-    assert parquet.read_table(project.exports / "predictions.parquet")["id"].to_pylist() == list(TASK.train.ids)
-
-
-def test_it_can_be_paused_and_goes_on_and_cancelled(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    cycle = begun(project, monkeypatch)
-    want_scores(project, "paused")
-    assert not cycle.turn()
-    assert cycle.job is None, "its model stays in memory"
-    want_scores(project)
-    assert cycle.turn()
-    assert scoring(project).done == 60
-    want_scores(project, "none")
-    assert not cycle.turn()
-    assert not cycle.turn()
-    assert [*(project.exports / "scoring").iterdir()] == []
-    assert not (project.exports / "predictions.parquet").exists()
-
-
-def test_killed_while_it_finishes_it_finishes_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    cycle = begun(project, monkeypatch)
-    with monkeypatch.context() as patch:
-        patch.setattr(TextClassifier, "save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            turn_until_rest(cycle)
+def test_a_probe_reads_no_text_twice_and_a_restart_none_again(project: Project, counted: list[int]) -> None:
+    cycle = learnt(project)
+    counted.clear()
+    cycle.score()
     again = Cycle(project)
     again.start()
-    assert not again.turn()
-    assert scoring(project).state == "none"
-    assert (project.exports / "model" / "config.json").is_file()
+    score_all(again)
+    assert sum(counted) == 90, "also those that its round had looked at, which are not kept"
+    with project.sessions.begin() as session:
+        session.query(Prediction).update({Prediction.round: 0})
+    counted.clear()
+    last = Cycle(project)
+    last.start()
+    score_all(last)
+    assert (counted, rounds(project)) == ([], {1: 90})
+
+
+def test_what_people_look_at_comes_first(project: Project, counted: list[int]) -> None:
+    cycle = learnt(project)
+    with project.sessions.begin() as session:
+        unseen = select(Text.row).where(Text.row.not_in(select(Prediction.text_row))).order_by(Text.row.desc())
+        held, *seen = session.scalars(unseen.limit(3))
+        session.add(Lease(text_row=held, person_number=1, until=9e9))
+    want_scores(project, first=",".join(map(str, seen)))
+    counted.clear()
+    assert cycle.score()
+    assert (counted, scoring(project).first) == ([2], "")
+    assert cycle.score()
+    with project.reads() as session:
+        assert {*session.scalars(select(Prediction.text_row))} >= {held, *seen}
+
+
+def test_it_can_be_paused_and_goes_on(project: Project, counted: list[int]) -> None:
+    cycle = learnt(project)
+    assert cycle.score()
+    want_scores(project, "paused")
+    before = rounds(project)
+    assert not cycle.score()
+    assert rounds(project) == before
+    want_scores(project)
+    score_all(cycle)
+    assert rounds(project) == {1: 90}
 
 
 def test_what_fails_pauses_with_its_reason_and_can_be_tried_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cycle = begun(project, monkeypatch)
+    cycle = learnt(project)
     with monkeypatch.context() as patch:
-        patch.setattr(TextClassifier, "predict_proba", lambda *_: (_ for _ in ()).throw(OSError("No space left")))
-        assert not cycle.turn()
+        patch.setattr(module, "keep_predictions", lambda *_: (_ for _ in ()).throw(OSError("No space left")))
+        assert not cycle.score()
     assert (scoring(project).state, scoring(project).error) == ("paused", "OSError: No space left")
     assert row(project).phase == "waiting"
     want_scores(project)
-    turn_until_rest(cycle)
-    assert (scoring(project).state, scoring(project).done) == ("none", 90)
+    score_all(cycle)
+    assert (rounds(project), scoring(project).done) == ({1: 90}, 90)
 
 
-def test_without_a_model_it_waits_for_one(project: Project) -> None:
+def test_without_a_model_there_is_nothing_to_do(project: Project) -> None:
     cycle = Cycle(project)
     cycle.start()
-    want_scores(project)
-    assert not cycle.turn()
-    label_some(project, 6, 6)
-    turn_until_rest(cycle)
-    assert (row(project).round, scoring(project).state, scoring(project).done) == (1, "none", 90)
+    assert not cycle.score()

@@ -251,15 +251,25 @@ class Lease(Base):
 
 
 class Prediction(Base):
-    """The newest model's likeliest class of a text, and how sure it is; kept in `guesses`."""
+    """A model's likeliest class of a text, and how sure it is; kept in `guesses`.
+
+    `round` is that of the model: those of an older one stay until the newest has come to the text.
+    """
 
     __tablename__ = "guesses"
 
     text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
     class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"))
     probability: Mapped[float]
-    entropy: Mapped[float] = mapped_column(index=True)
+    entropy: Mapped[float]
     round: Mapped[int]
+
+    # Each order in which they are listed; of equals, the newest text comes first.
+    __table_args__ = (
+        Index("guesses_of_a_class", "class_number", "probability", "text_row"),
+        Index("guesses_by_probability", "probability", "text_row"),
+        Index("guesses_by_entropy", "entropy", "text_row"),
+    )
 
 
 class Trainer(Base):
@@ -288,17 +298,17 @@ class Trainer(Base):
 
 
 class Scoring(Base):
-    """One row: the job that scores all texts for the export, as the page shows it.
+    """One row: how far the newest model, that of `round`, has come with scoring all texts, as the page shows it.
 
-    `state` is `none`, `running` or `paused`, decided by people; `error` says why it paused by itself. Each start has
-    a `job` number of its own, and keeps the model of one `round`.
+    `state` is `running` or `paused`, decided by people; `error` says why it paused by itself. `first` are the rows of
+    the texts that somebody looks at, with commas between them: they come before the others.
     """
 
     __tablename__ = "scoring"
 
     number: Mapped[int] = mapped_column(primary_key=True, default=1)
-    state: Mapped[str] = mapped_column(default="none")
-    job: Mapped[int] = mapped_column(default=0)
+    state: Mapped[str] = mapped_column(default="running")
+    first: Mapped[str] = mapped_column(default="")
     round: Mapped[int] = mapped_column(default=0)
     done: Mapped[int] = mapped_column(default=0)
     total: Mapped[int] = mapped_column(default=0)

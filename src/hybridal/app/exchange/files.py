@@ -21,8 +21,9 @@ from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling.texts import in_pages
-from hybridal.app.project import MODEL_FOLDER, PREDICTIONS_FILE
+from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.settings import read
+from hybridal.app.vectors import Kept
 from hybridal.system.files import strict_json
 
 # What spreadsheets run when a file is opened; the last four are what some of them read as the first four.
@@ -160,7 +161,7 @@ Lines = Iterable[Mapping[str, Any]]
 
 def labels_csv(lines: Lines, written: Written = str) -> Iterator[bytes]:
     """Every text as it is, unless told otherwise; answers are JSON."""
-    columns, lines = _columns(lines)
+    columns, lines = _columns(lines, COLUMNS)
     return (part.encode() for part in csv_parts(columns, lines, written))
 
 
@@ -171,17 +172,23 @@ def labels_jsonl(lines: Lines) -> Iterator[bytes]:
 
 
 def labels_parquet(lines: Lines) -> Iterator[bytes]:
-    """A Parquet file; its end is known only when all is written, so it is made beside and then sent."""
+    """The same as a Parquet file."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     words, truth = pa.string(), pa.bool_()
     answer = pa.struct(
         [(name, words) for name in ("person", "action", "class", "comment", "at")] + [("flagged", truth)]
     )
     kinds = {"flagged": truth, "annotations": pa.list_(answer)}
-    columns, lines = _columns(lines)
-    schema = pa.schema([(column, kinds.get(column, words)) for column in columns])
+    columns, lines = _columns(lines, COLUMNS)
+    return _parquet(pa.schema([(column, kinds.get(column, words)) for column in columns]), lines)
+
+
+def _parquet(schema: Any, lines: Lines) -> Iterator[bytes]:
+    """A Parquet file; its end is known only when all is written, so it is made beside and then sent."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
     file = tempfile.TemporaryFile()  # noqa: SIM115
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for some in _batches(lines):
@@ -198,11 +205,11 @@ LABEL_FORMATS: Mapping[str, Callable[[Lines], Iterator[bytes]]] = {
 }
 
 
-def _columns(lines: Lines) -> tuple[Sequence[str], Lines]:
+def _columns(lines: Lines, at_least: Sequence[str]) -> tuple[Sequence[str], Lines]:
     """What each line has, and all of them; a file without a line has its columns all the same."""
     rest = iter(lines)
     first = next(rest, None)
-    return (COLUMNS, ()) if first is None else ([*first], chain([first], rest))
+    return (at_least, ()) if first is None else ([*first], chain([first], rest))
 
 
 def _batches(lines: Lines) -> Iterator[list[Any]]:
@@ -216,32 +223,53 @@ def _batches(lines: Lines) -> Iterator[list[Any]]:
         yield some
 
 
-_PREDICTIONS_AT_ONCE = 1000
+def prediction_rows(project: Project) -> Iterator[dict[str, Any]]:
+    """What the newest model that has scored it says of each text: the likeliest class, all probabilities, its round."""
+    kept = project.probabilities.read()
+    if kept is None:
+        raise MissingError("No text has been scored yet; label some texts first.")
+    with project.reads() as session:
+        names = dict(session.execute(select(Class.number, Class.name)).all())
+    classes = [names[number] for number in kept.about["classes"]]
+    return _prediction_lines(project.reads, kept, classes)
 
 
-def open_predictions(exports: Path) -> BinaryIO:
-    """The file, opened: newer predictions that replace it do not disturb who is reading it."""
-    try:
-        return (exports / PREDICTIONS_FILE).open("rb")
-    except FileNotFoundError as error:
-        raise MissingError("There are no predictions yet; click “Score all texts” first.") from error
+def _prediction_lines(sessions: Sessions, kept: Kept, classes: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for page in in_pages(sessions, _ids_page, lambda text: int(text.row)):
+        for text in page:
+            if text.row < len(kept.stamps) and kept.stamps[text.row]:
+                shares = kept.values[text.row].tolist()
+                best = max(range(len(shares)), key=shares.__getitem__)
+                said = {"id": text.id, "class": classes[best], "probability": shares[best]}
+                by_class = {f"p({name})": share for name, share in zip(classes, shares, strict=True)}
+                yield {**said, **by_class, "round": int(kept.stamps[text.row]) - 1}
 
 
-def predictions_csv(file: BinaryIO, written: Written = str) -> Iterator[bytes]:
+def _ids_page(session: Session, last: int) -> Sequence[Any]:
+    after = select(Text.row, Text.id).where(Text.row > last).order_by(Text.row).limit(_AT_ONCE)
+    return session.execute(after).all()
+
+
+def predictions_csv(lines: Lines, written: Written = str) -> Iterator[bytes]:
     """Every id and class as it is, unless told otherwise."""
-    from pyarrow import parquet
-
-    with file:
-        table = parquet.ParquetFile(file)
-        rows = (row for batch in table.iter_batches(_PREDICTIONS_AT_ONCE) for row in batch.to_pylist())
-        for part in csv_parts(table.schema_arrow.names, rows, written):
-            yield part.encode()
+    columns, lines = _columns(lines, PREDICTION_COLUMNS)
+    return (part.encode() for part in csv_parts(columns, lines, written))
 
 
-PREDICTION_FORMATS: Mapping[str, Callable[[BinaryIO], Iterator[bytes]]] = {
+def predictions_parquet(lines: Lines) -> Iterator[bytes]:
+    """The same as a Parquet file."""
+    import pyarrow as pa
+
+    columns, lines = _columns(lines, PREDICTION_COLUMNS)
+    kinds = {"id": pa.string(), "class": pa.string(), "round": pa.int64()}
+    return _parquet(pa.schema([(column, kinds.get(column, pa.float64())) for column in columns]), lines)
+
+
+PREDICTION_COLUMNS = ("id", "class", "probability", "round")
+PREDICTION_FORMATS: Mapping[str, Callable[[Lines], Iterator[bytes]]] = {
     "csv": predictions_csv,
     "spreadsheet.csv": partial(predictions_csv, written=escape_formula),
-    "parquet": file_parts,
+    "parquet": predictions_parquet,
 }
 
 # ZIP knows no time before this one; a model's files have no other that matters.
@@ -260,7 +288,7 @@ class ModelArchive:
             except OSError:
                 files = {}
             if not files:
-                raise MissingError("There is no model to download yet; click “Score all texts” first.")
+                raise MissingError("There is no model to download yet; it is written when it has scored all texts.")
             self._files: dict[Path, BinaryIO] = dict(files)
             self._opened = opened.pop_all()
 

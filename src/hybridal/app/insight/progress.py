@@ -231,7 +231,7 @@ def uncertain(session: Session, limit: int) -> list[dict[str, Any]]:
         .join(Class, Class.number == Prediction.class_number)
         .outerjoin(Consensus, Consensus.text_row == Text.row)
         .where(Consensus.text_row.is_(None), Text.answered < 2)
-        .order_by(Prediction.entropy.desc(), Text.row)
+        .order_by(Prediction.entropy.desc(), Prediction.text_row.desc())
         .limit(limit)
     )
     names = ("id", "text", "prediction", "probability", "entropy")

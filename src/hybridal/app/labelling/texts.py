@@ -1,4 +1,4 @@
-"""Texts come in, some of them set aside for validation or for several people; found by words, class and state."""
+"""Texts come in, some of them set aside for validation or for several people."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, insert, not_, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import Sessions, exclusive
-from hybridal.app.db.schema import Annotation, Class, Consensus, Lease, QueuedText, Text, Vote, clean, text_digest
-from hybridal.app.db.search import containing
+from hybridal.app.db.schema import Annotation, Consensus, Lease, QueuedText, Text, Vote, clean, text_digest
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
@@ -37,13 +36,10 @@ GivenRow = Row | tuple[str, str, str | None]
 """A row as it is handed in: who has no context gives a plain tuple."""
 
 
-State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation"]
-
 LONGEST_TEXT = 100_000
 """So many characters a text may have: some forty pages. Nobody reads more before they answer."""
 
 LONGEST_ID = 500
-ON_A_PAGE = 50
 _AT_ONCE = 500
 _A_PART = 2000  # texts in a transaction
 
@@ -249,79 +245,3 @@ def grow_reserve(session: Session, settings: Mapping[str, Any]) -> None:
     drawn = stream(settings["seed"], "reserve", held_out).permutation(len(rows))[:more].tolist()
     if drawn:
         session.execute(update(Text), [{"row": rows[i], "split": "validation"} for i in drawn])
-
-
-@dataclass(frozen=True)
-class Found:
-    """One page of what was looked for."""
-
-    texts: list[Text]
-    total: int
-    pages: int
-
-
-def search(
-    session: Session,
-    words: str = "",
-    class_name: str = "",
-    state: State | None = None,
-    page: int = 1,
-    by: int | None = None,
-) -> Found:
-    """The texts that fit all of it: the newest answers first where they were answered, else in the file's order.
-
-    `by` is the number of a person whose answers alone count, as if nobody else had said anything.
-    """
-    wanted = _wanted(session, words, class_name, state, by)
-    total = session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
-    start = (page - 1) * ON_A_PAGE
-    if state in ("labelled", "skipped", "flagged") or class_name:
-        newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
-        some = select(Text).where(Text.row.in_(wanted)).order_by(newest.desc(), Text.row)
-        texts = some.limit(ON_A_PAGE).offset(start)
-    else:  # found in their order already: the others need not be looked at
-        rows = wanted.order_by(wanted.selected_columns[0]).limit(ON_A_PAGE).offset(start)
-        texts = select(Text).where(Text.row.in_(rows)).order_by(Text.row)
-    return Found([*session.scalars(texts)], total, max(1, -(-total // ON_A_PAGE)))
-
-
-def _wanted(session: Session, words: str, class_name: str, state: State | None, by: int | None) -> Select[int]:
-    found = containing(session, words)
-    filters: list[ColumnElement[bool]] = [] if state is None else [_is(state, by)]
-    if class_name:
-        filters.append(Text.row.in_(_labels(by).join(Class).where(Class.name == class_name)))
-    if not filters:
-        return found
-    return select(Text.row).where(*filters, *([Text.row.in_(found)] if words.strip() else []))
-
-
-def _labels(by: int | None) -> Select[int]:
-    if by is None:
-        return select(Consensus.text_row)
-    return _of(by, select(Vote.text_row).where(Vote.class_number.is_not(None)))
-
-
-def _is(state: State, by: int | None) -> ColumnElement[bool]:
-    labelled = Text.row.in_(_labels(by))
-    standing, later = _of(by, select(Vote.text_row)), aliased(Vote)
-    skipped = Text.row.in_(standing.where(Vote.class_number.is_(None)))
-    decided = select(later.text_row).where(
-        later.text_row == Vote.text_row,
-        later.decides,
-        later.answer_number >= Vote.answer_number,
-    )
-    if by is not None:
-        decided = decided.where(later.person_number == by)
-    flagged = Text.row.in_(standing.where(Vote.flagged, ~decided.exists()))
-    states: dict[str, ColumnElement[bool]] = {
-        "labelled": labelled,
-        "unlabelled": not_(labelled),
-        "skipped": and_(not_(labelled), skipped),
-        "flagged": flagged,
-        "validation": Text.split == "validation",
-    }
-    return states[state]
-
-
-def _of(by: int | None, standings: Select[int]) -> Select[int]:
-    return standings if by is None else standings.where(Vote.person_number == by)

@@ -61,7 +61,7 @@ def work(cycle: Cycle, others_wait: threading.Event) -> int:
     cycle.start()
     cycle.prepare()  # labels may be due already: their first model needs what is loaded here
     while True:
-        busy = cycle.turn() or cycle.prepare()
+        busy = cycle.turn() or cycle.prepare() or cycle.score()
         if others_wait.is_set() and not busy:
             return NOTHING_TO_DO
         if others_wait.is_set() and time.monotonic() - begun > TURN:

@@ -10,12 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybridal.acquisition.entropy import entropies
 from hybridal.app.project import Project, chapter_folders, count_rounds, read_chapters
+from hybridal.app.trainer.predictions import Scored
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
-from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.runs.export import export_model
@@ -83,19 +82,10 @@ def first_batch(project: Project) -> int:
 
 
 if TYPE_CHECKING:
+    from hybridal.models.probe import Probe
     from hybridal.models.transformer import TransformerModel
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class ScoredText:
-    """What the model thinks of a text: the number of its likeliest class, and how sure it is."""
-
-    id: str
-    class_number: int
-    probability: float
-    entropy: float
 
 
 class Chapter:
@@ -158,18 +148,32 @@ class Chapter:
         seen = {"retrain": labels, "finetune": labels, "refit": 0}.get(update.name, some)
         return seen * (getattr(update, "epochs", None) or rules.epochs(seen))
 
-    def choose(self, n: int) -> tuple[list[str], list[ScoredText]]:
-        """The ids to label next, best first, and what the model thinks of all that it chose from."""
+    def choose(self, n: int) -> tuple[list[str], list[Scored]]:
+        """The ids to label next, best first, and what the model thinks of all that it chose from, if of any."""
         batch = self.learner.query(n)
         seen = batch.candidates
-        return batch.ids, scored_texts(seen.ids, seen.probabilities(), self.frame.classes) if seen is not None else []
+        return batch.ids, [] if seen is None else [Scored(seen.ids, seen.probabilities(), self.frame.classes)]
 
-    def predict(self, ids: Iterable[str]) -> list[ScoredText]:
+    def predict(self, ids: Iterable[str]) -> Scored:
         """What the model thinks of these texts."""
         asked = set(ids)
         splits = (self.learner.cell.task.train, self.learner.cell.task.validation)
         texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
-        return scored_texts(list(texts), self.learner.predict_proba(list(texts.values())), self.frame.classes)
+        return Scored([*texts], self.learner.predict_proba([*texts.values()]), self.frame.classes)
+
+    def probe(self) -> Probe | None:
+        """What the model is on top of the pretrained encoder; None once that is trained, too."""
+        return self.model.as_probe(self.learner.pool)
+
+    @property
+    def temperature(self) -> float:
+        return self.learner.history[-1].temperature or 1.0
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What decides how the pretrained encoder reads a text."""
+        rules = self.learner.cell.rules
+        return {"backbone": self.learner.settings.backbone, "tokens": rules.max_length, "pooling": rules.pooling}
 
     def save(self) -> None:
         """Writes what is new; a chapter's folder appears whole, with its first round."""
@@ -179,16 +183,6 @@ class Chapter:
         with folder_made_whole(self.folder) as scratch:
             self.learner.save(scratch)
             self.frame.write(scratch)
-
-
-def scored_texts(ids: Sequence[str], probabilities: Floats, classes: Sequence[int]) -> list[ScoredText]:
-    """The likeliest class of each text; `classes` are their numbers in the order of the columns."""
-    if not len(ids):
-        return []
-    best, sure = probabilities.argmax(axis=1).tolist(), probabilities.max(axis=1).tolist()
-    spread = entropies(probabilities).tolist()
-    numbers = [classes[index] for index in best]
-    return [ScoredText(*values) for values in zip(ids, numbers, sure, spread, strict=True)]
 
 
 def newest(runs: Path) -> Chapter | None:

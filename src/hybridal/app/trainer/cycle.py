@@ -27,7 +27,7 @@ from hybridal.app.trainer.publish import (
     published_round,
     write_status,
 )
-from hybridal.app.trainer.scoring import ScoringJob, serve_job
+from hybridal.app.trainer.scoring import BackgroundScoring
 from hybridal.app.trainer.snapshot import Snapshot, loadable, missing_labels, poll, refusal, snapshot, task_of
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
@@ -51,7 +51,7 @@ class Cycle:
         self.status = Status(project.sessions)
         self.chapter: Chapter | None = None
         self.first: FirstModel | None = None  # while there is no model, or only a probe
-        self.job: ScoringJob | None = None  # while all texts are being scored
+        self.scoring = BackgroundScoring(project)
         self._prepared: tuple[object, ...] = ()  # what there was when the first model was last prepared
         self._labelled: list[str] = []  # the texts that had labels when they were last counted
         self._looked_at = -1  # the newest answer when the labels were last counted
@@ -83,7 +83,7 @@ class Cycle:
             self._attempt(lambda: self._update(asked), asked, newest)
             return True
         self.status.beat(ALIVE)
-        return self._score()
+        return False
 
     def prepare(self) -> bool:
         """Computes a little of what the first model needs before it has labels; whether there was anything left.
@@ -99,6 +99,18 @@ class Cycle:
         except Exception:
             log.exception("The first model could not be prepared.")
             self.first = None
+            return False
+
+    def score(self) -> bool:
+        """Scores some of all texts, where nothing is to be learnt; whether there was anything left. It never fails."""
+        if self.chapter is None:
+            return False
+        try:
+            return self.scoring.step(self.chapter)
+        except AWAY:
+            raise
+        except Exception:
+            log.exception("The texts could not be scored.")
             return False
 
     def _prepare(self) -> bool:
@@ -194,7 +206,7 @@ class Cycle:
             return
         queue, scored = first.learn(now)
         round = (self.chapter or first.chapter).round + 1
-        publish(self.project, round, queue[: self._ahead], scored, now.answer, phase="training")
+        publish(self.project, round, queue[: self._ahead], [scored], now.answer, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
         """The chapter that goes on, or a new one where classes, texts or settings have changed.
@@ -228,18 +240,7 @@ class Cycle:
         with self.project.reads() as session:
             now = snapshot(session)
         labelled = chapter.predict([*now.pool, *now.validation])
-        publish(self.project, chapter.round, queue, [*scored, *labelled], seen, asked)
-
-    def _score(self) -> bool:
-        """Scores some more of all texts, where people want that and nothing is to be learnt."""
-        try:
-            self.job = serve_job(self.project, self.job, self.chapter)
-        except AWAY:
-            raise
-        except Exception:
-            log.exception("Scoring all texts failed.")
-            self.job = None
-        return self.job is not None
+        publish(self.project, chapter.round, queue, [*scored, labelled], seen, asked)
 
     def _rest(self, asked: str, **values: int) -> None:
         """Says that what was asked for is done."""

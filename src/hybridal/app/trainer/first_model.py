@@ -15,7 +15,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Text
-from hybridal.app.trainer.chapter import Chapter, ScoredText, scored_texts
+from hybridal.app.trainer.chapter import Chapter
+from hybridal.app.trainer.predictions import Scored
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.outputs import Floats
 from hybridal.loop.first_draw import first_draw
@@ -85,7 +86,7 @@ class FirstModel:
         while self._waiting and len(self.known) < len(labelled) + ENOUGH:
             self.prepare()
 
-    def learn(self, now: Snapshot) -> tuple[list[str], list[ScoredText]]:
+    def learn(self, now: Snapshot) -> tuple[list[str], Scored]:
         """The ids to label next, the most uncertain first, and what the probe of these labels says of all it knows."""
         self._prepare_enough([*now.pool, *now.validation])
         classes = list(now.classes)
@@ -96,10 +97,10 @@ class FirstModel:
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
         temperature = shrunk_temperature(seen, truth, trained=False)
-        found = scored_texts([*self.known], softmax(probe.logits(self._features(self.known)), temperature), classes)
+        found = Scored([*self.known], softmax(probe.logits(self._features(self.known)), temperature), classes)
         rows, _ = self._of[0]
-        free = [one for one in found if one.id in rows and one.id not in pool]
-        return [one.id for one in sorted(free, key=lambda one: -one.entropy)], found
+        free = [(doubt, id) for doubt, id in zip(found.doubts, found.ids, strict=True) if id in rows and id not in pool]
+        return [id for _, id in sorted(free, key=lambda one: -one[0])], found
 
     def _features(self, ids: Iterable[str]) -> Floats:
         return np.stack([self.known[id] for id in ids])

@@ -5,30 +5,24 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import Sessions
-from hybridal.app.db.schema import Prediction, QueuedText, Text, Trainer, now
-from hybridal.app.labelling.texts import chunks
+from hybridal.app.db.schema import QueuedText, Trainer, now
 from hybridal.app.project import Project
-from hybridal.app.trainer.snapshot import current_classes
+from hybridal.app.trainer.predictions import Scored, keep_predictions, rows_of
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
 
-if TYPE_CHECKING:
-    from hybridal.app.trainer.chapter import ScoredText
-
 LONGEST_ERROR = 300
 PROGRESS_PAUSE = 0.5  # seconds between two reports of progress: more often nobody sees
-PART = 100  # predictions in a transaction
-PAUSE = 0.02  # seconds between two of them: in SQLite, whoever waits gets in here
 _ABSOLUTE = re.compile(r"(?<![\w/.])(?:/[^\s/'\"<>:;,()]+)+/?")
 log = logging.getLogger(__name__)
 
@@ -118,38 +112,22 @@ def publish(
     project: Project,
     round: int,
     queue: Sequence[str],
-    scored: Iterable[ScoredText],
+    scored: Iterable[Scored],
     seen: int | None = None,
     asked: str = "",
     phase: str = "waiting",
 ) -> None:
-    """Replaces queue and predictions by those of this round's model, which has learnt from all answers up to `seen`."""
-    by_id = {one.id: one for one in scored}
+    """Replaces the queue by that of this round's model, which has learnt from all answers up to `seen`.
+
+    What it says of some texts is kept; that of a round which is still in `training` counts as the round's before it.
+    """
+    for some in scored:
+        keep_predictions(project, round - (phase == "training"), some)
     with project.reads() as session:
-        rows = rows_of(session, [*queue, *by_id])
-        classes = current_classes(session)  # classes may have been merged while the model trained
+        rows = rows_of(session, queue)
     queued = [{"text_row": rows[id], "rank": rank, "round": round} for rank, id in enumerate(queue) if id in rows]
-    predictions = [
-        {
-            "text_row": rows[id],
-            "class_number": classes[one.class_number],
-            "probability": one.probability,
-            "entropy": one.entropy,
-            "round": round,
-        }
-        for id, one in by_id.items()
-        if id in rows
-    ]
     learnt = {} if seen is None else {"seen": seen}
-    for part in chunks(predictions, PART):
-        with project.sessions.begin() as session:
-            session.execute(
-                delete(Prediction).where(Prediction.text_row.in_([prediction["text_row"] for prediction in part]))
-            )
-            session.execute(insert(Prediction), part)
-        time.sleep(PAUSE)
     with project.sessions.begin() as session:
-        session.execute(delete(Prediction).where(Prediction.round != round))
         session.execute(delete(QueuedText))
         if queued:
             session.execute(insert(QueuedText), queued)
@@ -160,11 +138,3 @@ def publish(
 def published_round(session: Session) -> int:
     """The round whose model filled the queue; 0 where it is empty. What others put before it has a negative rank."""
     return session.scalar(select(func.max(QueuedText.round)).where(QueuedText.rank >= 0)) or 0
-
-
-def rows_of(session: Session, ids: Sequence[str]) -> Mapping[str, int]:
-    """The rows of texts by their ids; the ids that are not there are left out."""
-    found: dict[str, int] = {}
-    for some in chunks(list(dict.fromkeys(ids))):
-        found.update((id, row) for id, row in session.execute(select(Text.id, Text.row).where(Text.id.in_(some))))
-    return found

@@ -1,134 +1,131 @@
-"""The job that scores all texts for the export, a part at a time, so that learning goes first and no part is lost."""
+"""The newest model reads all texts in the background, a part at a time: learning goes first, and no part is lost."""
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import or_, select, update
 
-from hybridal.app.db.schema import Class, Scoring, Text
-from hybridal.app.project import MODEL_FOLDER, PREDICTIONS_FILE, Project, clear_scratch
+from hybridal.app.db.schema import Class, Lease, Prediction, Scoring, Tally, Text
+from hybridal.app.project import MODEL_FOLDER, Project, clear_scratch
 from hybridal.app.trainer.chapter import Chapter, write_model
+from hybridal.app.trainer.embeddings import read_texts, unread
+from hybridal.app.trainer.predictions import PART, Scored, keep_predictions
 from hybridal.app.trainer.publish import error_sentence, seconds_left
-from hybridal.learners.text_classifier import TextClassifier
-from hybridal.system.files import file_made_whole, remove_folder
-
-SCORING_FOLDER = "scoring"  # in `exports`: a folder a job
-PART = 256  # texts: some seconds on two cores, after which labels that came meanwhile are learnt
+from hybridal.measures.calibration import softmax
 
 
-def serve_job(project: Project, job: ScoringJob | None, chapter: Chapter | None) -> ScoringJob | None:
-    """Does one part of the job that people want, if any; None when there is nothing to go on with."""
-    with project.reads() as session:
-        wanted = session.get_one(Scoring, 1)
-    left = [] if job is not None and job.number == wanted.job else _folders(project, but=wanted)
-    for folder in left:  # of a job that was cancelled, or done
-        shutil.rmtree(folder, ignore_errors=True)
-    if wanted.state != "running" or chapter is None:
-        return None
-    try:
-        if job is None or job.number != wanted.job:
-            job = ScoringJob(project, wanted.job, chapter)
-        return job if job.score_part() else None
-    except Exception as error:
-        # What is done is kept; who resumes tries the rest again.
-        _say(project, wanted.job, state="paused", error=error_sentence(error, project.folder))
-        raise
+class BackgroundScoring:
+    """What is left to do for the model of a chapter's last round.
 
-
-def _folders(project: Project, but: Scoring) -> list[Path]:
-    kept = str(but.job) if but.state != "none" else ""
-    return [path for path in (project.exports / SCORING_FOLDER).glob("*") if path.name != kept]
-
-
-class ScoringJob:
-    """In its folder lie the model of its beginning, which scores to its end, and a file for each part that is done.
-
-    A part is named by the row of its last text, so that a trainer that was killed knows where to go on.
+    First the texts that people look at are scored, then those that no model has seen, then those of the oldest model.
+    Next the pretrained encoder reads all texts that it has not read yet, so that similar ones can be found; while the
+    model is a probe on top of it, that is all there is to compute, once for all rounds. At the end the model is
+    written where people take it away. What is done is known from the database and the files: a trainer that was
+    killed loses the part that it was at.
     """
 
-    def __init__(self, project: Project, number: int, chapter: Chapter) -> None:
-        self.project, self.number = project, number
-        self.folder = project.exports / SCORING_FOLDER / str(number)
-        model = self.folder / MODEL_FOLDER
-        if not model.is_dir():
-            with project.reads() as session:
-                names = dict(session.execute(select(Class.number, Class.name)).all())
-            write_model(chapter, [names[one] for one in chapter.frame.classes], model)
-            _say(project, number, round=chapter.round)
-        clear_scratch(self.folder)
-        self.model = TextClassifier.load(model, device=project.setting("device"))
-        self.done = sum(_rows(path) for path in self._parts())
-        self._here, self._seconds = 0, 0.0  # texts that this process scored, and how long that took
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._of: tuple[
+            Any, ...
+        ] = ()  # the model, and how many texts there were, when it was last counted what is left
+        self._to_score: list[int] = []
+        self._to_read: list[int] | None = None  # not looked at yet
+        self._done, self._here, self._seconds = 0, 0, 0.0  # texts, those of this process, and how long they took
+        self._exported: tuple[Any, ...] = ()
 
-    def score_part(self) -> bool:
-        """Scores some texts more; False when it was the last part, and all is where people take it away."""
-        begun, parts = time.monotonic(), self._parts()
+    def step(self, chapter: Chapter) -> bool:
+        """Does one part; False when nothing is left, or people want it to pause."""
         with self.project.reads() as session:
-            page = _page(session, int(parts[-1].stem) if parts else -1)
-            total = session.scalar(select(func.count()).select_from(Text)) or 0
-        if not page:
-            self._finish(parts)
+            wanted, texts = session.get_one(Scoring, 1), session.get_one(Tally, 1).texts
+        if wanted.state != "running":
             return False
-        self._write(page)
-        self.done, self._here = self.done + len(page), self._here + len(page)
-        self._seconds += time.monotonic() - begun
-        rest = max(0, total - self.done)
-        left = seconds_left(self._seconds, self._here, self._here + rest)
-        _say(self.project, self.number, done=self.done, total=max(self.done, total), seconds_left=left, error="")
-        return True
+        try:
+            if self._of != (chapter.folder, chapter.round, texts):
+                self._begin(chapter, texts)
+            return self._step(chapter, wanted.first, texts)
+        except Exception as error:
+            # What is done is kept; who resumes tries the rest again.
+            self._say(state="paused", error=error_sentence(error, self.project.folder))
+            self._of = ()
+            raise
 
-    def _parts(self) -> list[Path]:
-        return sorted(self.folder.glob("*.parquet"), key=lambda path: int(path.stem))
+    def _begin(self, chapter: Chapter, texts: int) -> None:
+        """Counts what this model has to score: what people have in their hands first, then the oldest."""
+        stale = select(Text.row, Prediction.round).outerjoin(Prediction, Prediction.text_row == Text.row)
+        stale = stale.where(or_(Prediction.round.is_(None), Prediction.round != chapter.round))
+        with self.project.reads() as session:
+            held = {*session.scalars(select(Lease.text_row))}
+            rows = [*session.execute(stale)]
+        rows.sort(key=lambda one: (one.row not in held, -1 if one.round is None else one.round, one.row))
+        self._to_score = [one.row for one in rows]
+        self._to_read, self._of = None, (chapter.folder, chapter.round, texts)
+        self._done, self._here, self._seconds = texts - len(rows), 0, 0.0
+        self._say(round=chapter.round, done=self._done, total=texts, seconds_left=None, error="")
 
-    def _write(self, page: Sequence[Any]) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
+    def _step(self, chapter: Chapter, first: str, texts: int) -> bool:
+        if first or self._to_score:
+            begun = time.monotonic()
+            scored = self._score(chapter, self._next_part(first))
+            self._done, self._here = self._done + scored, self._here + scored
+            self._seconds += time.monotonic() - begun
+            rest = len(self._to_score)
+            left = seconds_left(self._seconds, self._here, self._here + rest) if rest else None
+            self._say(done=min(self._done, texts), seconds_left=left, error="")
+            return True
+        if self._to_read is None:
+            self._to_read = unread(self.project, chapter)
+        if self._to_read:
+            part, self._to_read = self._to_read[:PART], self._to_read[PART:]
+            read_texts(self.project, chapter, self._texts(part))
+            return True
+        return self._export(chapter)
 
-        probabilities = self.model.predict_proba([row.body for row in page])
-        names = [str(name) for name in self.model.classes]
-        best = [names[index] for index in probabilities.argmax(axis=1)]
-        columns = [("id", pa.string()), ("class", pa.string()), ("probability", pa.float64())]
-        schema = pa.schema([*columns, *((f"p({name})", pa.float64()) for name in names)])
-        arrays = [[row.id for row in page], best, probabilities.max(axis=1), *probabilities.T]
-        with file_made_whole(self.folder / f"{page[-1].row}.parquet") as file:
-            parquet.write_table(pa.table(arrays, schema=schema), file, compression="zstd")
+    def _next_part(self, first: str) -> list[int]:
+        """The rows to score next: those that somebody looks at, as far as they are left, else the next ones."""
+        if not first:
+            part, self._to_score = self._to_score[:PART], self._to_score[PART:]
+            return part
+        seen = {int(row) for row in first.split(",")}
+        part, self._to_score = (
+            [row for row in self._to_score if row in seen],
+            [row for row in self._to_score if row not in seen],
+        )
+        with self.project.sessions.begin() as session:
+            session.execute(update(Scoring).where(Scoring.first == first).values(first=""))
+        return part
 
-    def _finish(self, parts: Sequence[Path]) -> None:
-        """Each of the two is there whole, or as it was before; killed in between, the same is done again."""
-        from pyarrow import parquet
+    def _texts(self, rows: Sequence[int]) -> Sequence[Any]:
+        asked = select(Text.row, Text.id, Text.body, Text.digest).where(Text.row.in_(rows)).order_by(Text.row)
+        with self.project.reads() as session:
+            return session.execute(asked).all()
 
-        exports = self.project.exports
-        for name in (PREDICTIONS_FILE, MODEL_FOLDER):
-            clear_scratch(exports, name)
-        with file_made_whole(exports / PREDICTIONS_FILE) as file:
-            schema = parquet.read_schema(parts[0])
-            with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-                for part in parts:
-                    writer.write_table(parquet.read_table(part))
-        remove_folder(exports / MODEL_FOLDER)
-        self.model.save(exports / MODEL_FOLDER)
-        _say(self.project, self.number, state="none", seconds_left=None)
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def _score(self, chapter: Chapter, rows: Sequence[int]) -> int:
+        texts = self._texts(rows)
+        if not texts:
+            return 0
+        probe = chapter.probe()
+        if probe is None:
+            found = chapter.learner.predict_proba([text.body for text in texts])
+        else:
+            found = softmax(probe.logits(read_texts(self.project, chapter, texts)), chapter.temperature)
+        keep_predictions(self.project, chapter.round, Scored([text.id for text in texts], found, chapter.frame.classes))
+        return len(texts)
 
+    def _export(self, chapter: Chapter) -> bool:
+        """Writes the model, unless it is there under the names that the classes have now; nothing is left after it."""
+        with self.project.reads() as session:
+            names = dict(session.execute(select(Class.number, Class.name)).all())
+        classes = [names[number] for number in chapter.frame.classes]
+        if self._exported != (self._of, classes):
+            clear_scratch(self.project.exports, MODEL_FOLDER)
+            write_model(chapter, classes, self.project.exports / MODEL_FOLDER)
+            self._exported = (self._of, classes)
+        return False
 
-def _page(session: Session, last: int) -> Sequence[Any]:
-    after = select(Text.row, Text.id, Text.body).where(Text.row > last).order_by(Text.row).limit(PART)
-    return session.execute(after).all()
-
-
-def _rows(path: Path) -> int:
-    from pyarrow import parquet
-
-    return int(parquet.read_metadata(path).num_rows)
-
-
-def _say(project: Project, job: int, **values: Any) -> None:
-    """Unless people want something else by now: a job that they cancelled says no more."""
-    with project.sessions.begin() as session:
-        session.execute(update(Scoring).where(Scoring.job == job, Scoring.state != "none").values(values))
+    def _say(self, **values: Any) -> None:
+        with self.project.sessions.begin() as session:
+            session.execute(update(Scoring).where(Scoring.number == 1).values(values))

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from secrets import compare_digest
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from starlette.responses import Response
@@ -154,3 +154,8 @@ class SessionCache:
         with self._lock:
             self._forgot += 1
             self._known.clear()
+
+
+def sees_predictions(user: User, settings: Mapping[str, Any]) -> bool:
+    """Whether somebody is shown what the model says: who reviews, and others where the owners let them."""
+    return may(user.role, "reviewer") or bool(settings["show_predictions"])

@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import Person
 from hybridal.app.people import check_invitation, may
-from hybridal.app.web.auth import project_of, user_of
+from hybridal.app.web.auth import project_of, sees_predictions, user_of
 from hybridal.app.web.markdown import render
 from hybridal.app.web.paths import link
 from hybridal.app.web.proxy import signed_in_as
@@ -76,6 +76,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         decided = project_of(request).settings()
         facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"], "protocols": [*PRESETS]}
         facts["events"] = EVENTS
+        facts["predictions"] = sees_predictions(user, decided)
         if page is REFERENCE:
             facts["chapters"] = chapters(request.app.openapi(), str(request.base_url).rstrip("/"))
         if not page.opens_to(user.role):

@@ -58,6 +58,7 @@ class PredictionSchema(Schema):
 
     class_: str = Field(validation_alias="class", serialization_alias="class")
     probability: float
+    round: int = Field(description="That of the model; an older one than the newest until that has come to the text.")
 
 
 class Item(Schema):
@@ -109,11 +110,11 @@ def excerpt(body: str) -> str:
 def predictions_of(session: Session, rows: Sequence[int]) -> dict[int, PredictionSchema]:
     """By the row of the text; none for those that no model has seen."""
     found = session.execute(
-        select(Prediction.text_row, Class.name, Prediction.probability)
+        select(Prediction.text_row, Class.name, Prediction.probability, Prediction.round)
         .join(Class, Class.number == Prediction.class_number)
         .where(Prediction.text_row.in_(rows))
     )
-    return {row: PredictionSchema(class_=name, probability=probability) for row, name, probability in found}
+    return {row: PredictionSchema(class_=name, probability=sure, round=round) for row, name, sure, round in found}
 
 
 def items_of(session: Session, texts: Sequence[Text], show_predictions: bool) -> list[Item]:

@@ -4,11 +4,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
 import pytest
 from pyarrow import parquet
+from sqlalchemy import select
 
-from hybridal.app.db.schema import Scoring, Trainer
+from hybridal.app.db.schema import Class, Scoring, Text
 from hybridal.app.project import Project
 
 from ...exchange.projects import NASTY, empty, made
@@ -32,7 +33,11 @@ def project(tmp_path: Path) -> Project:
     found = made(tmp_path)
     (found.exports / "model").mkdir(parents=True)
     (found.exports / "model" / "config.json").write_text("{}")
-    parquet.write_table(pa.table({"id": ["a"], "class": ["bug"]}), found.exports / "predictions.parquet")
+    with found.reads() as session:
+        text, number = session.scalars(select(Text.row)).first(), session.scalars(select(Class.number)).first()
+    assert text is not None
+    found.probabilities.begin({"classes": [number]}, 1)
+    found.probabilities.write([text], np.array([[1.0]]), [3])
     return found
 
 
@@ -49,7 +54,8 @@ def test_what_is_in_them_is_what_they_say(project: Project) -> None:
         lines = [json.loads(line) for line in client.get("/api/export/labels.jsonl").text.splitlines()]
         table = parquet.read_table(io.BytesIO(client.get("/api/export/labels.parquet").content))
         archive = zipfile.ZipFile(io.BytesIO(client.get("/api/export/model.zip").content))
-        assert client.get("/api/export/predictions.csv").text == "id,class\r\na,bug\r\n"
+        predictions = client.get("/api/export/predictions.csv").text
+    assert predictions == "id,class,probability,p(bug),round\r\na,bug,1.0,1.0,2\r\n"
     assert lines[1]["text"] == NASTY
     assert table.to_pylist() == lines
     assert archive.namelist() == ["model/config.json"]
@@ -59,7 +65,7 @@ def test_what_is_not_there_yet_is_told_without_a_path(tmp_path: Path) -> None:
     with browser(made(tmp_path)) as client:
         for name in ("predictions.csv", "predictions.parquet", "model.zip"):
             answer = client.get(f"/api/export/{name}")
-            assert (answer.status_code, "Score all texts" in answer.json()["error"]) == (404, True)
+            assert (answer.status_code, "scored" in answer.json()["error"]) == (404, True)
             assert str(tmp_path) not in answer.text
 
 
@@ -114,21 +120,13 @@ def test_reviewers_take_away_and_owners_bring_in(project: Project, role: str, ou
         assert client.post("/api/import/label-studio", files=files).status_code == into
 
 
-def test_scoring_is_started_paused_resumed_and_cancelled(project: Project) -> None:
+def test_scoring_is_paused_and_goes_on_and_begins_with_what_is_looked_at(project: Project) -> None:
     with browser(project) as client:
-        token = {"X-CSRF": client.get("/api/project").json()["csrf"]}
-
-        def ask(asked: str) -> Any:
-            return client.post("/api/scoring", json={"asked": asked}, headers=token)
-
-        assert ask("start").json() == {"error": "There is no model yet; label some texts first."}
-        with project.sessions.begin() as session:
-            session.get_one(Trainer, 1).round = 3
-        states = {"start": "running", "pause": "paused", "resume": "running", "cancel": "none"}
-        for asked, state in states.items():
-            assert ask(asked).json()["state"] == client.get("/api/scoring").json()["state"] == state
-        assert ask("pause").status_code == 409
-        ask("start")
-        with project.reads() as session:
-            job = session.get_one(Scoring, 1)
-        assert (job.job, job.done, job.total) == (2, 0, 10)
+        for asked, state in (("pause", "paused"), ("resume", "running")):
+            answer = client.post("/api/scoring", json={"asked": asked}).json()
+            assert answer["state"] == client.get("/api/scoring").json()["state"] == state
+        assert client.post("/api/scoring", json={"asked": "cancel"}).status_code == 422
+        ids = [item["id"] for item in client.get("/api/texts").json()["items"][:2]]
+        assert client.post("/api/scoring/first", json={"texts": [*ids, "nobody"]}).status_code == 200
+    with project.reads() as session:
+        assert session.get_one(Scoring, 1).first == "1,2"

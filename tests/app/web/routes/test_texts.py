@@ -247,3 +247,11 @@ def test_other_columns_come_with_the_text_and_suggestions_to_who_labels(owner: V
     items = owner.get("/api/next", n=21).json()["items"]
     assert {one["id"]: (one["suggestion"], one["context"]) for one in items}[found["id"]] == ("b", {"author": "Ada"})
     assert {one["suggestion"] for one in items} == {"b", None}
+
+
+def test_who_does_not_see_predictions_cannot_list_by_them(owner: Visit, annotator: Visit) -> None:
+    for asked in ({"order": "sure"}, {"predicted": "a"}):
+        assert annotator.get("/api/texts", **asked).status_code == 403
+        assert owner.get("/api/texts", **asked).json()["total"] == 0
+    assert owner.send("PATCH", "/api/settings", {"show_predictions": True}).status_code == 200
+    assert annotator.get("/api/texts", order="doubt").status_code == 200

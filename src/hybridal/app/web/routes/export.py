@@ -1,4 +1,4 @@
-"""What people take away, the job that scores all texts for it, and what they bring from Label Studio."""
+"""What people take away, how far the model has come with scoring all texts, and what is brought from Label Studio."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, UploadFile
 from fastapi.responses import StreamingResponse
+from pydantic import Field
+from sqlalchemy import select
 
-from hybridal.app.db.schema import Scoring, Trainer
-from hybridal.app.errors import ConflictError, MissingError
-from hybridal.app.exchange.files import LABEL_FORMATS, PREDICTION_FORMATS, ModelArchive, label_rows, open_predictions
+from hybridal.app.db.schema import Scoring, Text
+from hybridal.app.exchange.files import LABEL_FORMATS, PREDICTION_FORMATS, ModelArchive, label_rows, prediction_rows
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import Imported, import_tasks
-from hybridal.app.labelling.consensus import counts
-from hybridal.app.web.auth import CurrentProject, Owner, Reviewer
-from hybridal.app.web.schemas import Schema
+from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
+from hybridal.app.web.schemas import CleanStr, Done, Schema
 from hybridal.errors import UserError
 
 router = APIRouter(prefix="/api")
@@ -52,14 +52,13 @@ def labels_file(
 def predictions_file(
     kind: Literal["csv", "spreadsheet.csv", "parquet"], _: Reviewer, project: CurrentProject
 ) -> StreamingResponse:
-    """What the model says of every text, since the trainer was last asked to predict."""
-    file = open_predictions(project.exports)
-    return _file(PREDICTION_FORMATS[kind](file), "predictions", kind)
+    """What the model says of every text that it has scored."""
+    return _file(PREDICTION_FORMATS[kind](prediction_rows(project)), "predictions", kind)
 
 
 @router.get("/export/model.zip", **_sends("zip"))
 def model_file(_: Reviewer, project: CurrentProject) -> StreamingResponse:
-    """The model folder, since the trainer was last asked to predict."""
+    """The folder of the newest model that has scored all texts."""
     return _file(ModelArchive(project.exports).parts(), "model", "zip")
 
 
@@ -82,7 +81,7 @@ def from_label_studio(
 
 
 class ScoringSchema(Schema):
-    """The job that scores all texts: `none`, `running` or `paused`, how far it is, and why it paused by itself."""
+    """How far the newest model has come with scoring all texts: `running` or `paused`, and why it paused by itself."""
 
     state: str
     round: int
@@ -95,20 +94,17 @@ class ScoringSchema(Schema):
 class ScoringRequest(Schema):
     """What somebody wants of it."""
 
-    asked: Literal["start", "pause", "resume", "cancel"]
+    asked: Literal["pause", "resume"]
 
 
-_NEXT = {
-    ("none", "start"): "running",
-    ("running", "pause"): "paused",
-    ("paused", "resume"): "running",
-    ("running", "cancel"): "none",
-    ("paused", "cancel"): "none",
-}
+class LookedAt(Schema):
+    """Texts that somebody looks at, by their ids."""
+
+    texts: list[CleanStr] = Field(min_length=1, max_length=100, examples=[["t17"]])
 
 
 @router.get("/scoring")
-def get_scoring(_: Reviewer, project: CurrentProject) -> ScoringSchema:
+def get_scoring(_: Annotator, project: CurrentProject) -> ScoringSchema:
     """How far it is."""
     with project.reads() as session:
         return ScoringSchema.model_validate(session.get_one(Scoring, 1))
@@ -116,19 +112,20 @@ def get_scoring(_: Reviewer, project: CurrentProject) -> ScoringSchema:
 
 @router.post("/scoring")
 def request_scoring(request: ScoringRequest, _: Reviewer, project: CurrentProject) -> ScoringSchema:
-    """Starts, pauses, resumes or cancels it; what a trainer is computing just now, it still finishes."""
+    """Pauses it, or lets it go on; what a trainer is computing just now, it still finishes."""
     with project.sessions.begin() as session:
-        job = session.get_one(Scoring, 1, with_for_update=True)
-        state = _NEXT.get((job.state, request.asked))
-        if state is None:
-            raise ConflictError("Somebody else has changed this meanwhile; look again.")
-        if request.asked == "start":
-            if not session.get_one(Trainer, 1).round:
-                raise MissingError("There is no model yet; label some texts first.")
-            job.job, job.done, job.seconds_left = job.job + 1, 0, None
-            job.total = counts(session)["texts"]
-        job.state, job.error = state, ""
-        return ScoringSchema.model_validate(job)
+        scoring = session.get_one(Scoring, 1, with_for_update=True)
+        scoring.state, scoring.error = {"pause": "paused", "resume": "running"}[request.asked], ""
+        return ScoringSchema.model_validate(scoring)
+
+
+@router.post("/scoring/first")
+def score_first(seen: LookedAt, _: Annotator, project: CurrentProject) -> Done:
+    """Has the newest model score these texts before all others."""
+    with project.sessions.begin() as session:
+        rows = session.scalars(select(Text.row).where(Text.id.in_(seen.texts))).all()
+        session.get_one(Scoring, 1, with_for_update=True).first = ",".join(map(str, rows))
+    return Done()
 
 
 def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:

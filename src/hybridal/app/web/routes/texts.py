@@ -15,13 +15,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
-from hybridal.app.errors import MissingError
+from hybridal.app.errors import ForbiddenError, MissingError
 from hybridal.app.labelling.consensus import by_majority, consensus_of, flagged, votes_by_text
+from hybridal.app.labelling.finding import Order, State, search
 from hybridal.app.labelling.source import preview_file, read_source
-from hybridal.app.labelling.texts import State, add_in_parts, search
+from hybridal.app.labelling.texts import add_in_parts
 from hybridal.app.people import User, may
 from hybridal.app.settings import read
-from hybridal.app.web.auth import Annotator, CurrentProject, Owner
+from hybridal.app.web.auth import Annotator, CurrentProject, Owner, sees_predictions
 from hybridal.app.web.schemas import PredictionSchema, Schema, excerpt, predictions_of
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
@@ -81,12 +82,25 @@ def list_texts(
     words: Annotated[str, Query(alias="search", max_length=200)] = "",
     class_name: Annotated[str, Query(alias="class", max_length=200)] = "",
     state: State | None = None,
+    predicted: Annotated[str, Query(max_length=200, description="The likeliest class, by the model.")] = "",
+    order: Annotated[Order | None, Query(description="By what the model says.")] = None,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     whole: bool = False,
 ) -> TextPage:
     """The texts that fit, 50 a page: their beginnings, or the `whole` of each."""
     with project.reads() as session:
-        found = search(session, clean(words), clean(class_name), state, page, by=_own_only(user))
+        if (predicted or order) and not sees_predictions(user, read(session)):
+            raise ForbiddenError("In this project annotators do not see predictions; ask an owner.")
+        found = search(
+            session,
+            clean(words),
+            clean(class_name),
+            state,
+            page,
+            by=_own_only(user),
+            predicted=clean(predicted),
+            order=order,
+        )
         items = _summaries(session, found.texts, user)
     if whole:
         bodies = {text.id: text.body for text in found.texts}
@@ -149,8 +163,7 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
     if person is not None:
         comments = comments.where(Vote.person_number == person)
     newest = dict(session.execute(comments).all())
-    shown = person is None or read(session)["show_predictions"]
-    known = predictions_of(session, rows) if shown else {}
+    known = predictions_of(session, rows) if sees_predictions(user, read(session)) else {}
     return [
         TextSummary(
             id=text.id,

@@ -1,4 +1,4 @@
-/** The job that scores all texts: its bar, and the buttons that start, pause, resume and cancel it. */
+/** How far the newest model has come with scoring all texts: its bar, and the buttons that pause and resume it. */
 import { get, post } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
@@ -6,38 +6,37 @@ import { duration, whole } from "./format.js";
 import { told } from "./toast.js";
 
 const AGAIN = 2000;
-const BUTTONS = { none: ["start"], running: ["pause", "cancel"], paused: ["resume", "cancel"] };
 
 export function servesScoring() {
   let timer = 0;
-  const show = (job) => {
-    draw(job);
+  const show = (scoring) => {
+    draw(scoring);
     clearTimeout(timer);
-    if (job.state === "running") timer = setTimeout(() => told(look), AGAIN);
+    if (scoring.state === "running") timer = setTimeout(() => told(look), AGAIN);
   };
-  const look = async () => show(await get("/api/scoring"));
-  for (const asked of ["start", "pause", "resume", "cancel"])
+  const look = async () => document.hidden || show(await get("/api/scoring"));
+  for (const asked of ["pause", "resume"])
     onPress(byId(`scoring-${asked}`), () => told(async () => show(await post("/api/scoring", { asked }))));
-  document.addEventListener("visibilitychange", () => document.hidden || told(look));
+  document.addEventListener("visibilitychange", () => told(look));
   return look();
 }
 
-/** @param {{state: string, done: number, total: number, seconds_left: number | null, error: string, round: number}} job */
-function draw(job) {
-  for (const button of byId("scoring").querySelectorAll("button"))
-    button.hidden = !BUTTONS[job.state].includes(button.id.replace("scoring-", ""));
-  const bar = byId("scoring-bar");
-  bar.hidden = job.state === "none";
-  bar.value = job.total ? job.done / job.total : 0;
-  byId("scoring-state").textContent = sentence(job);
+/** @param {{state: string, done: number, total: number, seconds_left: number | null, error: string, round: number}} scoring */
+function draw(scoring) {
+  const { state, done, total, round } = scoring;
+  const left = round > 0 && done < total;
+  byId("scoring-pause").hidden = !left || state !== "running";
+  byId("scoring-resume").hidden = state !== "paused";
+  byId("scoring-bar").hidden = !left;
+  byId("scoring-bar").value = total ? done / total : 0;
+  byId("scoring-state").textContent = sentence(scoring);
 }
 
 function sentence({ state, done, total, seconds_left: seconds, error, round }) {
   const far = `${whole(done)} of ${whole(total)} texts`;
-  if (state === "running") {
-    const left = seconds == null ? "" : `, about ${duration(Math.max(1, seconds))} left`;
-    return `${far} scored${left}. You can go on labelling: learning goes first, and this continues after it.`;
-  }
   if (state === "paused") return `Paused at ${far}${error ? `: ${error}` : "."} What is scored is kept.`;
-  return done && done === total ? `All ${whole(total)} texts were scored by the model of round ${round}.` : "";
+  if (!round) return "There is no model yet; label some texts first.";
+  if (done >= total) return `All ${whole(total)} texts are scored by the model of round ${round}.`;
+  const left = seconds == null ? "" : `, about ${duration(Math.max(1, seconds))} left`;
+  return `${far} are scored by the model of round ${round}${left}. Learning goes first, and this continues after it.`;
 }

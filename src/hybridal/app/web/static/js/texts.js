@@ -5,6 +5,7 @@ import { once, onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
+import { newestFirst } from "./newest.js";
 import { openText } from "./text-dialog.js";
 import { told } from "./toast.js";
 
@@ -12,7 +13,8 @@ const PAUSE = 250;
 
 const { project } = await frame;
 const form = byId("filters");
-form.elements.class.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
+for (const select of [form.elements.class, form.elements.predicted].filter(Boolean))
+  select.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
 for (const [name, value] of new URLSearchParams(location.search))
   if (form.elements[name]) form.elements[name].value = value;
 let page = Number(new URLSearchParams(location.search).get("page")) || 1;
@@ -44,13 +46,21 @@ async function load() {
   if (!found.items.length)
     byId("items").append(el("li", { class: "nothing" }, "No texts found. Try fewer words or another state."));
   pager(found.pages);
+  const again = async () => redress(await get("/api/texts", query));
+  if (form.elements.predicted) told(() => newestFirst(found.items, () => mine === asked, again));
+}
+
+/** Says again what is known of the texts on the page, each in its place: nothing moves under somebody's hands. */
+function redress({ items }) {
+  const shown = (id) => byId("items").querySelector(`[data-id="${CSS.escape(id)}"] .facts`);
+  for (const item of items) shown(item.id)?.replaceWith(facts(item, project.classes));
 }
 
 function row(item) {
   const open = once(() => told(() => openText(item.id, project, () => told(load))));
   return el(
     "li",
-    { class: "item card" },
+    { class: "item card", "data-id": item.id },
     el("p", { class: "written brief", dir: "auto" }, item.text),
     item.comment ? el("p", { class: "remark", dir: "auto" }, item.comment) : null,
     el(

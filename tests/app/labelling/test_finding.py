@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import delete, text, update
+from sqlalchemy import delete, select, text, update
 
-from hybridal.app.db.schema import Person, Text, fold
+from hybridal.app.db.schema import Person, Prediction, Text, fold
 from hybridal.app.db.search import INDEX
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.finding import ON_A_PAGE, State, _filters, _predictions, search
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.texts import ON_A_PAGE, State, search
 from hybridal.app.project import Project
 
 from ..made_up import make, me, people
@@ -136,3 +137,43 @@ def test_pages_follow_one_another(tmp_path: Path) -> None:
     assert [text.id for text in second.texts] == ["t50"]
     assert third.texts == []
     project.close()
+
+
+def test_texts_are_listed_by_class_probability_and_doubt(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    said = [(1, 0.9, 0.3), (2, 0.8, 0.9), (2, 0.95, 0.2), (2, 0.8, 0.5), (3, 0.4, 1.1)]  # of t1 to t5
+    with project.sessions.begin() as session:
+        rows = {text.id: text.row for text in session.scalars(select(Text))}
+        for at, (number, sure, doubt) in enumerate(said, start=1):
+            values = {"class_number": number, "probability": sure, "entropy": doubt, "round": 1}
+            session.add(Prediction(text_row=rows[f"t{at}"], **values))
+    [other] = people(project, 1)
+    say(project, me(project), "t3", "a")
+    say(project, other, "t4", None)
+
+    def listed(words: str = "", name: str = "", state: State | None = None, **more: Any) -> list[str]:
+        with project.reads() as session:
+            found = search(session, words, name, state, **more)
+        assert found.total == len(found.texts)
+        return [text.id for text in found.texts]
+
+    assert listed(order="sure") == ["t3", "t1", "t4", "t2", "t5"]
+    assert listed(order="doubt") == ["t5", "t2", "t4", "t1", "t3"]
+    assert listed(predicted="b") == ["t3", "t4", "t2"]
+    assert listed(predicted="b", order="doubt", state="unlabelled") == ["t2", "t4"]
+    assert listed(order="sure", state="labelled") == ["t3"] == listed(order="sure", name="a")
+    assert listed(order="sure", state="skipped") == ["t4"]
+    assert listed("text 2", predicted="b", state="unlabelled") == ["t2"]
+    assert listed(order="sure", state="unlabelled", by=other.number) == ["t3", "t1", "t4", "t2", "t5"]
+    assert listed(predicted="nobody's") == []
+    project.close()
+
+
+def test_a_list_by_probability_walks_along_an_index(project: Project) -> None:
+    with project.reads() as session:
+        for query in (_predictions("", "sure"), _predictions("", "doubt"), _predictions("b", None)):
+            free = query.where(*_filters(session, Prediction.text_row, "", "", "unlabelled", None)).limit(50)
+            sql = str(free.compile(session.get_bind(), compile_kwargs={"literal_binds": True}))
+            plan = [step.detail for step in session.execute(text(f"EXPLAIN QUERY PLAN {sql}"))]
+            assert any("INDEX guesses_" in step for step in plan), plan
+            assert not any("TEMP B-TREE" in step for step in plan), plan

@@ -1,0 +1,108 @@
+"""Lists of 200,000 texts: `python -m bench.app_lists` writes what a page waits for into bench/results/app.json.
+
+The texts are made up of common words, two in a hundred are labelled, and a model of 20 classes has scored them all. A
+request is timed in this process, from its routing to its answer: what the network adds is not the app's. Each list is
+asked for several times; what is kept is the median, and the slowest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fastapi.testclient import TestClient
+from sqlalchemy import insert, select
+
+from hybridal.acquisition.entropy import entropies
+from hybridal.app.db.schema import Prediction, Text
+from hybridal.app.labelling.source import Source
+from hybridal.app.people import project_owner, sign_in
+from hybridal.app.project import Project
+from hybridal.app.web.app import create_app
+from hybridal.app.web.auth import LoginLink, cookie_name
+
+CLASSES = [f"class {number}" for number in range(20)]
+LISTS: dict[str, dict[str, Any]] = {
+    "by probability": {"order": "sure"},
+    "by doubt": {"order": "doubt"},
+    "of a class": {"predicted": "class 3"},
+    "of a class, unlabelled": {"predicted": "class 3", "state": "unlabelled"},
+    "by probability, unlabelled": {"order": "sure", "state": "unlabelled"},
+    "by doubt, unlabelled": {"order": "doubt", "state": "unlabelled"},
+    "by probability, with a word": {"order": "sure", "search": "harbour 777"},
+    "by probability, page 2,000": {"order": "sure", "page": 2000},
+    "as they came": {},
+}
+TIMES = 7
+
+
+def made(folder: Path, texts: int, db: str | None) -> Project:
+    random = np.random.default_rng(0)
+    words = np.array(["alder", "birch", "cloud", "delta", "ember", "field", "grove", "harbour", "island", "jetty"])
+    bodies = [" ".join(row) for row in words[random.integers(0, len(words), (texts, 12))]]
+    given = random.random(texts) < 0.02
+    rows = [
+        (f"t{at}", f"{body} {at}", CLASSES[at % len(CLASSES)] if given[at] else None) for at, body in enumerate(bodies)
+    ]
+    project = Project.create(Source("lists", rows, tuple(CLASSES)), folder, db=db)
+    logits = random.normal(0, 2, (texts, len(CLASSES)))
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    doubts, best, sure = entropies(shares), shares.argmax(axis=1), shares.max(axis=1)
+    with project.sessions.begin() as session:
+        found = session.scalars(select(Text.row).order_by(Text.row)).all()
+        said = [
+            {"text_row": row, "class_number": int(best[at]) + 1, "probability": float(sure[at])}
+            | {"entropy": float(doubts[at]), "round": 1}
+            for at, row in enumerate(found)
+        ]
+        session.execute(insert(Prediction), said)
+    return project
+
+
+def measured(project: Project) -> dict[str, dict[str, float]]:
+    with project.sessions.begin() as session:
+        cookie = sign_in(session, project_owner(session))
+    client = TestClient(create_app(project, LoginLink()), base_url="http://127.0.0.1")
+    client.cookies.set(cookie_name(project), cookie)
+    figures = {}
+    for name, asked in LISTS.items():
+        times = []
+        for _ in range(TIMES):
+            start = time.perf_counter()
+            answer = client.get("/api/texts", params=asked)
+            times.append(1000 * (time.perf_counter() - start))
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["items"], name
+        figures[name] = {"median_ms": round(statistics.median(times), 1), "slowest_ms": round(max(times), 1)}
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=200_000)
+    parser.add_argument("--db", help="a database other than SQLite, empty")
+    parser.add_argument("--out", default="bench/results/app.json")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        project = made(Path(folder) / "lists.hybridal", asked.texts, asked.db)
+        busy = os.getloadavg()[0]
+        figures = {"texts": asked.texts, "load_before": round(busy, 1), **measured(project)}
+        project.close()
+    name = (asked.db or "sqlite").partition(":")[0].partition("+")[0]
+    path = Path(asked.out)
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    known["lists"] = known.get("lists", {}) | {name: figures}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps({name: figures}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Texts are found by words, class and state, and listed by what the model says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
+
+from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Vote
+from hybridal.app.db.search import containing
+
+State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation"]
+Order = Literal["sure", "doubt"]
+
+ON_A_PAGE = 50
+
+
+@dataclass(frozen=True)
+class Found:
+    """One page of what was looked for."""
+
+    texts: list[Text]
+    total: int
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-self.total // ON_A_PAGE))
+
+
+def search(
+    session: Session,
+    words: str = "",
+    class_name: str = "",
+    state: State | None = None,
+    page: int = 1,
+    by: int | None = None,
+    *,
+    predicted: str = "",
+    order: Order | None = None,
+) -> Found:
+    """The texts that fit all of it: the newest answers first where they were answered, else in the file's order.
+
+    `by` is the number of a person whose answers alone count, as if nobody else had said anything. `predicted` is the
+    class that the model holds to be the likeliest. By what it says they are listed in an `order`: the surest first,
+    unless those in `doubt` are wanted.
+    """
+    start = (page - 1) * ON_A_PAGE
+    if predicted or order:
+        listed = _predictions(predicted, order)
+        filtered = listed.where(*_filters(session, Prediction.text_row, words, class_name, state, by))
+        rows = [*session.scalars(filtered.limit(ON_A_PAGE).offset(start))]
+        found = {text.row: text for text in session.scalars(select(Text).where(Text.row.in_(rows)))}
+        if state == "unlabelled" and not words.strip() and not class_name:
+            # Of all, the labelled ones, which are few: the others need not be looked at one by one.
+            total = _count(session, listed) - _count(session, listed.where(Prediction.text_row.in_(_labels(by))))
+        else:
+            total = _count(session, filtered)
+        return Found([found[row] for row in rows], total)
+    wanted = _wanted(session, words, class_name, state, by)
+    if state in ("labelled", "skipped", "flagged") or class_name:
+        newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
+        some = select(Text).where(Text.row.in_(wanted)).order_by(newest.desc(), Text.row)
+        texts = some.limit(ON_A_PAGE).offset(start)
+    else:  # found in their order already: the others need not be looked at
+        first = wanted.order_by(wanted.selected_columns[0]).limit(ON_A_PAGE).offset(start)
+        texts = select(Text).where(Text.row.in_(first)).order_by(Text.row)
+    return Found([*session.scalars(texts)], _count(session, wanted))
+
+
+def _count(session: Session, rows: Select[int]) -> int:
+    return session.scalar(select(func.count()).select_from(rows.order_by(None).subquery())) or 0
+
+
+def _predictions(predicted: str, order: Order | None) -> Select[int]:
+    """The rows that the model has scored, along an index."""
+    by = Prediction.entropy if order == "doubt" else Prediction.probability
+    rows = select(Prediction.text_row).order_by(by.desc(), Prediction.text_row.desc())
+    if not predicted:
+        return rows
+    return rows.where(Prediction.class_number == select(Class.number).where(Class.name == predicted).scalar_subquery())
+
+
+def _wanted(session: Session, words: str, class_name: str, state: State | None, by: int | None) -> Select[int]:
+    if state is None and not class_name:
+        return containing(session, words)
+    return select(Text.row).where(*_filters(session, Text.row, words, class_name, state, by))
+
+
+Row = InstrumentedAttribute[int]
+
+
+def _filters(
+    session: Session, row: Row, words: str, class_name: str, state: State | None, by: int | None
+) -> Iterator[ColumnElement[bool]]:
+    """What must hold of a text, by its row."""
+    if words.strip():
+        yield row.in_(containing(session, words))
+    if class_name:
+        yield row.in_(_labels(by).join(Class).where(Class.name == class_name))
+    if state is not None:
+        yield _is(state, row, by)
+
+
+def _labels(by: int | None) -> Select[int]:
+    if by is None:
+        return select(Consensus.text_row)
+    return _of(by, select(Vote.text_row).where(Vote.class_number.is_not(None)))
+
+
+def _is(state: State, row: Row, by: int | None) -> ColumnElement[bool]:
+    labels, standing, later = _labels(by), _of(by, select(Vote.text_row)), aliased(Vote)
+    # One by one: most texts have none.
+    unlabelled = ~labels.where(labels.selected_columns[0] == row).exists()
+    skipped = row.in_(standing.where(Vote.class_number.is_(None)))
+    decided = select(later.text_row).where(
+        later.text_row == Vote.text_row,
+        later.decides,
+        later.answer_number >= Vote.answer_number,
+    )
+    if by is not None:
+        decided = decided.where(later.person_number == by)
+    states: dict[str, ColumnElement[bool]] = {
+        "labelled": row.in_(labels),
+        "unlabelled": unlabelled,
+        "skipped": and_(unlabelled, skipped),
+        "flagged": row.in_(standing.where(Vote.flagged, ~decided.exists())),
+        "validation": row.in_(select(Text.row).where(Text.split == "validation")),
+    }
+    return states[state]
+
+
+def _of(by: int | None, standings: Select[int]) -> Select[int]:
+    return standings if by is None else standings.where(Vote.person_number == by)

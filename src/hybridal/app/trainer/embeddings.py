@@ -1,0 +1,46 @@
+"""What the pretrained encoder says of each text: it never changes, so a text is read once, and kept for all rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Text
+from hybridal.app.project import Project
+from hybridal.app.trainer.chapter import Chapter
+from hybridal.app.vectors import Kept, stamp_of
+from hybridal.core.outputs import Floats
+
+
+def read_texts(project: Project, chapter: Chapter, texts: Sequence[Any]) -> Floats:
+    """What the encoder says of these texts (row, body, digest); what it has read before is not computed again."""
+    known = _known(project, chapter)
+    new = [text for text in texts if known is None or not _is_there(known, text)]
+    if new or known is None:
+        read = chapter.model.embed([text.body for text in new])
+        project.embeddings.begin(chapter.reading, read.shape[1])
+        project.embeddings.write([text.row for text in new], read, [stamp_of(text.digest) for text in new])
+        known = project.embeddings.read()
+    assert known is not None
+    return known.values[[text.row for text in texts]].astype(np.float32)
+
+
+def unread(project: Project, chapter: Chapter) -> list[int]:
+    """The rows of the texts that it has not read yet."""
+    known = _known(project, chapter)
+    with project.reads() as session:
+        texts = session.execute(select(Text.row, Text.digest).order_by(Text.row)).all()
+    return [text.row for text in texts if known is None or not _is_there(known, text)]
+
+
+def _known(project: Project, chapter: Chapter) -> Kept | None:
+    """What was read as this chapter's encoder reads it."""
+    known = project.embeddings.read()
+    return known if known is not None and chapter.reading.items() <= known.about.items() else None
+
+
+def _is_there(known: Kept, text: Any) -> bool:
+    return text.row < len(known.stamps) and bool(known.stamps[text.row] == stamp_of(text.digest))
