@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hybridal.evidence.table import Table
     from hybridal.study.folder import StudyFolder
 
-FRONT = ("savings", "against-paper", "tuning-choice", "signal-summary", "noninferiority")
+FRONT = ("savings", "equal-labels", "against-paper", "tuning-choice", "signal-summary", "noninferiority")
 
 
 def catalogue() -> Catalogue:

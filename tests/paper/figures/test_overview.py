@@ -92,18 +92,22 @@ def test_words_give_medians(main: Made) -> None:
     assert f"NewOnly {middle:.3f}" in words_of(violins(main.results)).alt.partition("Multi-class")[2]
 
 
-@pytest.mark.parametrize(("cost", "column"), [("steps", "steps"), ("seconds", "training_time")])
+@pytest.mark.parametrize(
+    ("cost", "column", "measure"),
+    [("steps", "steps", "nll"), ("seconds", "training_time", "nll"), ("steps", "steps", "f1")],
+)
 def test_points_are_means_and_frontiers_are_unbeaten(
-    main: Made, cost: Literal["steps", "seconds"], column: str
+    main: Made, cost: Literal["steps", "seconds"], column: str, measure: Literal["nll", "f1"]
 ) -> None:
-    figure = figure_of(pareto_plane(main.results, cost))
+    figure = figure_of(pareto_plane(main.results, cost, measure))
     assert figure is not None
     (axes,) = figure.axes
-    means = main.results.runs.groupby(["schedule", "backbone"])[[column, "test_nll"]].mean()
+    sign = -1 if measure == "f1" else 1
+    means = main.results.runs.groupby(["schedule", "backbone"])[[column, f"test_{measure}"]].mean()
     shown = [(str(one.get_label()), points(one)[0]) for one in axes.get_lines() if one.get_linestyle() == "None"]
     assert len(shown) == 27
     for spec in main.results.runs["schedule"].unique():
-        expected = sorted((row[column], row["test_nll"]) for _, row in means.loc[spec].iterrows())
+        expected = sorted((row[column], row[f"test_{measure}"]) for _, row in means.loc[spec].iterrows())
         assert close(sorted(at for label, at in shown if label == spec), expected)
     every = [at for _, at in shown]
     pooled = [at for spec, at in shown if spec != "newonly"]
@@ -113,7 +117,11 @@ def test_points_are_means_and_frontiers_are_unbeaten(
     )
     for front, all_of_them in ((dashed, every), (dotted, pooled)):
         assert front == sorted(front)
-        best = [p for p in all_of_them if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in all_of_them)]
+        best = [
+            p
+            for p in all_of_them
+            if not any(q != p and q[0] <= p[0] and sign * q[1] <= sign * p[1] for q in all_of_them)
+        ]
         assert set(front) == set(best)
 
 
@@ -127,3 +135,7 @@ def test_one_backbone_names_fixed_switches_beside_their_points(small: Made) -> N
 def test_words_list_the_frontier_from_the_cheapest(main: Made) -> None:
     alt = words_of(pareto_plane(main.results)).alt
     assert alt.index("NewOnly on") < alt.index("Retrain on")
+    drawn = pareto_plane(main.results, measure="f1")
+    assert drawn is not None
+    assert drawn.heading == "The trade between counted cost and macro-F1"
+    assert drawn.alt.startswith("On the frontier of (steps, macro-F1), cheapest first: ")

@@ -36,6 +36,7 @@ def figures(found: Results) -> Iterator[tuple[str, MakeFigure]]:
     yield "f1-by-round", trajectories
     yield "pareto-steps", pareto_plane
     yield "pareto-seconds", partial(pareto_plane, cost="seconds")
+    yield "pareto-f1", partial(pareto_plane, measure="f1")
     yield "nll-by-round", partial(trajectories, measure="nll")
     yield "switch-tradeoff", switch_tradeoff
     yield "regret", regret_by_signal

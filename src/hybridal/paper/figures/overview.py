@@ -1,9 +1,9 @@
-"""Is one schedule best at everything? Speed and calibration task by task, how F1 ends, and cost against NLL."""
+"""Is one schedule best at everything? Speed and calibration task by task, how F1 ends, and cost against NLL and F1."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -134,74 +134,86 @@ def _violin(axes: Axes, values: NDArray[np.float64], row: int, colour: str) -> N
 
 
 class Point(NamedTuple):
-    """A schedule on a backbone: mean cost and mean NLL over tasks and seeds."""
+    """A schedule on a backbone: mean cost and mean NLL (or F1) over tasks and seeds."""
 
     spec: str
     backbone: str
     cost: float
-    nll: float
+    value: float
 
 
-# How a cost is called below the axis, in the words, and in the heading.
+# How a cost is called below the axis and in the heading, and how a measure is called, there too and in the words.
 _UNITS = {
-    "steps": ("optimiser steps of a run", "The trade between counted cost and calibration"),
-    "seconds": ("training time of a run, seconds", "The trade between time and calibration"),
+    "steps": ("optimiser steps of a run", "counted cost"),
+    "seconds": ("training time of a run, seconds", "time"),
+}
+_GOODS = {
+    "nll": ("NLL", "calibration", "Lower left is better: cheaper and better calibrated"),
+    "f1": ("macro-F1", "macro-F1", "Upper left is better: cheaper and more often right"),
 }
 
 
 @of_comparable
-def pareto_plane(found: Comparable, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
-    """Mean cost against mean NLL of each (schedule, backbone), with the frontier of all and that without NewOnly."""
-    points = _plane(found, cost)
+def pareto_plane(
+    found: Comparable, cost: Cost = "steps", measure: Literal["nll", "f1"] = "nll", width: float = COLUMN
+) -> Drawn | None:
+    """Mean cost against mean NLL (or F1) of each (schedule, backbone), with the frontier of all and that without
+    NewOnly.
+    """
+    points = _plane(found, cost, measure)
     if not points:
         return None
     specs, backbones = list(dict.fromkeys(p.spec for p in points)), list(dict.fromkeys(p.backbone for p in points))
-    many, places, (unit, heading) = len(backbones) > 1, short_labels(backbones), _UNITS[cost]
+    many, places, (unit, price) = len(backbones) > 1, short_labels(backbones), _UNITS[cost]
+    name, good, where = _GOODS[measure]
     by_backbone = dict(zip(backbones, _SHAPES * len(backbones), strict=False))
     # Sizes fall: of marks in one place, all stay visible.
     sizes = dict(zip(specs, np.linspace(9.0, 5.0, len(specs)).tolist(), strict=True))
     with kit.paneled(1, width, 3.1, _plane_keys(specs, by_backbone if many else {}, places)) as (figure, (axes,)):
         for point in points:
             shape = by_backbone[point.backbone] if many else look(point.spec).marker
-            kit.mark(axes, point.cost, point.nll, shape, sizes[point.spec], look(point.spec).light, point.spec)
+            kit.mark(axes, point.cost, point.value, shape, sizes[point.spec], look(point.spec).light, point.spec)
             if point.spec.startswith("fixed:") and not many:
-                at, text = (point.cost, point.nll), "@" + point.spec.partition(":")[2]
+                at, text = (point.cost, point.value), "@" + point.spec.partition(":")[2]
                 axes.annotate(text, at, xytext=(5, 3), textcoords="offset points", fontsize=7, color=MUTED, zorder=6)
-        _draw_frontier(axes, points, kit.DASHED, INK)
+        _draw_frontier(axes, points, measure, kit.DASHED, INK)
         if "newonly" in specs:
-            _draw_frontier(axes, [point for point in points if point.spec != "newonly"], kit.DOTTED, MUTED)
+            _draw_frontier(axes, [p for p in points if p.spec != "newonly"], measure, kit.DOTTED, MUTED)
         split = str(found.measured)
-        axes.set(xlabel=unit, ylabel=f"{split} NLL")
-        axes.set_title(f"{split.capitalize()} NLL against training cost")
+        axes.set(xlabel=unit, ylabel=f"{split} {name}")
+        axes.set_title(f"{split.capitalize()} {name} against training cost")
         kit.thousands(axes)
         axes.margins(0.07)
     names = method_names(specs)
-    on = [f"{names[p.spec]} on {places[p.backbone]} ({p.cost:,.0f}, {p.nll:.3f})" for p in _frontier(points)]
+    on = [f"{names[p.spec]} on {places[p.backbone]} ({p.cost:,.0f}, {p.value:.3f})" for p in _frontier(points, measure)]
     reading = (
-        "Lower left is better: cheaper and better calibrated; no point beats those on the dashed line in both, nor, "
-        "NewOnly left out, those on the dotted one."
+        f"{where}; no point beats those on the dashed line in both, nor, NewOnly left out, those on the dotted one."
     )
-    return Drawn(figure, heading, reading, f"On the frontier of ({cost}, NLL), cheapest first: {joined(on)}.")
+    heading = f"The trade between {price} and {good}"
+    return Drawn(figure, heading, reading, f"On the frontier of ({cost}, {name}), cheapest first: {joined(on)}.")
 
 
-def _plane(found: Comparable, cost: Cost) -> list[Point]:
-    """All points in the study's order; none where cost or NLL was not measured."""
+def _plane(found: Comparable, cost: Cost, measure: str) -> list[Point]:
+    """All points in the study's order; none where cost or measure is missing."""
     split, column, specs = found.measured, found.cost(cost), found.methods() or found.methods(fixed=False)
     if split is None or column is None:
         return []
-    means = found.runs.groupby(["schedule", "backbone"], sort=False)[[column, f"{split}_nll"]].mean()
+    means = found.runs.groupby(["schedule", "backbone"], sort=False)[[column, f"{split}_{measure}"]].mean()
     rows = zip(means.index.tolist(), means.to_numpy(float).tolist(), strict=True)
     return [Point(*place, *values) for place, values in rows if place[0] in specs]
 
 
-def _frontier(points: Sequence[Point]) -> list[Point]:
+def _frontier(points: Sequence[Point], measure: str) -> list[Point]:
     """The points that no other beats, cheapest first."""
-    return [points[at] for at in pareto([point.cost for point in points], [point.nll for point in points])]
+    sign = -1 if measure == "f1" else 1
+    return [points[at] for at in pareto([point.cost for point in points], [sign * point.value for point in points])]
 
 
-def _draw_frontier(axes: Axes, points: Sequence[Point], style: tuple[int, tuple[float, ...]], colour: str) -> None:
-    front = _frontier(points)
-    xs, ys = [point.cost for point in front], [point.nll for point in front]
+def _draw_frontier(
+    axes: Axes, points: Sequence[Point], measure: str, style: tuple[int, tuple[float, ...]], colour: str
+) -> None:
+    front = _frontier(points, measure)
+    xs, ys = [point.cost for point in front], [point.value for point in front]
     axes.plot(xs, ys, color=colour, linewidth=1.1, linestyle=style, zorder=2)
 
 

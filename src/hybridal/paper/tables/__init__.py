@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hybridal.evidence.grid import ECE, F1, NLL
 from hybridal.evidence.study_report import MakeTable
+from hybridal.paper.tables.budgets import equal_labels
 from hybridal.paper.tables.choices import (
     early_stopping,
     samplers,
@@ -28,6 +29,7 @@ TABLES: Mapping[str, MakeTable] = {
     "datasets": datasets,
     **{f"endpoint-{measure.column}": endpoint(f"endpoint-{measure.column}", measure) for measure in (F1, NLL, ECE)},
     "endpoint-cost": endpoint_cost,
+    "equal-labels": equal_labels,
     "savings": savings,
     "noninferiority": noninferiority,
     "rank-tests": rank_tests,
