@@ -68,17 +68,20 @@ def check_books(session: Session) -> None:
     """Everything that is kept beside the answers agrees with what follows from them."""
     total, majority = dict.fromkeys(COUNT_NAMES, 0), by_majority(session)
     for text in session.scalars(select(Text)):
-        standing = [*votes_on(session, text).values()]
+        standing = [*votes_on(session, text).values()] if text.deleted is None else []
         consensus, settled = session.get(Consensus, text.row), consensus_of(standing, majority)
         assert (consensus and (consensus.class_number, consensus.source)) == (
             settled and (settled.class_number, settled.source)
         )
-        assert (text.answered, text.open) == (count_people(standing), is_open(text.wanted, standing))
+        asked = text.deleted is None and is_open(text.wanted, standing)
+        assert (text.answered, text.open) == (count_people(standing), asked)
+        if text.deleted is not None:
+            continue
         for name, n in counts_of(text.split, standing, majority).items():
             total[name] += n
     assert {name: getattr(session.get_one(Tally, 1), name) for name in COUNT_NAMES} == total
-    merged = set(session.scalars(select(Class.number).where(Class.became.is_not(None))))
-    assert not merged & {
+    gone = Class.became.is_not(None) | (Class.archived == "deleted")
+    assert not {*session.scalars(select(Class.number).where(gone))} & {
         *session.scalars(select(Vote.class_number)),
         *session.scalars(select(Consensus.class_number)),
     }

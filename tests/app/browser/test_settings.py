@@ -29,18 +29,26 @@ def names(app: Served) -> list[str]:
         return [one.name for one in classes.active(session)]
 
 
-def test_classes_are_renamed_moved_merged_and_added(page: Page, app: Served) -> None:
+def test_classes_are_renamed_moved_merged_added_archived_and_deleted(page: Page, app: Served) -> None:
     page.get_by_label("Name of a", exact=True).fill("apple")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Move apple down").click()
     expect(page.locator("#class-list input").first).to_have_value("b")
     page.on("dialog", lambda dialog: dialog.accept())
-    page.get_by_label("Merge c into another class").select_option(label="apple")
+    page.get_by_label("More for c").select_option(label="apple")
     expect(page.locator("#class-list li")).to_have_count(2)
     page.get_by_label("New class").fill("date")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("#class-list li")).to_have_count(3)
     assert names(app) == ["b", "apple", "date"]
+    page.get_by_label("More for apple").select_option(label="and leave its labels out")
+    expect(page.locator("#archived")).to_contain_text("apple is archived; its labels are left out of training.")
+    assert names(app) == ["b", "date"]
+    page.get_by_role("button", name="Bring apple back").click()
+    expect(page.locator("#class-list li")).to_have_count(3)
+    page.get_by_label("More for date").select_option(label="so that its texts are unlabelled again")
+    expect(page.locator("#toasts")).to_contain_text("“date” is deleted; 0 texts had it.")
+    assert names(app) == ["b", "apple"]
 
 
 def test_a_name_that_is_taken_is_refused_with_a_sentence(page: Page, app: Served) -> None:
@@ -190,7 +198,7 @@ def test_the_keyboard_stays_on_a_class_while_it_changes(page: Page, app: Served)
 
 def test_an_overtaken_list_of_classes_is_not_shown(page: Page, app: Served) -> None:
     held: list[Route] = []
-    page.route("**/api/classes", lambda route: held.append(route), times=1)
+    page.route("**/api/classes?*", lambda route: held.append(route), times=1)
     page.get_by_label("Name of a", exact=True).fill("apple")
     page.keyboard.press("Tab")
     while not held:
@@ -199,7 +207,7 @@ def test_an_overtaken_list_of_classes_is_not_shown(page: Page, app: Served) -> N
     page.get_by_label("Name of b", exact=True).fill("berry")
     page.keyboard.press("Tab")
     expect(page.get_by_label("Name of berry")).to_be_visible()
-    with page.expect_response("**/api/classes"):
+    with page.expect_response("**/api/classes?*"):
         held[0].fulfill(response=late)
     page.get_by_label("New class").fill("date")
     expect(page.get_by_label("Name of berry")).to_be_visible()

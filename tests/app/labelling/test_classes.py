@@ -8,11 +8,13 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import Annotation, Class, Prediction, Text
 from hybridal.app.errors import ConflictError, MissingError
+from hybridal.app.insight.progress import class_balance
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.classes import merge
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.project import Project
+from hybridal.app.trainer.snapshot import snapshot
 from hybridal.errors import UserError
 
 from ..made_up import check_books, consensus, make, me, people
@@ -143,6 +145,58 @@ def test_an_answer_that_waited_for_a_merge_hears_of_it(tmp_path: Path, empty_pos
         assert answering.is_alive()
     answering.join(60)
     assert consensus(project) == {"t1": ("b", "people")}
+    project.close()
+
+
+def test_an_archived_class_is_offered_to_nobody_and_its_labels_stay(project: Project) -> None:
+    with project.sessions.begin() as session:
+        a, b = (classes.find(session, name).number for name in "ab")
+        for id, name in (("t1", "a"), ("t2", "b"), ("t3", "c")):
+            annotate(session, me(project), id, "label", class_name=name, key=id)
+        classes.archive(session, a, "out")
+        classes.archive(session, b, "kept")
+    assert names(project) == ["c"]
+    assert {name for name, _ in consensus(project).values()} == {"a", "b", "c"}
+    with project.sessions.begin() as session:
+        with pytest.raises(ConflictError, match="is archived; choose another"):
+            classes.check_offered(session, "a")
+        now = snapshot(session)
+        assert set(now.classes.values()) == {"b", "c"}
+        assert {*now.pool, *now.validation} == {"t2", "t3"}
+        assert [found["class"] for found in class_balance(session)] == ["c"]
+        with pytest.raises(ConflictError, match="'a' is archived"):
+            classes.rename(session, b, "a")
+        classes.archive(session, a, "")
+        assert {*snapshot(session).pool, *snapshot(session).validation} == {"t1", "t2", "t3"}
+    assert names(project) == ["a", "c"]
+
+
+def test_a_deleted_class_leaves_its_texts_unlabelled_and_its_name_free(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    one, other = people(project, 2)
+    with project.sessions.begin() as session:
+        said = [(one, "t1", "b"), (one, "t1", "a"), (one, "t2", "a"), (other, "t2", "b"), (other, "t3", "c")]
+        for key, (person, id, name) in enumerate(said):
+            annotate(session, person, id, "label", class_name=name, key=str(key))
+        a = classes.find(session, "a").number
+    with project.sessions.begin() as session:
+        assert classes.remove(session, a) == 2
+        with pytest.raises(ConflictError, match="merged or deleted before"):
+            classes.remove(session, a)
+    # Who differed only in this class agrees now, and the record has all that was said.
+    assert consensus(project) == {"t2": ("b", "people"), "t3": ("c", "people")}
+    with project.sessions.begin() as session:
+        check_books(session)
+        assert len(session.scalars(select(Annotation)).all()) == 5
+        assert "a" not in snapshot(session).classes.values()
+        again = classes.add(session, ["a"])[0]
+        assert (again.number != a, classes.get(session, a).name) == (True, "a (deleted)")
+        annotate(session, one, "t1", "label", class_name="a", key="new")
+        undo(session, one, "back")  # what she said before was of the class that is gone
+        check_books(session)
+        classes.remove(session, again.number)
+        assert classes.get(session, again.number).name == "a (deleted 2)"
+    assert consensus(project) == {"t2": ("b", "people"), "t3": ("c", "people")}
     project.close()
 
 

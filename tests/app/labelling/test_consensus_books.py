@@ -5,17 +5,19 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote
-from hybridal.app.errors import ConflictError
+from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.classes import merge
 from hybridal.app.labelling.queue import lease_texts
+from hybridal.app.labelling.removal import delete_texts, restore_texts
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import machine_annotator
 
@@ -25,7 +27,7 @@ WHO, WHICH = st.integers(0, 3), st.integers(0, 5)
 
 
 class Books(RuleBasedStateMachine):
-    """Three people and an LLM; answers, second thoughts, decisions, merges, and a model of it all in a dict."""
+    """Three people and an LLM; answers, second thoughts, decisions, merges, deletions, and a model of it in a dict."""
 
     @initialize()
     def begin(self) -> None:
@@ -38,6 +40,7 @@ class Books(RuleBasedStateMachine):
         self.order: list[list[str]] = [[] for _ in self.people]
         self.keys = 0
         self.texts = 6
+        self.deleted: set[str] = set()
 
     def key(self) -> str:
         self.keys += 1
@@ -47,14 +50,28 @@ class Books(RuleBasedStateMachine):
     def say(self, who: int, which: int, name: str | None, flagged: bool) -> None:
         key, id = self.key(), f"t{which}"
         action = "skip" if name is None else "label"
+        if id in self.deleted:
+            with self.project.sessions.begin() as session, pytest.raises(MissingError, match="was deleted"):
+                annotate(session, self.people[who], id, action, class_name=name, key=key)  # type: ignore[arg-type]
+            return
         for _ in range(2):  # sent twice, it counts once
             with self.project.sessions.begin() as session:
                 annotate(session, self.people[who], id, action, class_name=name, flagged=flagged, key=key)  # type: ignore[arg-type]
         self.said.setdefault((who, id), []).append(name)
         self.order[who] = [other for other in self.order[who] if other != id] + [id]
 
+    @rule(which=WHICH)
+    def delete_or_restore(self, which: int) -> None:
+        id = f"t{which}"
+        with self.project.sessions.begin() as session:
+            row = session.scalars(select(Text.row).where(Text.id == id)).all()
+            assert (restore_texts(session, row) if id in self.deleted else delete_texts(session, row, at=1.0)) == 1
+        self.deleted ^= {id}
+
     @rule(which=WHICH, name=st.sampled_from(["a", "b", "c"]))
     def decide(self, which: int, name: str) -> None:
+        if f"t{which}" in self.deleted:
+            return
         with self.project.sessions.begin() as session:
             annotate(session, self.people[0], f"t{which}", "label", class_name=name, key=self.key(), decides=True)
         self.said.setdefault((0, f"t{which}"), []).append(name)
@@ -63,7 +80,8 @@ class Books(RuleBasedStateMachine):
     @rule(who=WHO)
     def take_back(self, who: int) -> None:
         with self.project.sessions.begin() as session:
-            standing = select(Vote.text_row).where(Vote.person_number == self.people[who].number)
+            standing = select(Vote.text_row).join(Text).where(Vote.person_number == self.people[who].number)
+            standing = standing.where(Text.deleted.is_(None))
             newest = session.scalar(standing.order_by(Vote.answer_number.desc()).limit(1))
             expected = None if newest is None else session.get_one(Text, newest).id
         key = self.key()

@@ -97,7 +97,8 @@ class Text(Base):
     the votes, and are kept here so that the next text is found without a look at all the others.
     `digest` finds a text by its words, and `folded` by any part of them or of its context (see `search.py`).
     `context` is what the other columns of its file say, and `suggestion` the number of the class that the file gives
-    where its labels are not taken for true.
+    where its labels are not taken for true. `deleted` is when somebody deleted it: it is then neither open nor counted,
+    and what was said of it stays in the record.
     """
 
     __tablename__ = "texts"
@@ -115,18 +116,22 @@ class Text(Base):
     folded: Mapped[str] = mapped_column(server_default=text("''"), default=folded_body, deferred=True)
     context: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
     suggestion: Mapped[int | None] = mapped_column(BigInteger)
+    deleted: Mapped[float | None]
 
     __table_args__ = (
         Index("texts_in_order", "split", "place"),
         Index("texts_open", "split", "place", **_where("open{true}")),
         Index("texts_begun", "place", **_where("open{true} AND answered > 0")),
+        Index("texts_deleted", "deleted", **_where("deleted IS NOT NULL")),
     )
 
 
 class Class(Base):
     """One class. A merged class stays, with the class it became, so that old annotations keep their meaning.
 
-    `description` and `examples`, a text a line, tell people and an LLM what belongs there.
+    `description` and `examples`, a text a line, tell people and an LLM what belongs there. `archived` is empty while
+    the class can be given; then `kept`, where the model goes on learning its labels, `out`, where they are left out, or
+    `deleted`, where they are no labels any more.
     """
 
     __tablename__ = "classes"
@@ -137,6 +142,7 @@ class Class(Base):
     examples: Mapped[str] = mapped_column(server_default=text("''"), default="")
     position: Mapped[int]
     became: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
+    archived: Mapped[str] = mapped_column(server_default=text("''"), default="")
 
 
 class Person(Base):

@@ -105,7 +105,7 @@ def label_rows(sessions: Sessions) -> Iterator[dict[str, Any]]:
 
 def _page(session: Session, last: int) -> list[Any]:
     given, settled = aliased(Class), aliased(Class)
-    answered = select(Vote.text_row).where(Vote.text_row > last).distinct()
+    answered = select(Vote.text_row).join(Text).where(Vote.text_row > last, Text.deleted.is_(None)).distinct()
     some = answered.order_by(Vote.text_row).limit(_AT_ONCE).subquery()
     rows = session.execute(
         select(Text, Consensus.source, settled.name, Annotation, Person.name, given.name)
@@ -246,8 +246,8 @@ def _prediction_lines(sessions: Sessions, kept: Kept, classes: Sequence[str]) ->
 
 
 def _ids_page(session: Session, last: int) -> Sequence[Any]:
-    after = select(Text.row, Text.id).where(Text.row > last).order_by(Text.row).limit(_AT_ONCE)
-    return session.execute(after).all()
+    after = select(Text.row, Text.id).where(Text.row > last, Text.deleted.is_(None))
+    return session.execute(after.order_by(Text.row).limit(_AT_ONCE)).all()
 
 
 def predictions_csv(lines: Lines, written: Written = str) -> Iterator[bytes]:

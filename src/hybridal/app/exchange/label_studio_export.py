@@ -35,7 +35,8 @@ def export_tasks(sessions: Sessions, anonymous: bool = False) -> Iterator[bytes]
 
 
 def _page(session: Session, last: int, anonymous: bool) -> list[Json]:
-    texts = session.scalars(select(Text).where(Text.row > last).order_by(Text.row).limit(_AT_ONCE)).all()
+    some = select(Text).where(Text.row > last, Text.deleted.is_(None)).order_by(Text.row).limit(_AT_ONCE)
+    texts = session.scalars(some).all()
     rows = [text.row for text in texts]
     said = session.execute(
         select(Vote.text_row, Annotation, Person, Class.name)

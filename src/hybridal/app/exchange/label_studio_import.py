@@ -53,12 +53,12 @@ def import_tasks(sessions: Sessions, tasks: Sequence[ImportedTask]) -> Imported:
         ids, new = match_texts(session, tasks)
         classes.add(session, names)
         people = {one.person: find_annotator(session, one.person) for task in tasks for one in task.annotations}
-        added = texts.add(session, new).added
+        added, deleted = texts.add(session, new).added, texts.deleted_ids(session, ids)
     labels: Counter[bool] = Counter()
     for part in texts.chunks([*zip(ids, tasks, strict=True)], _AT_ONCE):
         with sessions.begin() as session:
             lock_texts(session, Text.id.in_([id for id, _ in part]))
-            for id, one in [(id, one) for id, task in part for one in task.annotations]:
+            for id, one in [(id, one) for id, task in part if id not in deleted for one in task.annotations]:
                 person, key = people[one.person], file_key(id, one)
                 if is_new := not is_known(session, id, person, one, key):
                     add_annotation(session, id, person, one, key)
@@ -199,6 +199,8 @@ def _create(session: Session, event: Json, annotation: Json) -> bool:
     if said is None:
         return False
     text_id = _text_of(session, task, name, config.field if config else None)
+    if texts.deleted_ids(session, [text_id]):
+        return False
     if said.class_name is not None:
         classes.add(session, [said.class_name])
     add_annotation(session, text_id, find_annotator(session, said.person), said, _key(said))

@@ -88,12 +88,12 @@ def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
 
 
 def class_balance(session: Session) -> list[dict[str, Any]]:
-    """How many labels each active class has, in the order in which classes are shown."""
+    """How many labels each class has, in the order in which classes are shown; archived ones are left out."""
     given = func.count(Consensus.text_row)
     counts = (
         select(Class.name, given)
         .outerjoin(Consensus, Consensus.class_number == Class.number)
-        .where(Class.became.is_(None))
+        .where(Class.became.is_(None), Class.archived == "")
         .group_by(Class.number, Class.name, Class.position)
         .order_by(Class.position, Class.number)
     )

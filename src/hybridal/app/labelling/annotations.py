@@ -42,6 +42,8 @@ def annotate(
     text = find_and_lock(session, text_id)
     if text is None:
         raise MissingError(f"There is no text '{text_id:.40}'.")
+    if text.deleted is not None:
+        raise MissingError(f"The text '{text_id:.40}' was deleted.")
     if earlier := find_annotation(session, person, key):
         if earlier.text_row != text.row or earlier.action == "withdraw":
             raise ConflictError(_USED.format(key=key))
@@ -76,7 +78,7 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
         if earlier.action != "withdraw":
             raise ConflictError(_USED.format(key=key))
         return session.get_one(Text, earlier.text_row)
-    theirs = select(Vote.text_row).where(Vote.person_number == person.number)
+    theirs = select(Vote.text_row).join(Text).where(Vote.person_number == person.number, Text.deleted.is_(None))
     if undoes is not None:
         theirs = theirs.where(Vote.answer_number.in_(select(Annotation.number).where(Annotation.key == undoes)))
     newest = session.scalar(theirs.order_by(Vote.answer_number.desc()).limit(1))
@@ -89,8 +91,9 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
         .order_by(Annotation.number)
     ).all()
     before = last_not_withdrawn([*history, Annotation(action="withdraw")])
-    _add_withdrawal(session, person, text, key, None if before is None else _vote_of(session, person, before))
-    if before is None:
+    left = None if before is None else _vote_of(session, person, before)
+    _add_withdrawal(session, person, text, key, left)
+    if left is None:
         lease_again(session, person, text)
     return text
 
@@ -111,9 +114,11 @@ def last_not_withdrawn(history: list[Annotation]) -> Annotation | None:
     return kept[-1] if kept else None
 
 
-def _vote_of(session: Session, person: Person, given: Annotation) -> CastVote:
-    """What an answer means today: its class may have become another."""
+def _vote_of(session: Session, person: Person, given: Annotation) -> CastVote | None:
+    """What an answer means today: its class may have become another, or nothing where it was deleted."""
     class_number = None if given.class_number is None else classes.resolve(session, given.class_number)
+    if class_number is not None and classes.get(session, class_number).archived == "deleted":
+        return None
     return CastVote(person.kind, class_number, given.number, given.decides, given.flagged)
 
 

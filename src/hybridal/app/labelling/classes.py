@@ -1,16 +1,18 @@
-"""The classes: they can be added, renamed, described, ordered and merged at any time, and no annotation is lost."""
+"""The classes: added, renamed, described, ordered, merged, archived, deleted at any time; no annotation is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
+from typing import Literal
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import exclusive, lock_annotations
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Vote
 from hybridal.app.errors import ConflictError, MissingError
-from hybridal.app.labelling.consensus import lock_text, update_consensus, votes_on
+from hybridal.app.labelling.consensus import Change, lock_text, update_consensus, votes_on
 from hybridal.errors import UserError
 
 MOST_CLASSES = 1000
@@ -18,13 +20,22 @@ MOST_CLASSES = 1000
 
 LONGEST_NAME = 200
 
+Archived = Literal["", "kept", "out"]
+"""Whether a class can be given; if not, whether the model goes on learning its labels."""
+
 # As it is now: it may have been merged since this transaction last looked.
 _OF_THIS_NAME = select(Class).where(Class.name == bindparam("name")).execution_options(populate_existing=True)
 
 
 def active(session: Session) -> list[Class]:
     """The classes that can be given, in the order in which they are shown."""
-    return [*session.scalars(select(Class).where(Class.became.is_(None)).order_by(Class.position, Class.number))]
+    return [one for one in current(session) if not one.archived]
+
+
+def current(session: Session) -> list[Class]:
+    """The classes that labels can be of, archived ones too, in their order."""
+    there = select(Class).where(Class.became.is_(None), Class.archived != "deleted")
+    return [*session.scalars(there.order_by(Class.position, Class.number))]
 
 
 def find(session: Session, name: str) -> Class:
@@ -33,6 +44,12 @@ def find(session: Session, name: str) -> Class:
     if found is None:
         raise MissingError(f"There is no class '{name:.40}'.")
     return session.get_one(Class, resolve(session, found.number))
+
+
+def check_offered(session: Session, name: str) -> None:
+    """Refuses a class that is archived: files may still bring labels of it, people give no more."""
+    if (found := find(session, name)).archived:
+        raise ConflictError(f"The class '{found.name:.40}' is archived; choose another.")
 
 
 def resolve(session: Session, number: int) -> int:
@@ -70,6 +87,8 @@ def rename(session: Session, number: int, name: str) -> Class:
     exclusive(session)
     found, name = get(session, number), checked(name)
     other = session.scalar(select(Class).where(Class.name == name, Class.number != number))
+    if other is not None and other.archived:
+        raise ConflictError(f"A class '{name:.40}' is archived; choose another name, or delete that class first.")
     if other is not None and other.became is None:
         raise ConflictError(f"A class '{name:.40}' already exists; merge the two instead.")
     if other is not None:
@@ -118,35 +137,80 @@ def checked(name: str) -> str:
     return name
 
 
+def archive(session: Session, number: int, how: Archived) -> Class:
+    """Takes a class out of use, or back into it; every label stays in the record (see `Archived`)."""
+    exclusive(session)
+    found = _in_use(session, number)
+    found.archived = how
+    if how:
+        session.execute(update(Text).where(Text.suggestion == number).values(suggestion=None))
+    if how == "out":
+        session.execute(delete(Prediction).where(Prediction.class_number == number))
+    return found
+
+
+def remove(session: Session, number: int) -> int:
+    """Deletes a class: who gave it has said nothing, as far as anything counts. How many texts it was said of.
+
+    It stays as a row whose name says so, which the record refers to; its old name is free.
+    """
+    exclusive(session)
+    lock_annotations(session)
+    found = _in_use(session, number)
+    texts = _having(session, number)
+    before = {text.row: votes_on(session, text) for text in texts}
+    session.execute(delete(Vote).where(Vote.class_number == number))
+    session.execute(delete(Prediction).where(Prediction.class_number == number))
+    session.execute(update(Text).where(Text.suggestion == number).values(suggestion=None))
+    changes = []
+    for text in texts:
+        said = [*before[text.row].values()]
+        left = [vote for vote in said if vote.class_number != number]
+        changes.append(Change(text, said, left, max(vote.number for vote in said)))
+    update_consensus(session, changes)
+    found.archived, found.name = "deleted", _name_of_deleted(session, found.name)
+    return len(texts)
+
+
+def _name_of_deleted(session: Session, name: str) -> str:
+    taken = {*session.scalars(select(Class.name))}
+    names = (f"{name} (deleted{'' if n == 1 else f' {n}'})" for n in count(1))
+    return next(one for one in names if one not in taken)
+
+
 def merge(session: Session, number: int, into: int) -> Class:
     """Everything of class `number` is of class `into` from now on; people who differed only in this agree now."""
     exclusive(session)
     lock_annotations(session)
-    gone, left = get(session, number), get(session, into)
-    if gone is left or gone.became is not None or left.became is not None:
-        raise ConflictError("Only two different active classes can be merged.")
-    gone.became = left.number
-    touched = _disputed(session, number)
+    gone, left = _in_use(session, number), _in_use(session, into)
+    if gone is left or left.archived:
+        raise ConflictError("A class is merged into another one that can be given.")
+    gone.became, gone.archived = left.number, ""
+    touched = _having(session, number, disputed=True)
     before = {text.row: [*votes_on(session, text).values()] for text in touched}
     for table in (Vote, Consensus, Prediction):
         session.execute(update(table).where(table.class_number == number).values(class_number=into))
     session.execute(update(Text).where(Text.suggestion == number).values(suggestion=into))
     session.flush()
     session.expire_all()
-    for text in touched:
-        after = [*votes_on(session, text).values()]
-        update_consensus(session, text, before[text.row], after, max(said.number for said in after))
+    after = {text.row: [*votes_on(session, text).values()] for text in touched}
+    newest = {row: max(vote.number for vote in votes) for row, votes in after.items()}
+    changes = [Change(text, before[text.row], after[text.row], newest[text.row]) for text in touched]
+    update_consensus(session, changes)
     return left
 
 
-def _disputed(session: Session, number: int) -> list[Text]:
-    """The texts that have answers of this class but no consensus, locked."""
-    rows = session.scalars(
-        select(Vote.text_row)
-        .outerjoin(Consensus, Consensus.text_row == Vote.text_row)
-        .where(Vote.class_number == number, Consensus.text_row.is_(None))
-        .group_by(Vote.text_row)
-        .having(func.count() > 0)
-        .order_by(Vote.text_row)
-    ).all()
-    return [lock_text(session, row) for row in rows]
+def _in_use(session: Session, number: int) -> Class:
+    found = get(session, number)
+    if found.became is not None or found.archived == "deleted":
+        raise ConflictError(f"The class '{found.name:.40}' was merged or deleted before.")
+    return found
+
+
+def _having(session: Session, number: int, disputed: bool = False) -> list[Text]:
+    """The texts that somebody gave this class, locked; or those of them that have no consensus."""
+    rows = select(Vote.text_row).where(Vote.class_number == number).distinct().order_by(Vote.text_row)
+    if disputed:
+        without = Consensus.text_row.is_(None)
+        rows = rows.outerjoin(Consensus, Consensus.text_row == Vote.text_row).where(without)
+    return [lock_text(session, row) for row in session.scalars(rows).all()]

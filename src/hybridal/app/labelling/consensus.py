@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.orm import Session
@@ -191,7 +192,7 @@ def record_vote(session: Session, text: Text, person: Person, vote: CastVote | N
             decides=vote.decides,
         )
     execute(session, _END_LEASE, row=text.row, person=person.number)
-    update_consensus(session, text, [*before.values()], [*after.values()], answer)
+    update_consensus(session, [Change(text, [*before.values()], [*after.values()], answer)])
 
 
 _ON_DISAGREEMENT = select(Setting.value).where(Setting.name == "on_disagreement")
@@ -208,42 +209,53 @@ def settle_again(session: Session, majority: bool) -> None:
     lock_annotations(session)
     of_people = select(Vote.text_row).join(Person).where(Person.kind == "person").group_by(Vote.text_row)
     differing = of_people.having(func.count(Vote.class_number.distinct()) > 1).order_by(Vote.text_row)
+    changes = []
     for row in session.scalars(differing).all():
         text = lock_text(session, row)
         votes = [*votes_on(session, text).values()]
-        update_consensus(session, text, votes, votes, max(vote.number for vote in votes), was_majority=majority)
+        changes.append(Change(text, votes, votes, max(vote.number for vote in votes)))
+    update_consensus(session, changes, was_majority=majority)
 
 
-def update_consensus(
-    session: Session,
-    text: Text,
-    before: Sequence[CastVote],
-    after: Sequence[CastVote],
-    answer: int,
-    *,
-    was_majority: bool | None = None,
-) -> None:
-    """The consensus, the openness and the counts of a text on which answers changed; `answer` is what changed them.
+@dataclass(frozen=True)
+class Change:
+    """The votes on a text before and after they changed, and the annotation that changed them."""
+
+    text: Text
+    before: Sequence[CastVote]
+    after: Sequence[CastVote]
+    answer: int
+
+
+def update_consensus(session: Session, changes: Sequence[Change], *, was_majority: bool | None = None) -> None:
+    """The consensus, the openness and the counts of texts on which votes changed; a deleted text has none of them.
 
     `was_majority`: the rule before, where that changed.
     """
     majority = by_majority(session)
     was_majority = majority if was_majority is None else was_majority
-    was, now = consensus_of(before, was_majority), consensus_of(after, majority)
-    if was != now:
-        if was is not None:
-            execute(session, _REMOVE_CONSENSUS, row=text.row)
-        if now is not None:
-            execute(
-                session,
-                _ADD_CONSENSUS,
-                text_row=text.row,
-                class_number=now.class_number,
-                source=now.source,
-                changed=answer,
-            )
-    execute(session, _UPDATE_TEXT, of=text.row, by_people=count_people(after), still_open=is_open(text.wanted, after))
-    move_counts(session, counts_of(text.split, before, was_majority), counts_of(text.split, after, majority))
+    gone: list[dict[str, Any]] = []
+    made: list[dict[str, Any]] = []
+    states: list[dict[str, Any]] = []
+    counted: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    for one in changes:
+        if one.text.deleted is not None:
+            continue
+        row, split = one.text.row, one.text.split
+        was, now = consensus_of(one.before, was_majority), consensus_of(one.after, majority)
+        if was is not None and was != now:
+            gone.append({"row": row})
+        if now is not None and was != now:
+            made.append({"text_row": row, **vars(now), "changed": one.answer})
+        still_open = is_open(one.text.wanted, one.after)
+        states.append({"of": row, "by_people": count_people(one.after), "still_open": still_open})
+        counted[0].update(counts_of(split, one.before, was_majority))
+        counted[1].update(counts_of(split, one.after, majority))
+    for statement, values in ((_REMOVE_CONSENSUS, gone), (_ADD_CONSENSUS, made), (_UPDATE_TEXT, states)):
+        if values:
+            session.flush()
+            session.connection().execute(statement, values if len(values) > 1 else values[0])
+    move_counts(session, *counted)
 
 
 def count_people(votes: Sequence[CastVote]) -> int:

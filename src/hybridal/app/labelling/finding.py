@@ -12,7 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Vote
 from hybridal.app.db.search import containing
 
-State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation"]
+State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation", "deleted"]
 Order = Literal["sure", "doubt"]
 
 ON_A_PAGE = 50
@@ -83,9 +83,19 @@ def _predictions(predicted: str, order: Order | None) -> Select[int]:
     return rows.where(Prediction.class_number == select(Class.number).where(Class.name == predicted).scalar_subquery())
 
 
+# Few, where there are any: found by an index of their own, so that no search looks at each text for this.
+_DELETED = select(Text.row).where(Text.deleted.is_not(None))
+
+
+def rows_found(session: Session, words: str, class_name: str, state: State | None) -> list[int]:
+    """The rows of all texts that fit."""
+    return [*session.scalars(_wanted(session, words, class_name, state, None))]
+
+
 def _wanted(session: Session, words: str, class_name: str, state: State | None, by: int | None) -> Select[int]:
     if state is None and not class_name:
-        return containing(session, words)
+        found = containing(session, words)
+        return found.where(found.selected_columns[0].not_in(_DELETED))
     return select(Text.row).where(*_filters(session, Text.row, words, class_name, state, by))
 
 
@@ -102,6 +112,8 @@ def _filters(
         yield row.in_(_labels(by).join(Class).where(Class.name == class_name))
     if state is not None:
         yield _is(state, row, by)
+    if state != "deleted":
+        yield row.not_in(_DELETED)
 
 
 def _labels(by: int | None) -> Select[int]:
@@ -128,6 +140,7 @@ def _is(state: State, row: Row, by: int | None) -> ColumnElement[bool]:
         "skipped": and_(unlabelled, skipped),
         "flagged": row.in_(standing.where(Vote.flagged, ~decided.exists())),
         "validation": row.in_(select(Text.row).where(Text.split == "validation")),
+        "deleted": row.in_(_DELETED),
     }
     return states[state]
 

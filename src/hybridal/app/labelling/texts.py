@@ -153,7 +153,7 @@ def _keep_columns(session: Session, new: Sequence[Row]) -> None:
 def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) -> None:
     settings, n = read(session), len(new)
     random = stream(settings["seed"], "texts", before)
-    reserved = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
+    reserved = _reserved(session)
     held_out = set(random.permutation(n)[: reserve(n, settings, before, reserved)].tolist())
     places, shared = random.random(n).tolist(), (random.random(n) < settings["overlap"]).tolist()
     moved = Counter({"texts": n})
@@ -222,6 +222,18 @@ def reserve(new: int, settings: Mapping[str, Any], before: int = 0, held_out: in
     return int(min(needed, new // 5))
 
 
+def _reserved(session: Session) -> int:
+    return session.scalar(select(func.count()).where(Text.split == "validation", Text.deleted.is_(None))) or 0
+
+
+def deleted_ids(session: Session, ids: Sequence[str]) -> set[str]:
+    """Those of some texts that were deleted."""
+    found: set[str] = set()
+    for part in chunks(ids):
+        found.update(session.scalars(select(Text.id).where(Text.deleted.is_not(None), Text.id.in_(part))))
+    return found
+
+
 def draw_overlap(session: Session, settings: Mapping[str, Any]) -> None:
     """Draws anew which texts several people shall label, among those that nobody has labelled yet."""
     exclusive(session)
@@ -236,10 +248,9 @@ def draw_overlap(session: Session, settings: Mapping[str, Any]) -> None:
 def grow_reserve(session: Session, settings: Mapping[str, Any]) -> None:
     """Sets more texts aside where a larger share is wanted: of those that nobody has seen, and no model has chosen."""
     exclusive(session)
-    n = counts(session)["texts"]
-    held_out = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
+    n, held_out = counts(session)["texts"], _reserved(session)
     known = [select(table.text_row) for table in (Vote, Lease, QueuedText)]
-    unseen = select(Text.row).where(Text.split == "pool", *(Text.row.not_in(rows) for rows in known))
+    unseen = select(Text.row).where(Text.split == "pool", Text.open, *(Text.row.not_in(rows) for rows in known))
     rows = session.scalars(unseen.order_by(Text.row)).all()
     more = max(0, reserve(n, settings) - held_out)
     drawn = stream(settings["seed"], "reserve", held_out).permutation(len(rows))[:more].tolist()

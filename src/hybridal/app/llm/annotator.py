@@ -162,7 +162,7 @@ def llm_annotator(session: Session, plan: LlmSettings) -> LlmAnnotator:
         select(Text.body, Class.name)
         .join(Consensus, Consensus.text_row == Text.row)
         .join(Class, Class.number == Consensus.class_number)
-        .where(Text.id.in_(plan.shown))
+        .where(Text.id.in_(plan.shown), Class.archived == "")
         .order_by(Text.row)
     )
     shown = (*written, *((body, name) for body, name in examples))

@@ -32,7 +32,8 @@ def unread(project: Project, chapter: Chapter) -> list[int]:
     """The rows of the texts that it has not read yet."""
     known = _known(project, chapter)
     with project.reads() as session:
-        texts = session.execute(select(Text.row, Text.digest).order_by(Text.row)).all()
+        there = select(Text.row, Text.digest).where(Text.deleted.is_(None))
+        texts = session.execute(there.order_by(Text.row)).all()
     return [text.row for text in texts if known is None or not _is_there(known, text)]
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.acquisition.entropy import entropies
 from hybridal.app.db.schema import Prediction, Text
+from hybridal.app.labelling.classes import current
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
 from hybridal.app.trainer.snapshot import current_classes
@@ -38,7 +39,8 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
     """Puts what the model of this round says in the place of what others said of these texts before."""
     with project.reads() as session:
         rows = rows_of(session, scored.ids)
-        now = current_classes(session)  # classes may have been merged while the model trained
+        now = current_classes(session)  # classes may have been merged, or archived, while the model trained
+        shown = {one.number for one in current(session) if one.archived != "out"}
     there = [place for place, id in enumerate(scored.ids) if id in rows]
     project.probabilities.begin({"classes": list(scored.classes)}, len(scored.classes))
     doubts = scored.doubts
@@ -60,16 +62,21 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
         with project.sessions.begin() as session:
             session.execute(delete(Prediction).where(Prediction.text_row.in_(some)))
             # A text may have been deleted since.
-            still = select(Text.row).where(Text.row.in_(some)).with_for_update(read=True, key_share=True)
+            still = (
+                select(Text.row)
+                .where(Text.row.in_(some), Text.deleted.is_(None))
+                .with_for_update(read=True, key_share=True)
+            )
             left = {*session.scalars(still)}
-            if kept := [one for one in said if one["text_row"] in left]:
+            if kept := [one for one in said if one["text_row"] in left and one["class_number"] in shown]:
                 session.execute(insert(Prediction), kept)
         time.sleep(PAUSE)
 
 
 def rows_of(session: Session, ids: Sequence[str]) -> Mapping[str, int]:
-    """The rows of texts by their ids; the ids that are not there are left out."""
+    """The rows of texts by their ids; the ids that are not there, or deleted, are left out."""
     found: dict[str, int] = {}
     for some in chunks(list(dict.fromkeys(ids))):
-        found.update((id, row) for id, row in session.execute(select(Text.id, Text.row).where(Text.id.in_(some))))
+        rows = select(Text.id, Text.row).where(Text.id.in_(some), Text.deleted.is_(None))
+        found.update((id, row) for id, row in session.execute(rows))
     return found

@@ -56,7 +56,7 @@ class BackgroundScoring:
     def _begin(self, chapter: Chapter, texts: int) -> None:
         """Counts what this model has to score: what people have in their hands first, then the oldest."""
         stale = select(Text.row, Prediction.round).outerjoin(Prediction, Prediction.text_row == Text.row)
-        stale = stale.where(or_(Prediction.round.is_(None), Prediction.round != chapter.round))
+        stale = stale.where(Text.deleted.is_(None), or_(Prediction.round.is_(None), Prediction.round != chapter.round))
         with self.project.reads() as session:
             held = {*session.scalars(select(Lease.text_row))}
             rows = [*session.execute(stale)]
@@ -99,7 +99,8 @@ class BackgroundScoring:
         return part
 
     def _texts(self, rows: Sequence[int]) -> Sequence[Any]:
-        asked = select(Text.row, Text.id, Text.body, Text.digest).where(Text.row.in_(rows)).order_by(Text.row)
+        there = (Text.row.in_(rows), Text.deleted.is_(None))
+        asked = select(Text.row, Text.id, Text.body, Text.digest).where(*there).order_by(Text.row)
         with self.project.reads() as session:
             return session.execute(asked).all()
 

@@ -64,8 +64,9 @@ def refusal(labels: LabelCounts) -> str:
 class Snapshot:
     """All consensus, as class numbers by text id, with the newest `answer` that they rest on.
 
-    `classes` names the active ones in the order of their numbers. A consensus of a class that was merged counts for the
-    class it became. `reserve` counts the texts that are set aside for validation, labelled or not.
+    `classes` names those to learn in the order of their numbers. A consensus of a class that was merged counts for the
+    class it became; one of a class that is archived without its labels does not count. `reserve` counts the texts that
+    are set aside for validation, labelled or not, deleted or not. `texts` counts those that are not `deleted`.
     """
 
     answer: int
@@ -74,6 +75,7 @@ class Snapshot:
     pool: Mapping[str, int]
     validation: Mapping[str, int]
     reserve: int
+    deleted: frozenset[str] = frozenset()
 
     def labels(self, learnt: Mapping[str, int]) -> LabelCounts:
         """How much of it is new to a model that has learnt these."""
@@ -89,9 +91,12 @@ def poll(session: Session) -> tuple[int, str]:
     return newest or 0, request or ""
 
 
+_LEARNT = (Class.became.is_(None), Class.archived.in_(("", "kept")))
+
+
 def loadable(session: Session) -> tuple[int, bool]:
     """The newest text's row, and whether there are classes to tell apart: enough to load a model for."""
-    active = select(func.count()).select_from(Class).where(Class.became.is_(None)).scalar_subquery()
+    active = select(func.count()).select_from(Class).where(*_LEARNT).scalar_subquery()
     newest, classes = session.execute(select(func.max(Text.row), active)).one()
     return newest or 0, classes >= 2
 
@@ -101,15 +106,17 @@ def snapshot(session: Session) -> Snapshot:
     newest = session.scalar(select(func.max(Annotation.number))) or 0
     given = select(Text.id, Text.split, Consensus.class_number).join(Text, Text.row == Consensus.text_row)
     consensus = session.execute(given.order_by(Consensus.changed, Consensus.text_row)).all()
-    rows = session.execute(select(Class.number, Class.name, Class.became).order_by(Class.number)).all()
-    texts = session.scalar(select(func.count()).select_from(Text)) or 0
-    now = resolve_merges({number: became for number, _, became in rows})
+    learnt = select(Class.number, Class.name).where(*_LEARNT).order_by(Class.number)
+    classes: dict[int, str] = dict(session.execute(learnt).all())
+    now = current_classes(session)
     splits: dict[str, dict[str, int]] = {"pool": {}, "validation": {}}
     for id, split, number in consensus:
-        splits[split][id] = now[number]
-    classes = {number: name for number, name, became in rows if became is None}
+        if now[number] in classes:
+            splits[split][id] = now[number]
+    deleted = frozenset(session.scalars(select(Text.id).where(Text.deleted.is_not(None))))
+    every = session.scalar(select(func.count()).select_from(Text)) or 0
     reserve = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
-    return Snapshot(newest, texts, classes, splits["pool"], splits["validation"], reserve)
+    return Snapshot(newest, every - len(deleted), classes, splits["pool"], splits["validation"], reserve, deleted)
 
 
 def current_classes(session: Session) -> dict[int, int]:
@@ -135,7 +142,8 @@ def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
 def task_of(session: Session, name: str, classes: Sequence[str]) -> Task:
     """All texts, none of them labelled: labels are taught, so that they can be corrected."""
     rows: dict[str, tuple[list[str], list[str]]] = {"pool": ([], []), "validation": ([], [])}
-    for id, body, split in session.execute(select(Text.id, Text.body, Text.split).order_by(Text.row)):
+    given = select(Text.id, Text.body, Text.split).where(Text.deleted.is_(None)).order_by(Text.row)
+    for id, body, split in session.execute(given):
         rows[split][0].append(id)
         rows[split][1].append(body)
 

@@ -85,6 +85,9 @@ class ClassSchema(Schema):
     description: str
     examples: str = Field(description="Texts that belong there, one a line.")
     position: int
+    archived: str = Field(
+        "", description="Empty while it can be given; else whether its labels are `kept` or left `out`."
+    )
 
 
 class Done(Schema):

@@ -41,6 +41,7 @@ def test_a_list_tells_what_became_of_each_text(owner: Visit) -> None:
         "flagged": True,
         "comment": "hm",
         "prediction": None,
+        "deleted": False,
     }
     assert owner.get("/api/texts", search="text 1").json()["total"] == 11
     assert owner.get("/api/texts", page=2).json()["items"] == []

@@ -1,4 +1,4 @@
-"""Labelling itself: the next texts, annotations, undo, and the classes."""
+"""Labelling itself: the next texts, annotations, and undo."""
 
 from __future__ import annotations
 
@@ -8,88 +8,20 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from hybridal.app.errors import ConflictError, ForbiddenError, MissingError
+from hybridal.app.errors import MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
-from hybridal.app.people import User, may
+from hybridal.app.people import User
 from hybridal.app.project import Project
 from hybridal.app.settings import read
-from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
+from hybridal.app.web.auth import Annotator, CurrentProject
 from hybridal.app.web.reading import reads_to
-from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Item, Items, Key, Number, Saved, Schema, items_of
+from hybridal.app.web.routes.classes import may_define
+from hybridal.app.web.schemas import CleanStr, Counts, Item, Key, Saved, Schema, items_of
 
 router = APIRouter(prefix="/api")
-
-
-class NewClass(Schema):
-    """A class to be."""
-
-    name: CleanStr = Field(max_length=classes.LONGEST_NAME, examples=["billing"])
-    description: CleanStr = Field("", max_length=2000)
-
-
-class ClassChange(Schema):
-    """What shall be other of a class; its position counts from 0."""
-
-    name: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME, examples=["billing"])
-    description: CleanStr | None = Field(None, max_length=2000)
-    examples: CleanStr | None = Field(None, max_length=5000)
-    position: int | None = Field(None, ge=0, le=classes.MOST_CLASSES)
-
-
-class MergeTarget(Schema):
-    """The class that another becomes."""
-
-    into: Number
-
-
-def may_define(session: Session, user: User) -> bool:
-    """Whether somebody may add classes: owners, and reviewers where the owners let them."""
-    return may(user.role, "owner") or (may(user.role, "reviewer") and read(session)["open_classes"])
-
-
-@router.get("/classes")
-def list_classes(_: Annotator, project: CurrentProject) -> Items[ClassSchema]:
-    """All classes that can be given."""
-    with project.reads() as session:
-        return Items(items=[ClassSchema.model_validate(one) for one in classes.active(session)])
-
-
-@router.post("/classes")
-def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSchema:
-    """Adds a class."""
-    with project.sessions.begin() as session:
-        if not may_define(session, user):
-            raise ForbiddenError("Only an owner may add classes to this project.")
-        name = classes.checked(new.name)
-        if any(one.name == name for one in classes.active(session)):
-            raise ConflictError(f"A class '{name:.40}' already exists.")
-        made = classes.add(session, [name])[0]
-        if made.name != name:
-            raise ConflictError(f"'{name:.40}' was merged into '{made.name:.40}'; choose another name.")
-        return ClassSchema.model_validate(classes.describe(session, made.number, new.description))
-
-
-@router.patch("/classes/{number}")
-def change_class(number: Number, change: ClassChange, _: Owner, project: CurrentProject) -> ClassSchema:
-    """Renames, describes or moves a class; every label stays."""
-    with project.sessions.begin() as session:
-        one = classes.get(session, number)
-        if change.name is not None:
-            one = classes.rename(session, number, change.name)
-        one = classes.describe(session, number, change.description, change.examples)
-        if change.position is not None:
-            one = classes.place(session, number, change.position)
-        return ClassSchema.model_validate(one)
-
-
-@router.post("/classes/{number}/merge")
-def merge_classes(number: Number, other: MergeTarget, _: Owner, project: CurrentProject) -> ClassSchema:
-    """Makes one class of two; every label stays, and is of the other class now."""
-    with project.sessions.begin() as session:
-        return ClassSchema.model_validate(classes.merge(session, number, other.into))
 
 
 class Next(Schema):
@@ -142,6 +74,7 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
         # Sent again, it defines nothing: its class may have another name by now.
         if given.class_ is not None and find_annotation(session, user.person, given.key) is None:
             _define(session, user, given.class_)
+            classes.check_offered(session, given.class_)
         annotate(
             session,
             user.person,

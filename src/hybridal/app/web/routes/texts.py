@@ -46,6 +46,7 @@ class TextSummary(Schema):
     flagged: bool
     comment: str
     prediction: PredictionSchema | None
+    deleted: bool
 
 
 class HistoryEntry(Schema):
@@ -88,6 +89,8 @@ def list_texts(
     whole: bool = False,
 ) -> TextPage:
     """The texts that fit, 50 a page: their beginnings, or the `whole` of each."""
+    if state == "deleted" and not may(user.role, "owner"):
+        raise ForbiddenError("Only an owner sees deleted texts.")
     with project.reads() as session:
         if (predicted or order) and not sees_predictions(user, read(session)):
             raise ForbiddenError("In this project annotators do not see predictions; ask an owner.")
@@ -113,7 +116,7 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
     """One text and its history."""
     with project.reads() as session:
         text = session.scalar(select(Text).where(Text.id == clean(id)))
-        if text is None:
+        if text is None or (text.deleted is not None and not may(user.role, "owner")):
             raise MissingError("There is no such text.")
         given = (
             select(Annotation, Person.name, Class.name)
@@ -174,6 +177,7 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
             flagged=flagged(said[text.row]),
             comment=newest.get(text.row, ""),
             prediction=known.get(text.row),
+            deleted=text.deleted is not None,
         )
         for text in texts
     ]

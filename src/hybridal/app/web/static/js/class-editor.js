@@ -1,8 +1,9 @@
-/** Classes: rename, describe, reorder, merge, add. */
+/** Classes: rename, describe, reorder, merge, archive, delete, add. */
 import { get, patch, post } from "./api.js";
 import { colourOf } from "./class-buttons.js";
 import { onSubmit } from "./controls.js";
-import { byId, el, redraw } from "./dom.js";
+import { byId, el, named, redraw } from "./dom.js";
+import { count } from "./format.js";
 import { toast, told } from "./toast.js";
 
 let asked = 0;
@@ -22,13 +23,26 @@ async function add() {
 
 async function show() {
   const mine = ++asked;
-  const { items } = await get("/api/classes");
+  const { items: all } = await get("/api/classes", { archived: true });
   if (mine !== asked) return; // a later change has overtaken this one
+  const items = all.filter(({ archived }) => !archived);
   redraw(
     byId("class-list"),
     items.map((each, index) => row(each, index, items)),
   );
   byId("twins").replaceChildren(...twins(items));
+  byId("archived").replaceChildren(...all.filter(({ archived }) => archived).map(archivedRow));
+}
+
+function archivedRow(each) {
+  const learnt = each.archived === "kept" ? "its labels are still learnt" : "its labels are left out of training";
+  const back = () => told(() => patch(`/api/classes/${each.number}`, { archived: "" })).then(() => told(show));
+  return el(
+    "li",
+    { class: "row" },
+    el("span", {}, named(each.name), ` is archived; ${learnt}.`),
+    el("button", { type: "button", "aria-label": `Bring ${each.name} back`, onclick: back }, "Bring back"),
+  );
 }
 
 /** Classes whose names differ in capitals alone, as files make them, each with an offer to merge it. */
@@ -91,21 +105,43 @@ function row(each, index, all) {
       { class: "actions" },
       move("up", -1, index === 0),
       move("down", 1, index === all.length - 1),
-      merger(each, all),
+      more(each, all),
     ),
   );
 }
 
-function merger(each, all) {
+/** What cannot be done by a mere change of a field. */
+function more(each, all) {
   const others = all.filter(({ number }) => number !== each.number);
-  if (!others.length) return null;
-  const options = others.map(({ name, number }) => el("option", { value: number }, name));
-  return el(
-    "select",
-    { "aria-label": `Merge ${each.name} into another class`, onchange: ({ target }) => merge(each, others.find(({ number }) => number === Number(target.value))) },
-    el("option", { value: "" }, "merge into …"),
-    ...options,
-  );
+  const acts = [
+    ["Archive", "and go on learning its labels", () => archive(each, "kept")],
+    ["Archive", "and leave its labels out", () => archive(each, "out")],
+    ["Delete", "so that its texts are unlabelled again", () => remove(each)],
+    ...others.map((other) => ["Merge into", other.name, () => merge(each, other)]),
+  ];
+  const option = ([, name, act]) => el("option", { value: acts.findIndex((one) => one[2] === act) }, name);
+  const groups = ["Archive", "Delete", "Merge into"].map((label) => {
+    const mine = acts.filter(([group]) => group === label);
+    return mine.length ? el("optgroup", { label }, ...mine.map(option)) : null;
+  });
+  const choose = ({ target }) => acts[Number(target.value)][2]();
+  return el("select", { "aria-label": `More for ${each.name}`, onchange: choose }, el("option", { value: "" }, "more …"), ...groups);
+}
+
+async function archive(each, archived) {
+  if (await told(() => patch(`/api/classes/${each.number}`, { archived }))) toast(`“${each.name}” is archived.`);
+  await told(show);
+}
+
+async function remove(each) {
+  const question = `Delete “${each.name}”? The texts that have it are unlabelled again; what people said stays in the record.`;
+  if (confirm(`${question} To keep its labels, merge it into another class instead.`)) {
+    await told(async () => {
+      const { texts } = await post(`/api/classes/${each.number}/delete`);
+      toast(`“${each.name}” is deleted; ${count(texts, "text")} had it.`);
+    });
+  }
+  await told(show);
 }
 
 async function merge(each, { name: into, number }) {

@@ -7,6 +7,7 @@ import { onSubmit } from "./controls.js";
 import { el, named } from "./dom.js";
 import { ago } from "./format.js";
 import { drawKey } from "./key.js";
+import { removeOne } from "./removal.js";
 
 /**
  * @param {string} id
@@ -44,7 +45,8 @@ export async function openText(id, project, changed) {
       el(
         "div",
         { class: "row" },
-        el("button", { class: "main" }, "Save"),
+        item.deleted ? null : el("button", { class: "main" }, "Save"),
+        project.me.role === "owner" ? removeOne(item, () => (dialog.close(), changed())) : null,
         el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close"),
       ),
       el("h3", {}, "History"),

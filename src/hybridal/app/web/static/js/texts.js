@@ -6,6 +6,7 @@ import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
 import { newestFirst } from "./newest.js";
+import { removeAll } from "./removal.js";
 import { openText } from "./text-dialog.js";
 import { told } from "./toast.js";
 
@@ -42,6 +43,7 @@ async function load() {
   const given = Object.entries(query).filter(([name, value]) => value && !(name === "page" && value === 1));
   history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
   byId("found").textContent = count(found.total, "text");
+  if (project.me.role === "owner") byId("removal").replaceChildren(...removeAll(found.total, query, () => told(load)));
   byId("items").replaceChildren(...found.items.map(row));
   if (!found.items.length)
     byId("items").append(el("li", { class: "nothing" }, "No texts found. Try fewer words or another state."));

@@ -1,0 +1,49 @@
+/** Deleting texts, one or all that a search finds, with a way back. */
+import { post } from "./api.js";
+import { onPress } from "./controls.js";
+import { el } from "./dom.js";
+import { count } from "./format.js";
+import { toast, told } from "./toast.js";
+
+/** A button that deletes all texts that were found; none where nobody looked for some of them by words, class or state. */
+export function removeAll(total, query, changed) {
+  const asked = query.search.trim() || query.class || query.state;
+  if (!total || !asked || query.predicted || query.state === "deleted") return [];
+  const act = async () => {
+    const what = total === 1 ? "the text that was found" : `all ${count(total, "text")} that were found`;
+    const why = "Nobody is asked for them any more, and nothing learns, shows or exports them. Their labels stay in the record.";
+    if (!confirm(`Delete ${what}? ${why}`)) return;
+    const found = { search: query.search, class: query.class, state: query.state || null, expected: total };
+    await told(() => remove({ found }, changed));
+  };
+  return [button(total === 1 ? "Delete it" : `Delete all ${count(total, "text")}`, act)];
+}
+
+/** A button that deletes one text, or brings it back. */
+export function removeOne(item, done) {
+  return item.deleted
+    ? button("Restore", () => told(() => restore({ ids: [item.id] }, done)))
+    : button("Delete", () => told(() => remove({ ids: [item.id] }, done)));
+}
+
+async function remove(wanted, done) {
+  const { deleted, at } = await post("/api/texts/delete", wanted);
+  const box = toast(`${count(deleted, "text")} deleted. Labels stay in the record.`);
+  box.insertBefore(
+    button("Undo", () => (box.remove(), told(() => restore({ at }, done)))),
+    box.lastChild,
+  );
+  done();
+}
+
+async function restore(wanted, done) {
+  const { restored } = await post("/api/texts/restore", wanted);
+  toast(`${count(restored, "text")} restored.`);
+  done();
+}
+
+function button(name, act) {
+  const made = el("button", { type: "button" }, name);
+  onPress(made, act);
+  return made;
+}

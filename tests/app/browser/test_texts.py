@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.consensus import counts
+
+from ..made_up import consensus, me
+from .served import Served
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+
+def test_texts_are_deleted_one_by_one_and_all_that_were_found_and_come_back(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        annotate(session, me(app.project), "t12", "label", class_name="a", key="1")
+    page = window.open(app.link)
+    page.goto(f"{app.address}/texts?search=text+1")
+    found, deleting = page.locator("#found"), page.get_by_role("button", name="Delete all 11 texts")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    deleting.click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    deleting.click()
+    expect(page.locator("#toasts")).to_contain_text("11 texts deleted.")
+    expect(found).to_have_text("0 texts")
+    assert consensus(app.project) == {}
+    page.get_by_role("button", name="Undo").click()
+    expect(found).to_have_text("11 texts")
+    assert consensus(app.project) == {"t12": ("a", "people")}
+
+    page.get_by_label("Search").fill("text 12")
+    expect(found).to_have_text("1 text")
+    page.get_by_role("button", name="Open").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(found).to_have_text("0 texts")
+    page.get_by_label("Search").fill("")
+    expect(found).to_have_text("19 texts")
+    expect(page.get_by_role("button", name="Delete all")).to_have_count(0)  # nobody looked for some of them
+
+    page.get_by_label("State").select_option("deleted")
+    expect(found).to_have_text("1 text")
+    expect(page.locator(".item")).to_contain_text("deleted")
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Save")).to_have_count(0)
+    page.get_by_role("dialog").get_by_role("button", name="Restore").click()
+    expect(found).to_have_text("0 texts")
+    with app.project.reads() as session:
+        assert counts(session)["texts"] == 20
