@@ -139,6 +139,8 @@ class Supervisor:
             if self._stopping.wait(LOOKS):
                 self.turns.leave(self.name)
                 return None
+        if said:
+            self._say(phase="loading")
         return place
 
     def _is_wanted(self) -> bool:

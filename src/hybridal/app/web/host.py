@@ -145,8 +145,9 @@ class Host:
                     one.app, project, one.project = None, one.project, None
                     project.close()
         except Exception as error:
-            one.problem = problem_sentence(error, one.folder)
-            log.warning("%s: %s", one.folder, one.problem, exc_info=not isinstance(error, UserError))
+            before, one.problem = one.problem, problem_sentence(error, one.folder)
+            if one.problem != before:
+                log.warning("%s: %s", one.folder, one.problem, exc_info=not isinstance(error, UserError))
         finally:
             one.busy = False
             one.settled.set()

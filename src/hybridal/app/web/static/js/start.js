@@ -37,7 +37,7 @@ function card(project) {
 
 function standing({ labelled, planned, texts, people, trainer, waits_for: before }) {
   const done = texts
-    ? `${whole(labelled)} of ${count(planned, "label")}, ${count(texts, "text")}, round ${whole(trainer.round)}`
+    ? `${whole(labelled)} of ${count(planned, "label")}, ${count(texts, "text")}${trainer.round ? `, round ${whole(trainer.round)}` : ""}`
     : "No texts yet";
   const waits = before.length ? `The model's turn comes after ${before.join(", ")}.` : words(trainer, Date.now() / 1000).sentence;
   return [
