@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
+import signal
+import time
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, cast
@@ -16,30 +17,32 @@ from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
 
 from .projects import made
 
-HOLDS = """
-import sys, time
-from pathlib import Path
-from hybridal.app.trainer.__main__ import only_trainer
-with only_trainer(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(600)
-"""
-
 
 def test_a_second_trainer_waits_for_the_end_of_the_first(tmp_path: Path) -> None:
-    entered = Event()
+    held, entered = tmp_path / "held", Event()
+
+    def hold() -> None:
+        with only_trainer(tmp_path):
+            held.touch()
+            time.sleep(600)
 
     def second() -> None:
         with only_trainer(tmp_path):
             entered.set()
 
-    with subprocess.Popen([sys.executable, "-c", HOLDS, str(tmp_path)], stdout=subprocess.PIPE) as first:
-        assert first.stdout is not None
-        assert first.stdout.readline() == b"held\n"
-        waiting = Thread(target=second)
-        waiting.start()
-        assert not entered.wait(0.2)
-        first.kill()
+    first = os.fork()  # and no import of what is here already
+    if first == 0:
+        try:
+            hold()
+        finally:
+            os._exit(1)
+    while not held.exists():
+        time.sleep(0.01)
+    waiting = Thread(target=second)
+    waiting.start()
+    assert not entered.wait(0.2)
+    os.kill(first, signal.SIGKILL)
+    os.waitpid(first, 0)
     waiting.join(60)
     assert entered.is_set()
 
