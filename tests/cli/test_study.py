@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from hybridal.cli.app import app
 from hybridal.cli.study import choose_engine
+from hybridal.paper.figures import figures
 from hybridal.study.engines import CellOutcome, Here
 from hybridal.study.engines.lanes import Lanes
 from hybridal.study.engines.processes import Processes
@@ -50,12 +52,15 @@ def test_plan_says_what_a_study_takes() -> None:
     assert "810 runs in 90 cells" in call("plan", "main")[1]
 
 
-def test_from_a_file_to_a_report(file: Path, tmp_path: Path) -> None:
+def test_from_a_file_to_a_report(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Three reports are written: one figure each will do.
+    monkeypatch.setattr("hybridal.paper.figures.figures", lambda found: islice(figures(found), 2, 3))
     out = tmp_path / "s"
     code, said = call("run", file, *SMALL, "--out", out, "--workers", 1)
     assert code == 0, said
     assert "Study 'mine': 4 runs in 1 cells, 8 rounds." in said
     assert (out / "report.html").is_file()
+    assert (out / "report" / "figures" / "f1-by-round.svg").is_file()
     code, said = call("status", out, "--json")
     assert [row["state"] for row in json.loads(said)] == ["complete"]
     assert "All 4 runs are complete." in call("status", out)[1].splitlines()

@@ -101,8 +101,6 @@ def study_page(
     found: Results, tables: Mapping[str, Table], figures: Mapping[str, Drawn], front: Sequence[str] = ()
 ) -> Page:
     """What there is to say about a study, from its complete runs."""
-    from hybridal.evidence.style import to_svg
-
     folder = found.folder
     return Page(
         title=f"Study: {folder.study.name}",
@@ -110,10 +108,7 @@ def study_page(
         story=study_story(found),
         cost=_sharing_story(folder),
         front=[Part(_title(name), tables[name]) for name in front if name in tables],
-        panels=[
-            Panel(drawn.heading, drawn.reading, to_svg(drawn.figure, drawn.alt, name))
-            for name, drawn in figures.items()
-        ],
+        panels=[Panel(drawn.heading, drawn.reading, drawn.svg(name)) for name, drawn in figures.items()],
         back=[Part(_title(name), table, folded=True) for name, table in tables.items() if name not in front],
         back_title="All tables",
         about=about_tables(

@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,13 @@ class Drawn:
     heading: str
     reading: str
     alt: str
+    _svg: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def svg(self, name: str) -> str:
+        """What `to_svg` makes of it, made once: a report needs it for its page and for a file."""
+        if name not in self._svg:
+            self._svg[name] = to_svg(self.figure, self.alt, name)
+        return self._svg[name]
 
 
 def to_svg(figure: Figure, alt: str = "", name: str = "") -> str:
@@ -187,7 +194,7 @@ def save(figures: Mapping[str, Drawn], folder: Path, formats: Sequence[str] = FO
 def _content(drawn: Drawn, format: str, name: str) -> bytes:
     if format == "svg":
         # There is no page to give colours and fonts: each variable becomes what it falls back to.
-        svg = re.sub(r"var\(--[a-z-]+, ([^()]*)\)", r"\1", to_svg(drawn.figure, drawn.alt, name))
+        svg = re.sub(r"var\(--[a-z-]+, ([^()]*)\)", r"\1", drawn.svg(name))
         return (svg + "\n").encode()
     metadata = {"CreationDate": None} if format == "pdf" else {}
     return _saved(drawn.figure, format=format, dpi=300, facecolor="white", metadata=metadata)
