@@ -46,7 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[TwoNodes]:
-    """A cluster of two nodes, to which this process is connected; the last test that needs both loses one."""
+    """A cluster of two nodes, to which this process is connected; who loses the second finds another there."""
     ray = pytest.importorskip("ray")
     with pytest.MonkeyPatch.context() as patch:
         # Without this a cluster on 127.0.0.1 is looked for at this machine's address in the network.

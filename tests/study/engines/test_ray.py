@@ -83,6 +83,7 @@ def test_a_second_driver_is_told_who_works_there(nodes: TwoNodes, task: dict[str
 def test_a_lost_node_loses_nothing(
     nodes: TwoNodes, task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    nodes.second()
     folder = begun(tmp_path / "study", small_study(task, overrides=LONG, schedules=("retrain",), seeds=(1, 2, 3)))
     started: list[str] = []
     start = engine._Driver.start
@@ -92,7 +93,7 @@ def test_a_lost_node_loses_nothing(
         start(driver, cell)
 
     monkeypatch.setattr(engine._Driver, "start", noted)
-    with once(lambda: sum(rounds(folder, cell) > 0 for cell in folder.cells) == 2, nodes.lose_one):
+    with once(lambda: sum(rounds(folder, cell) > 0 for cell in folder.cells) == 2, nodes.lose_second):
         outcomes = run(folder, RayEngine(nodes.address))
     assert [outcome.error for outcome in outcomes.values()] == [None] * 3
     assert all(len(found) == LONG["rounds"] for found in facts(folder).values())

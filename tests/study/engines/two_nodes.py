@@ -14,15 +14,14 @@ class TwoNodes:
         from ray.cluster_utils import Cluster
 
         self.cluster = Cluster(initialize_head=True, head_node_args=NODE, shutdown_at_exit=False)
-        self.second: Any = self.cluster.add_node(**NODE)
+        self._second: Any = self.cluster.add_node(**NODE)
         self.address = str(self.cluster.address)
 
-    def another(self) -> Any:
-        """One more node."""
-        return self.cluster.add_node(**NODE)
+    def second(self) -> Any:
+        """The one that is not the driver's; where it was lost, there is another now."""
+        if self._second not in self.cluster.worker_nodes:
+            self._second = self.cluster.add_node(**NODE)
+        return self._second
 
-    def lose(self, node: Any) -> None:
-        self.cluster.remove_node(node, allow_graceful=False)
-
-    def lose_one(self) -> None:
-        self.lose(self.second)
+    def lose_second(self) -> None:
+        self.cluster.remove_node(self._second, allow_graceful=False)
