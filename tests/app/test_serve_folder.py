@@ -30,7 +30,7 @@ HOLDS += "hear_the_server().wait()"
 
 def run(folder: Path, tell: Callable[[str], None]) -> None:
     # A trainer that only says its number, and leaves when others wait.
-    supervisor.command = lambda project: [sys.executable, "-c", HOLDS]  # noqa: ARG005
+    supervisor.command = lambda project: [sys.executable, "-c", HOLDS]
     serve_folder(folder, port=0, trainers=1, announce=tell)
     tell("the end")
 

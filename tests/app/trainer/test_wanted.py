@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from hybridal.app.db.schema import Annotation, Class, QueuedText, Text, Trainer
+from hybridal.app.db.schema import Annotation, Class, QueuedText, Scoring, Text, Trainer
 from hybridal.app.project import Project
 from hybridal.app.trainer.wanted import is_wanted, labels_towards, look
 
 from ..copies import copied
-from .projects import ask, label, label_some, made, unlabelled, want_scores
+from .projects import ask, label, label_some, made, unlabelled
 
 
 @pytest.fixture
@@ -30,8 +30,17 @@ def says(project: Project, **values: Any) -> None:
             setattr(row, name, value)
 
 
+def scores(project: Project, **values: Any) -> None:
+    """How far a trainer has come with scoring all texts."""
+    with project.sessions.begin() as session:
+        row = session.get_one(Scoring, 1)
+        for name, value in values.items():
+            setattr(row, name, value)
+
+
 def learnt(project: Project) -> None:
-    """A trainer has learnt all labels, and published a round that its folder does not have."""
+    """A trainer has learnt all labels, scored all texts, and published a round that its folder does not have."""
+    scores(project, round=1, done=90)
     with project.sessions.begin() as session:
         newest = session.scalar(select(func.max(Annotation.number))) or 0
         session.add(QueuedText(text_row=session.scalar(select(func.min(Text.row))), rank=0, round=1))
@@ -93,9 +102,16 @@ def test_a_round_that_was_saved_and_not_said_is_said(project: Project) -> None:
     assert not is_wanted(project, look(project))
 
 
-def test_scoring_goes_on_once_there_is_a_model(project: Project) -> None:
+def test_texts_are_scored_once_there_is_a_model_and_nobody_pauses_it(project: Project) -> None:
+    label_some(project, 6, 1)
+    learnt(project)
     last = look(project)
-    want_scores(project)
     assert not is_wanted(project, last)
-    says(project, round=1)
+    scores(project, done=89)
+    assert not is_wanted(project, last)  # a trainer that looked at the same found nothing to do
+    label_some(project, 1)
     assert is_wanted(project, last)
+    scores(project, state="paused")
+    assert not is_wanted(project, last)
+    scores(project, state="running", done=90, round=0)
+    assert is_wanted(project, last)  # of an older model

@@ -68,6 +68,7 @@ class Supervisor:
         self.name = project.folder.name
         self.child: subprocess.Popen[bytes] | None = None
         self._looked: Look | None = None  # what there was when the trainer last found nothing more to do
+        self._has_more = False  # it left its place in the middle of something
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -108,10 +109,10 @@ class Supervisor:
                 return
             if code in (NOTHING_TO_DO, MORE_TO_DO):
                 deaths = 0
-                self._looked = self._looked if code == NOTHING_TO_DO else None
+                self._has_more = code == MORE_TO_DO
                 self._rest()
                 continue
-            self._looked = None
+            self._looked, self._has_more = None, False
             phase, round = self._standing()
             well = phase == "waiting" and time.monotonic() - born > LONGEST
             deaths, reached = 1 if well or round != reached else deaths + 1, round
@@ -127,7 +128,7 @@ class Supervisor:
 
     def _wait_for_turn(self) -> Place | None:
         """Until there is something to do, and a place to do it in; None: it is to end."""
-        while self._stopping.is_set() or not (self.alone or self._is_wanted()):
+        while self._stopping.is_set() or not (self.alone or self._has_more or self._is_wanted()):
             if self._stopping.wait(LOOKS):
                 return None
         self.turns.join(self.name)

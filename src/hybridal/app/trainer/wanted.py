@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from hybridal.app import settings
-from hybridal.app.db.schema import Scoring, Trainer
+from hybridal.app.db.schema import Scoring, Tally, Trainer
 from hybridal.app.labelling.consensus import new_labels
 from hybridal.app.project import Project, chapter_folders, count_rounds, read_chapters
 from hybridal.app.trainer.publish import published_round
@@ -16,16 +16,21 @@ from hybridal.app.trainer.snapshot import loadable, missing_labels, poll, snapsh
 
 @dataclass(frozen=True)
 class Look:
-    """What there was when a trainer last had a look: the newest annotation, and the texts and classes to load."""
+    """What there was when a trainer last had a look.
+
+    The newest annotation, the texts and classes to load, and whether, and how many, texts were to be scored.
+    """
 
     newest: int
     texts: tuple[int, bool]
+    scoring: tuple[str, int]
 
 
 def look(project: Project) -> Look:
     """What there is now."""
     with project.reads() as session:
-        return Look(poll(session)[0], loadable(session))
+        scoring = (session.get_one(Scoring, 1).state, session.get_one(Tally, 1).texts)
+        return Look(poll(session)[0], loadable(session), scoring)
 
 
 def is_wanted(project: Project, last: Look | None) -> bool:
@@ -33,7 +38,7 @@ def is_wanted(project: Project, last: Look | None) -> bool:
     now = look(project)
     with project.reads() as session:
         trainer = session.get_one(Trainer, 1)
-        if trainer.asked or (trainer.round and session.get_one(Scoring, 1).state == "running"):
+        if trainer.asked:
             return True
         if now == last:
             return False
@@ -41,7 +46,8 @@ def is_wanted(project: Project, last: Look | None) -> bool:
         if trainer.phase == "failed" and last is not None and now.newest - last.newest < needed:
             return False
         if trainer.round:
-            return new >= needed or (last is None and _is_unpublished(session, project))
+            unsaid = last is None and _is_unpublished(session, project)
+            return new >= needed or unsaid or _is_left_to_score(session, trainer.round)
         if now.texts[0] and now.texts[1] and (last is None or now.texts != last.texts):
             return True  # the first model is prepared before there are labels
         return not missing_labels(snapshot(session).labels({}), False, needed, needed)
@@ -52,6 +58,12 @@ def labels_towards(session: Session) -> tuple[int, int]:
     trainer, decided = session.get_one(Trainer, 1), settings.read(session)
     needed = decided["batch"] if trainer.round else decided["overrides"].get("initial", decided["batch"])
     return new_labels(session, trainer.seen), int(needed)
+
+
+def _is_left_to_score(session: Session, round: int) -> bool:
+    scoring = session.get_one(Scoring, 1)
+    is_done = scoring.round == round and scoring.done >= session.get_one(Tally, 1).texts
+    return scoring.state == "running" and not is_done
 
 
 def _is_unpublished(session: Session, project: Project) -> bool:
