@@ -7,11 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
+from sqlalchemy import select
 
-from hybridal.app.db.schema import Scoring
+from hybridal.app.db.schema import Scoring, Text
 from hybridal.app.project import Project
 from hybridal.app.trainer.predictions import Scored, keep_predictions
 
+from ..made_up import consensus
 from .served import Served
 from .window import Window
 
@@ -32,9 +34,9 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
     page = window.open(app.link, at="/texts")
     items = page.locator(".item")
     expect(items).to_have_count(20)
-    page.get_by_label("Order").select_option("most confident first")
+    page.get_by_label("Order").select_option("most confident")
     expect(items.locator(".written")).to_have_text(["text 2", "text 1", "text 3"])
-    page.get_by_label("Order").select_option("most doubtful first")
+    page.get_by_label("Order").select_option("most doubtful")
     expect(items.locator(".written")).to_have_text(["text 3", "text 1", "text 2"])
     page.get_by_label("Predicted").select_option("b")
     expect(items.locator(".written")).to_have_text(["text 1", "text 2"])
@@ -51,3 +53,63 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
     predict(app.project, {"t1": (0.2, 0.75, 0.05), "t2": (0.6, 0.35, 0.05)}, round=2)
     expect(items.first).to_contain_text("75%")
     expect(items.locator(".written")).to_have_text(["text 1", "text 2"])
+
+
+def test_a_prediction_is_accepted_with_one_key(window: Window, app: Served) -> None:
+    app.project.decide({"show_predictions": True})
+    predict(app.project, {f"t{at}": (0.1, 0.7, 0.2) for at in range(19)})
+    page = window.open(app.link)
+    accept = page.get_by_role("button", name="Accept")
+    ways: list[Callable[[], None]] = [
+        lambda: page.keyboard.press("."),
+        lambda: accept.click(),
+        lambda: page.keyboard.press("NumpadDecimal"),
+    ]
+    for accepts in ways:
+        expect(accept).to_be_enabled()
+        shown = page.locator("#text").inner_text()
+        page.wait_for_timeout(300)  # the same answer sooner is a key that bounced
+        accepts()
+        expect(page.locator("#text")).not_to_have_text(shown)
+    expect(page.locator("#last")).to_have_text("Labelled “b”")
+    expect(page.locator("#saved")).to_have_text("Saved")
+    assert [name for name, _ in consensus(app.project).values()] == ["b"] * 3
+    page.keyboard.press("u")
+    expect(page.locator("#before")).to_contain_text("b")
+
+
+def test_a_page_of_predictions_is_confirmed_at_once_and_taken_back(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    with app.project.reads() as session:
+        pool = [*session.scalars(select(Text.id).where(Text.split == "pool").order_by(Text.row.desc()))]
+        measured = session.scalars(select(Text.id).where(Text.split == "validation")).first()
+    assert measured is not None
+    predict(app.project, dict.fromkeys([*pool[:6], measured], (0.05, 0.9, 0.05)) | {pool[6]: (0.8, 0.1, 0.1)})
+    page = window.open(app.link, at="/texts?order=sure&state=unlabelled")
+    expect(page.locator(".item")).to_have_count(8)
+    boxes = page.locator(".item input[type=checkbox]")
+    expect(boxes).to_have_count(7)  # not of the one that is only measured on
+    expect(page.get_by_role("button", name="Confirm predictions")).to_be_disabled()
+    page.get_by_label("Select all on this page").check()
+    boxes.first.uncheck()
+    expect(page.locator("#bulk")).to_contain_text("6 selected")
+    shot(page, "texts-bulk")
+    page.get_by_role("button", name="Confirm predictions").click()
+    expect(page.locator("#toasts")).to_contain_text("6 texts labelled.")
+    expect(page.locator(".item")).to_have_count(2)
+    said = consensus(app.project)
+    assert ([said[id][0] for id in pool[1:7]], len(said)) == (["b"] * 5 + ["a"], 6)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#toasts")).to_contain_text("6 labels taken back.")
+    expect(page.locator(".item")).to_have_count(8)
+    assert consensus(app.project) == {}
+    # All as one class: what is selected, and no more.
+    boxes.nth(1).check()
+    boxes.nth(2).check()
+    page.get_by_label("Label the selected texts as").select_option("c")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".item")).to_have_count(6)
+    assert {*consensus(app.project).values()} == {("c", "people")}
+    page.set_viewport_size({"width": 390, "height": 844})
+    shot(page, "texts-bulk-phone")

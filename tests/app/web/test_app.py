@@ -89,6 +89,8 @@ ANNOTATORS = {
     ("GET", "/api/next"),
     ("POST", "/api/annotations"),
     ("POST", "/api/undo"),
+    ("POST", "/api/annotations/many"),
+    ("POST", "/api/undo/many"),
     ("GET", "/api/texts"),
     ("GET", "/api/texts/t1"),
     ("GET", "/api/classes"),

@@ -72,8 +72,7 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
 
     What they said of it before, if anything, stands again. None if there is no such annotation.
     """
-    # One undo of a person at a time: a key pressed twice takes two answers back, not one of them twice.
-    session.execute(select(Person.number).where(Person.number == person.number).with_for_update(key_share=True))
+    one_undo_at_a_time(session, person)
     if earlier := find_annotation(session, person, key):
         if earlier.action != "withdraw":
             raise ConflictError(_USED.format(key=key))
@@ -85,6 +84,18 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
     if newest is None:
         return None
     text = lock_text(session, newest)
+    if not take_back(session, person, text, key):
+        lease_again(session, person, text)
+    return text
+
+
+def one_undo_at_a_time(session: Session, person: Person) -> None:
+    """A key pressed twice takes two answers of a person back, not one of them twice."""
+    session.execute(select(Person.number).where(Person.number == person.number).with_for_update(key_share=True))
+
+
+def take_back(session: Session, person: Person, text: Text, key: str) -> bool:
+    """Withdraws what a person says of a text that is locked; whether what they said before stands again."""
     history = session.scalars(
         select(Annotation)
         .where(Annotation.text_row == text.row, Annotation.person_number == person.number)
@@ -93,9 +104,7 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
     before = last_not_withdrawn([*history, Annotation(action="withdraw")])
     left = None if before is None else _vote_of(session, person, before)
     _add_withdrawal(session, person, text, key, left)
-    if left is None:
-        lease_again(session, person, text)
-    return text
+    return left is not None
 
 
 def last_not_withdrawn(history: list[Annotation]) -> Annotation | None:

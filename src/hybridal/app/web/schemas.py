@@ -16,6 +16,10 @@ CleanStr = Annotated[str, AfterValidator(clean)]
 Key = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Drawn by who asks; counts once.", examples=["5f1c2b"])
 ]
+# Each text of a batch has a key of its own: this one, a full stop and a number.
+BatchKey = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_-]{1,56}$", description="Drawn by who asks; counts once.", examples=["7a9d04"])
+]
 Number = Annotated[int, Field(ge=1, le=2**53)]
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.errors import MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
+from hybridal.app.labelling.bulk import MOST, label_many, undo_many
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.people import User
@@ -19,7 +20,7 @@ from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject
 from hybridal.app.web.reading import reads_to
 from hybridal.app.web.routes.classes import may_define
-from hybridal.app.web.schemas import CleanStr, Counts, Item, Key, Saved, Schema, items_of
+from hybridal.app.web.schemas import BatchKey, CleanStr, Counts, Item, Key, Saved, Schema, items_of
 
 router = APIRouter(prefix="/api")
 
@@ -97,6 +98,45 @@ def undo_annotation(asked: UndoRequest, user: Annotator, project: CurrentProject
         shown = items_of(session, [] if text is None else [text], read(session)["show_predictions"])
         now = counts(session)
     return Undone(item=next(iter(_with_reading(project, shown)), None), counts=Counts(**now))
+
+
+class ManyLabels(Schema):
+    """Classes by the ids of texts; `key` is drawn by the page, so that sending it twice counts once."""
+
+    key: BatchKey
+    labels: dict[CleanStr, CleanStr] = Field(min_length=1, max_length=MOST, examples=[{"t17": "bug"}])
+
+
+class UndoManyRequest(Schema):
+    """A key of its own, and `undoes`, that of the labels."""
+
+    key: BatchKey
+    undoes: BatchKey
+
+
+class SavedMany(Saved):
+    """`n` texts were labelled, or taken back; the others had an answer by now, or are only measured on."""
+
+    n: int
+
+
+@router.post("/annotations/many")
+def label_texts(given: ManyLabels, user: Annotator, project: CurrentProject) -> SavedMany:
+    """Labels many texts at once: of those to learn from, the ones that who asks has not answered yet."""
+    with project.reads() as session:
+        for name in {*given.labels.values()}:
+            classes.find(session, name)
+    n = label_many(project.sessions, user.person, given.labels, given.key)
+    with project.reads() as session:
+        return SavedMany(ok=True, n=n, counts=Counts(**counts(session)))
+
+
+@router.post("/undo/many")
+def undo_labels(asked: UndoManyRequest, user: Annotator, project: CurrentProject) -> SavedMany:
+    """Takes many labels back that were given at once, where they still stand."""
+    n = undo_many(project.sessions, user.person, asked.key, asked.undoes)
+    with project.reads() as session:
+        return SavedMany(ok=True, n=n, counts=Counts(**counts(session)))
 
 
 def _with_reading(project: Project, items: list[Item]) -> list[Item]:

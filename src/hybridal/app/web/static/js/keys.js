@@ -27,6 +27,7 @@ function isBusy(target) {
 /** The key by its letter; by its place on keyboards of other scripts, and where digits need shift. */
 function meant(event) {
   if (/^Digit[0-9]$/.test(event.code) && !event.shiftKey) return event.code.slice(5);
+  if (event.code === "NumpadDecimal") return ".";
   if (/^Key[A-Z]$/.test(event.code) && event.key > "~") return event.code.slice(3).toLowerCase();
   return event.key.toLowerCase();
 }

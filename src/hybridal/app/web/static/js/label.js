@@ -40,6 +40,15 @@ function label(name) {
   answer({ action: "label", class: name }, name, `Labelled “${name}”`);
 }
 
+/** The class that the model predicts, else the one that the file suggests. */
+function proposed() {
+  return queue.current?.prediction?.class ?? queue.current?.suggestion;
+}
+
+function accept() {
+  if (proposed()) label(proposed());
+}
+
 function skip() {
   answer({ action: "skip", class: null }, "skip", "Skipped");
 }
@@ -110,6 +119,8 @@ function dressButtons(before) {
   byId("first").hidden = project.classes.length > 0;
   buttons.disabled = !queue.current;
   buttons.mark(before, queue.current?.prediction, queue.current?.suggestion);
+  byId("accept").hidden = !project.settings.show_predictions && !proposed();
+  byId("accept").disabled = !proposed();
 }
 
 async function refill() {
@@ -185,6 +196,7 @@ addEventListener("storage", ({ key, newValue }) => {
   if (newValue && key.startsWith(outbox.prefix)) meanwhile(() => queue.drop(JSON.parse(newValue).body.text));
 });
 
+onPress(byId("accept"), accept);
 onPress(byId("skip"), skip);
 onPress(byId("undo"), undo);
 for (const button of [byId("define"), byId("define-first")].filter(Boolean)) {
@@ -193,7 +205,7 @@ for (const button of [byId("define"), byId("define-first")].filter(Boolean)) {
 }
 onPress(byId("help"), help);
 const always = { u: undo, undo, "?": help, 0: () => beside.toggle(), ...(mayDefine && { "+": defineClass }) };
-const onText = { s: skip, f: () => card.toggleFlag(), c: () => card.toggleComment(), "/": () => buttons.find() };
+const onText = { ".": accept, s: skip, f: () => card.toggleFlag(), c: () => card.toggleComment(), "/": () => buttons.find() };
 listen((key) => {
   const act = always[key] ?? (queue.current && onText[key]);
   if (act) act();

@@ -28,11 +28,7 @@ export function removeOne(item, done) {
 
 async function remove(wanted, done) {
   const { deleted, at } = await post("/api/texts/delete", wanted);
-  const box = toast(`${count(deleted, "text")} deleted. Labels stay in the record.`);
-  box.insertBefore(
-    button("Undo", () => (box.remove(), told(() => restore({ at }, done)))),
-    box.lastChild,
-  );
+  toast(`${count(deleted, "text")} deleted. Labels stay in the record.`, { undo: () => restore({ at }, done) });
   done();
 }
 

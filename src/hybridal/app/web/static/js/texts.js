@@ -1,6 +1,7 @@
 /** The list of all texts: search, filters, paging. Where one stands is in the address, so that it can be shared. */
 import { get } from "./api.js";
 import { facts } from "./badges.js";
+import { Bulk } from "./bulk.js";
 import { once, onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
@@ -18,6 +19,7 @@ for (const select of [form.elements.class, form.elements.predicted].filter(Boole
   select.append(...project.classes.map(({ name }) => el("option", { value: name }, name)));
 for (const [name, value] of new URLSearchParams(location.search))
   if (form.elements[name]) form.elements[name].value = value;
+const bulk = new Bulk(project.classes, () => told(load));
 let page = Number(new URLSearchParams(location.search).get("page")) || 1;
 let typing = 0;
 let asked = 0;
@@ -44,6 +46,7 @@ async function load() {
   history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
   byId("found").textContent = count(found.total, "text");
   if (project.me.role === "owner") byId("removal").replaceChildren(...removeAll(found.total, query, () => told(load)));
+  bulk.begin();
   byId("items").replaceChildren(...found.items.map(row));
   if (!found.items.length)
     byId("items").append(el("li", { class: "nothing" }, "No texts found. Try fewer words or another state."));
@@ -55,7 +58,10 @@ async function load() {
 /** Says again what is known of the texts on the page, each in its place: nothing moves under somebody's hands. */
 function redress({ items }) {
   const shown = (id) => byId("items").querySelector(`[data-id="${CSS.escape(id)}"] .facts`);
-  for (const item of items) shown(item.id)?.replaceWith(facts(item, project.classes));
+  for (const item of items) {
+    shown(item.id)?.replaceWith(facts(item, project.classes));
+    bulk.renew(item);
+  }
 }
 
 function row(item) {
@@ -68,6 +74,7 @@ function row(item) {
     el(
       "div",
       { class: "row" },
+      bulk.box(item),
       facts(item, project.classes),
       el("button", { type: "button", class: "plain", onclick: open }, "Open"),
     ),

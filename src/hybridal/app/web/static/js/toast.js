@@ -1,11 +1,13 @@
 /** A sentence at the head of the page that goes away by itself, unless it is bad news. */
 import { Refusal } from "./api.js";
+import { once } from "./controls.js";
 import { byId, el } from "./dom.js";
 
-/** @param {string} sentence @param {{stays?: boolean}} [options] @returns {HTMLElement} */
-export function toast(sentence, { stays = false } = {}) {
+/** @param {string} sentence @param {{stays?: boolean, undo?: () => Promise<unknown>}} [options] @returns {HTMLElement} */
+export function toast(sentence, { stays = false, undo = null } = {}) {
   const close = el("button", { type: "button", onclick: () => box.remove() }, "Close");
-  const box = el("div", { class: "toast" }, sentence, close);
+  const back = once(async () => (await told(undo)) && box.remove());
+  const box = el("div", { class: "toast" }, sentence, undo && el("button", { type: "button", onclick: back }, "Undo"), close);
   byId("toasts").append(box);
   if (!stays) setTimeout(() => box.remove(), 6000);
   return box;

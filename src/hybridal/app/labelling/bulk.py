@@ -1,0 +1,60 @@
+"""Many texts are labelled at once, and taken back at once: a page of predictions, or a cluster of similar texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from hybridal.app.db.connect import Sessions
+from hybridal.app.db.schema import Annotation, Lease, Person, Text, Vote, now
+from hybridal.app.labelling.annotations import annotate, one_undo_at_a_time, take_back
+from hybridal.app.labelling.consensus import lock_text, lock_texts
+from hybridal.app.labelling.texts import chunks
+
+MOST = 200  # texts at once: nobody looks at more
+PART = 20  # texts in a transaction: others who label wait for its end
+
+
+def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str], key: str) -> int:
+    """Gives texts, by their ids, these classes; of how many of them that is now an answer. The same key counts once.
+
+    Left out is what is closed by now, in somebody's hands or has an answer of this person, and what is only measured
+    on: texts that were chosen by what a model says of them would no longer be a random sample.
+    """
+    keys = {id: f"{key}.{at}" for at, id in enumerate(labels)}
+    mine = select(Vote.text_row).where(Vote.person_number == person.number)
+    held = select(Lease.text_row).where(Lease.person_number != person.number, Lease.until > now())
+    for part in chunks([*labels], PART):
+        free = Text.id.in_(part) & Text.open & (Text.split == "pool") & Text.row.not_in(mine.union(held))
+        with sessions.begin() as session:
+            lock_texts(session, free)
+            for id in session.scalars(select(Text.id).where(free).order_by(Text.row)).all():
+                annotate(session, person, id, "label", class_name=labels[id], key=keys[id])
+    with sessions() as session:
+        return len(_given(session, person, key))
+
+
+def undo_many(sessions: Sessions, person: Person, key: str, undoes: str) -> int:
+    """Takes back what `label_many` said by the key `undoes`, where it still stands; of how many texts."""
+    with sessions() as session:
+        rows = _given(session, person, undoes)
+    for part in chunks([*enumerate(rows)], PART):
+        with sessions.begin() as session:
+            one_undo_at_a_time(session, person)
+            lock_texts(session, Text.row.in_([row for _, row in part]))
+            there = {*_given(session, person, undoes)}
+            for at, row in part:
+                if row in there:
+                    take_back(session, person, lock_text(session, row), f"{key}.{at}")
+    return len(rows)
+
+
+def _given(session: Session, person: Person, key: str) -> list[int]:
+    """The texts on which an answer of this key stands."""
+    keys = [f"{key}.{at}" for at in range(MOST)]
+    given = select(Vote.text_row).join(Annotation, Annotation.number == Vote.answer_number)
+    given = given.join(Text, Text.row == Vote.text_row).where(Text.deleted.is_(None))
+    given = given.where(Annotation.key.in_(keys), Vote.person_number == person.number)
+    return [*session.scalars(given.order_by(Vote.text_row))]

@@ -1,0 +1,84 @@
+/** Several texts of a list are selected and labelled at once, each as predicted or all as one class; with undo. */
+import { post } from "./api.js";
+import { onPress } from "./controls.js";
+import { byId, el } from "./dom.js";
+import { count, whole } from "./format.js";
+import { drawKey } from "./key.js";
+import { toast, told } from "./toast.js";
+
+export class Bulk {
+  /** @type {Map<string, {item: any, box: HTMLInputElement}>} */
+  #boxes = new Map();
+
+  /** @param {{name: string}[]} classes @param {() => void} changed */
+  constructor(classes, changed) {
+    this.changed = changed;
+    this.all = byId("select-all");
+    this.class = byId("bulk-class");
+    this.class.append(...classes.map(({ name }) => el("option", { value: name }, name)));
+    this.all.addEventListener("change", () => {
+      for (const { box } of this.#boxes.values()) box.checked = this.all.checked;
+      this.#show();
+    });
+    this.class.addEventListener("change", () => this.#show());
+    onPress(byId("confirm"), () => this.#label((item) => item.prediction?.class));
+    onPress(byId("label-all"), () => this.#label(() => this.class.value));
+    this.begin();
+  }
+
+  /** Another page of the list is shown. */
+  begin() {
+    this.#boxes.clear();
+    this.all.checked = false;
+    this.#show();
+  }
+
+  /** A box to select a text with; none for a text that has a label of its own, or is only measured on. */
+  box(item) {
+    if (item.class || item.split === "validation") return null;
+    const box = el("input", { type: "checkbox", "aria-label": `Select “${item.text.slice(0, 60)}”`, onchange: () => this.#show() });
+    this.#boxes.set(item.id, { item, box });
+    this.#show();
+    return el("label", { class: "select" }, box);
+  }
+
+  /** What is known of a text now; who selected it before keeps it selected. */
+  renew(item) {
+    if (this.#boxes.has(item.id)) this.#boxes.get(item.id).item = item;
+    this.#show();
+  }
+
+  get #selected() {
+    return [...this.#boxes.values()].filter(({ box }) => box.checked).map(({ item }) => item);
+  }
+
+  #show() {
+    const n = this.#selected.length;
+    byId("bulk").hidden = !this.#boxes.size;
+    this.all.nextElementSibling.textContent = n ? `${whole(n)} selected` : "Select all on this page";
+    this.all.indeterminate = n > 0 && n < this.#boxes.size;
+    byId("confirm").disabled = !this.#selected.some(({ prediction }) => prediction);
+    this.class.disabled = !n;
+    byId("label-all").hidden = !this.class.value;
+    byId("label-all").disabled = !n;
+  }
+
+  #label(classOf) {
+    const labels = Object.fromEntries(this.#selected.map((item) => [item.id, classOf(item)]).filter(([, name]) => name));
+    return told(async () => {
+      const key = drawKey();
+      const { n } = await post("/api/annotations/many", { key, labels });
+      const left = Object.keys(labels).length - n;
+      const sentence = `${count(n, "text")} labelled${left ? `; ${whole(left)} had an answer by now` : ""}.`;
+      this.class.value = "";
+      toast(sentence, n ? { stays: true, undo: () => this.#undo(key) } : {});
+      this.changed();
+    });
+  }
+
+  async #undo(undoes) {
+    const { n } = await post("/api/undo/many", { key: drawKey(), undoes });
+    toast(`${count(n, "label")} taken back.`);
+    this.changed();
+  }
+}
