@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SMALL_TEXT := .venv-small-text
 
-.PHONY: demo app test lint types unit docs bench clean
+.PHONY: demo app test lint types unit docs bench release-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/hybridal run
@@ -32,6 +32,11 @@ unit: $(INSTALLED)
 # The documentation site, to be opened from build/site/index.html; the unit tests build it too.
 docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The wheel with each extra in a fresh environment of its own, before a release; ARGS= times a stranger's path instead.
+release-check: ARGS ?= --extras
+release-check: $(INSTALLED)
+	$(BIN)/python -m bench.stranger $(ARGS)
 
 # This engine and its peers on the processor, about six minutes; ARGS=--full adds a pool of a million texts.
 bench: $(VENV)/.trainer $(SMALL_TEXT)/.installed

@@ -1,0 +1,20 @@
+"""Every extra that strangers can ask for is tried in an environment of its own."""
+
+from __future__ import annotations
+
+import tomllib
+
+import yaml
+
+from bench.process import ROOT
+from bench.stranger import USES
+
+OURS = {"dev", "docs"}  # for whoever works on the project
+
+
+def test_no_extra_is_forgotten() -> None:
+    offered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    asked = {"", *(offered.keys() - OURS)}
+    assert set(USES) == asked
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    assert set(jobs["wheel"]["strategy"]["matrix"]["extra"]) == asked
