@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -90,26 +91,23 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     >>> round(gain.expected, 3), round(gain.low, 3), round(gain.high, 3)
     (0.038, -0.003, 0.098)
     """
-    from scipy.special import betaincinv, ndtri
-
     _check(seen, labels, classes, level)
     measured = [observation for observation in seen if observation.n]
     if not measured and all(observation.disagreement is None for observation in seen[1:]):
         return None
-    now, points = seen[-1].labels, _points()
+    now, points, normal = seen[-1].labels, _points(), _normal_points()
     pace, floor, spread = _pace(seen)
-    shares = SHARE * np.exp(spread * ndtri(points[0]))
+    shares = SHARE * np.exp(spread * normal[0])
     if measured:
         shares = _believed(shares, points[0], measured, pace, floor, classes)
         last = measured[-1]
-        error = betaincinv(1 + last.n - last.right, 1 + last.right, points[1])
-        error = np.maximum(error - shares * _growth(pace, last.labels, now, classes), 0.0)
+        error = np.maximum(_errors(last.right, last.n) - shares * _growth(pace, last.labels, now, classes), 0.0)
     else:
         error = np.ones(POINTS)
     gain = np.minimum(shares * _growth(pace, now, labels, classes), error)
-    chance = math.sqrt(_variance(pace, floor, now, labels)) * ndtri(points[2])
+    chance = math.sqrt(_variance(pace, floor, now, labels)) * normal[2]
     middle, width = _f1_ratio(measured, classes)
-    ratio = np.exp(middle + width * ndtri(points[3]))
+    ratio = np.exp(middle + width * normal[3])
 
     def interval(learnt: Draws, chance: Draws, least: float) -> Interval:
         expected = float(np.clip(learnt, least, 1.0).mean())
@@ -186,6 +184,23 @@ def _f1_ratio(measured: Sequence[Observation], classes: int) -> tuple[float, flo
     return middle, math.sqrt(0.05**2 + (0.3 * middle**2 + 0.03) / wrong[-1])
 
 
+@lru_cache(maxsize=64)  # a run asks again and again for the same few
+def _errors(right: int, n: int) -> Draws:
+    """The share of wrong answers at the points of one dimension, where so many of n were right."""
+    from scipy.special import betaincinv
+
+    return np.asarray(betaincinv(1 + n - right, 1 + right, _points()[1]))
+
+
+@cache
+def _normal_points() -> Draws:
+    """Where a normal distribution has these quantiles."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(_points()))
+
+
+@cache
 def _points() -> Draws:
     """Points spread evenly over the unit cube of four dimensions, the same each time: quantiles to integrate over."""
     primes = np.array([2.0, 3.0, 5.0, 7.0])
