@@ -125,8 +125,7 @@ def study_report(name: str, root: Path) -> dict[str, Any]:
     folder = STUDIES[name](root / "study")
     with watched() as figures:
         report = write_paper_report(folder, name == "example")
-    # Each figure is saved as a file of its own first, and then drawn into the page.
-    found = page(report, figures[: len(figures) // 2])
+    found = page(report, figures)
     del found["values"]  # the files hold them in full
     tables = {}
     for file in sorted((folder.path / "report" / "tables").glob("*.csv")):
