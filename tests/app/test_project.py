@@ -5,12 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, make_url
+from sqlalchemy import delete, func, make_url, select, text
 
-from hybridal.app.db.schema import Setting
+from hybridal.app.db.connect import exclusive
+from hybridal.app.db.schema import Setting, Text
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
-from hybridal.app.project import DB_VARIABLE, Project
+from hybridal.app.project import DB_VARIABLE, Project, has_schema
 from hybridal.errors import UserError
 
 from .made_up import consensus, make, me
@@ -65,6 +66,37 @@ def test_a_database_holds_one_project(tmp_path: Path, empty_postgres: str) -> No
             make(tmp_path / "q", db=empty_postgres)
         with pytest.raises(UserError, match="holds another project"):
             Project.exists(tmp_path / "q")
+
+
+@pytest.mark.postgres
+def test_projects_share_a_database_and_nothing_in_it(
+    tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path / "alone", texts=1, db=empty_postgres).close()  # in the schema that all others would look at too
+    both = [make(tmp_path / name, texts=n, db=empty_postgres, in_schema=True) for name, n in (("p", 3), ("q", 5))]
+    assert {has_schema(tmp_path / name): name for name in ("alone", "q")} == {False: "alone", True: "q"}
+    for project, texts in zip(both, (3, 5), strict=True):
+        with project.reads() as session:
+            assert session.scalar(select(func.count()).select_from(Text)) == texts
+            index = text("SELECT count(*) FROM pg_indexes WHERE indexname = 'text_search' AND schemaname = :schema")
+            assert session.scalar(index, {"schema": f"hybridal_{project.key}"}) == 1
+        project.close()
+    # Opened again by the address in its folder, or by one with a password; also where it was moved.
+    Project.open(tmp_path / "p").close()
+    (tmp_path / "q").rename(tmp_path / "r")
+    monkeypatch.setenv("HYBRIDAL_DB", empty_postgres)
+    moved = Project.open(tmp_path / "r")
+    # Nobody waits for the other project's writers.
+    other = Project.open(tmp_path / "p")
+    with moved.sessions.begin() as session, other.sessions.begin() as beside:
+        exclusive(session)
+        beside.execute(text("SET LOCAL statement_timeout = 5000"))
+        exclusive(beside)
+    moved.close()
+    other.close()
+    (tmp_path / "r" / "project.json").write_text('{"key": "x", "db": "postgresql://h/x", "schema": "x; DROP"}')
+    with pytest.raises(UserError, match="not the name of a schema"):
+        Project.open(tmp_path / "r")
 
 
 @pytest.mark.postgres

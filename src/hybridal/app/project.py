@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from hybridal.app import settings as decided
-from hybridal.app.db.connect import Sessions, connect, reading, writing
+from hybridal.app.db.connect import Sessions, connect, reading, with_schema, writing
 from hybridal.app.db.migrations import migrate
 from hybridal.app.db.schema import Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
@@ -67,17 +67,25 @@ class Project:
         self.embeddings = Vectors(folder / "vectors" / "embeddings", np.float16)
 
     @classmethod
-    def create(cls, source: Source, folder: Path, *, db: str | None = None, **settings: Any) -> Project:
-        """A new project of these texts; one whose creation was interrupted is begun again."""
+    def create(
+        cls, source: Source, folder: Path, *, db: str | None = None, in_schema: bool = False, **settings: Any
+    ) -> Project:
+        """A new project of these texts; one whose creation was interrupted is begun again.
+
+        With `in_schema` it has a schema of its own in a PostgreSQL database that others use too.
+        """
         for name, value in settings.items():
             decided.check(name, value)
         made = {"name": source.name, "key": token_hex(4)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            project = cls(folder, _reach(_address(folder, db)))
-            named = _named(folder, db)
-            written = made if named is None else {**made, "db": _without_password(named)}
-            write_whole(folder / "project.json", strict_json(written, indent=2) + "\n")
+            about = dict(made)
+            if (named := _named(folder, db)) is not None:
+                about["db"] = _without_password(named)
+            if in_schema:
+                about["schema"] = f"hybridal_{made['key']}"
+            project = cls(folder, _reach(_address(folder, db, about.get("schema"))))
+            write_whole(folder / "project.json", strict_json(about, indent=2) + "\n")
         except OSError as error:
             raise UserError(f"The project folder {folder} could not be written ({error.strerror}).") from error
         with project.sessions.begin() as session:
@@ -159,8 +167,16 @@ class Project:
         return found is not None
 
 
-def _address(folder: Path, db: str | None) -> str:
-    return _named(folder, db) or f"sqlite:///{(folder / 'labels.db').resolve()}"
+def has_schema(folder: Path) -> bool:
+    """Whether the project in this folder shares its database with others."""
+    return "schema" in _written(folder)
+
+
+def _address(folder: Path, db: str | None, schema: str | None = None) -> str:
+    named, schema = _named(folder, db), schema or _written(folder).get("schema")
+    if named is None:
+        return f"sqlite:///{(folder / 'labels.db').resolve()}"
+    return named if schema is None else with_schema(named, schema)
 
 
 def _named(folder: Path, db: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
@@ -14,8 +15,9 @@ from typing import Any, NoReturn, Protocol, TypedDict, Unpack
 import uvicorn
 from fastapi import FastAPI
 
+from hybridal.app.db.connect import connect, with_schema
 from hybridal.app.people import change_password, change_person, hash_password, password_fits, project_owner
-from hybridal.app.project import Project
+from hybridal.app.project import DB_VARIABLE, Project
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.turns import Turns, places
 from hybridal.app.web.app import create_app
@@ -69,12 +71,19 @@ def serve_folder(
     host: str = HERE[0],
     password: str | None = None,
     trainers: int | None = None,
+    db: str | None = None,
     settings: Mapping[str, Any] | None = None,
     **listening: Unpack[Listening],
 ) -> None:
-    """All projects in a folder; `settings` are those of new ones. Who starts it comes in by a link, or a password."""
+    """All projects in a folder. Who starts it comes in by a link, or a password.
+
+    `db` is for projects that have a schema there, as all have that are made now; `settings` are those of new ones.
+    """
     login_link = LoginLink() if host in HERE else None
-    projects = Host(folder, Turns(places(trainers)), local=host in HERE, settings=settings or {})
+    db = os.environ.pop(DB_VARIABLE, None) if db is None else db  # not for projects that have their own
+    if db is not None:
+        connect(with_schema(db, "public")).dispose()  # refuses what is no address
+    projects = Host(folder, Turns(places(trainers)), local=host in HERE, settings=settings or {}, db=db)
     _run(create_start_app(projects, Operator(password), login_link), login_link, host, None, **listening)
 
 

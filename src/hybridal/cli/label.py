@@ -59,10 +59,7 @@ def label(
     owner: Annotated[
         str | None, typer.Option(help="Your name there, with --sign-in-header.", rich_help_panel=o.SERVER)
     ] = None,
-    db: Annotated[
-        str | None,
-        typer.Option(help="postgresql+psycopg://user@host/name (default: SQLite).", rich_help_panel=o.SERVER),
-    ] = None,
+    db: o.Db = None,
     project: Annotated[
         Path | None, typer.Option(help="Folder of the project (default: beside FILE).", rich_help_panel=o.SERVER)
     ] = None,

@@ -61,6 +61,9 @@ Host = Annotated[
 ]
 Port = Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any.", rich_help_panel=SERVER)]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.", rich_help_panel=SERVER)]
+Db = Annotated[
+    str | None, typer.Option(help="postgresql+psycopg://user@host/name (default: SQLite).", rich_help_panel=SERVER)
+]
 BehindProxy = Annotated[
     bool, typer.Option("--behind-proxy", help="Trust the headers of a proxy in front.", rich_help_panel=SERVER)
 ]

@@ -23,6 +23,7 @@ def serve(
     port: o.Port = None,
     browser: o.Browser = True,
     behind_proxy: o.BehindProxy = False,
+    db: o.Db = None,
 ) -> None:
     """Serve several projects, each a folder made by `hybridal label` or on the start page; stop with Ctrl-C."""
     try:
@@ -45,6 +46,7 @@ def serve(
             behind_proxy=behind_proxy,
             password=password,
             trainers=trainers,
+            db=db,
             settings=o.given(backbone=backbone),
             announce=lambda address: typer.echo(f"Start page: {address}"),
         )

@@ -79,10 +79,10 @@ class Visitor:
 
 
 @contextmanager
-def visited(folder: Path, password: str | None = None) -> Iterator[Visitor]:
+def visited(folder: Path, password: str | None = None, db: str | None = None) -> Iterator[Visitor]:
     """The operator, who came by the link or by the password."""
     link = None if password else LoginLink()
-    host = Host(folder, Turns(), local=link is not None, settings={"backbone": "tiny"})
+    host = Host(folder, Turns(), local=link is not None, settings={"backbone": "tiny"}, db=db)
     app = create_start_app(host, Operator(password), link)
     with TestClient(app, base_url=HOME, follow_redirects=False) as client:
         visitor = Visitor(client)
@@ -156,6 +156,22 @@ def test_a_project_is_created_without_texts_and_is_there_at_once(tmp_path: Path)
     project = Project.open(tmp_path / "Tickets-b-2024-b-new")
     assert project.setting("backbone") == "tiny"
     project.close()
+
+
+@pytest.mark.postgres
+def test_projects_in_schemas_and_in_files_are_served_side_by_side(folder: Path, empty_postgres: str) -> None:
+    with visited(folder, db=empty_postgres) as operator:
+        assert operator.send("POST", "/api/projects", {"name": "letters"}).json()["trainer"]
+        made = [operator.send("POST", "/api/projects", {"name": name}).json() for name in ("more", "most")]
+        assert [one["problem"] for one in made] == ["", ""]
+    with visited(folder, db=empty_postgres) as operator:  # and after a restart
+        found = operator.projects()
+        assert {name: one["texts"] for name, one in found.items()} == {
+            **dict.fromkeys(("mails", "old news"), 20),
+            **dict.fromkeys(("letters", "more", "most"), 0),
+        }
+        (folder / "more").rename(folder / "less")
+        operator.until(lambda found: "less" in found and found["less"]["trainer"])
 
 
 def test_folders_are_moved_in_and_out_while_it_runs(folder: Path, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,24 +64,49 @@ _POOL: dict[str, Any] = {"pool_size": 40, "max_overflow": 20, "pool_use_lifo": T
 
 def connect(url: str) -> Engine:
     """An engine whose transactions are durable when they are committed, and of which only one writes at a time."""
-    try:
+    with _understood():
         address = make_url(url)
         backend = address.get_backend_name()
         if backend == "sqlite" and address.database not in (None, "", ":memory:"):
             return _sqlite(url, WriterLock(Path(f"{address.database}-lock")))
         if backend == "postgresql":
             return _postgresql(url)
-    except UserError:
-        raise
-    except (ArgumentError, ValueError) as error:
-        # Not repeated here: it may hold a password.
-        raise UserError(
-            "`db`: this is not the address of a database; write postgresql+psycopg://user@host/name.", field="db"
-        ) from error
     raise UserError(
         f"`db`: '{backend}' is not supported; leave it out for a SQLite file, or name a PostgreSQL database.",
         field="db",
     )
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    """Refuses what is no address. It is not repeated: it may hold a password."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (ArgumentError, ValueError) as error:
+        raise UserError(
+            "`db`: this is not the address of a database; write postgresql+psycopg://user@host/name.", field="db"
+        ) from error
+
+
+_SCHEMA = re.compile(r"-csearch_path=([a-z_][a-z0-9_]{0,62})")
+
+
+def with_schema(url: str, schema: str) -> str:
+    """The address of one schema of a PostgreSQL database: all tables are looked for, and made, there.
+
+    >>> with_schema("postgresql+psycopg://al@localhost/labels", "hybridal_1a2b")
+    'postgresql+psycopg://al@localhost/labels?options=-csearch_path%3Dhybridal_1a2b'
+    """
+    options = f"-csearch_path={schema}"
+    with _understood():
+        address = make_url(url)
+    if address.get_backend_name() != "postgresql":
+        raise UserError("`db`: only PostgreSQL has schemas; leave it out for a SQLite file a project.", field="db")
+    if _SCHEMA.fullmatch(options) is None:
+        raise UserError(f"'{schema:.80}' is not the name of a schema; restore project.json from a backup.")
+    return address.update_query_dict({"options": options}).render_as_string(hide_password=False)
 
 
 def writing(engine: Engine) -> Sessions:
@@ -99,7 +126,8 @@ def exclusive(session: Session | Connection) -> None:
     """Until this transaction ends, no other that asks for the same goes on. In SQLite a writer is always alone."""
     connection = session.connection() if isinstance(session, Session) else session
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+        # Each schema has its own: the projects of one database do not wait for each other.
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key, hashtext(current_schema()))"), {"key": _LOCK_KEY})
 
 
 def lock_annotations(session: Session) -> None:
@@ -128,9 +156,17 @@ def execute(session: Session, statement: Executable, **values: Any) -> CursorRes
 def _postgresql(url: str) -> Engine:
     try:
         # pre_ping: a server that was restarted costs a new connection, not an error.
-        return create_engine(url, pool_pre_ping=True, **_POOL)
+        engine = create_engine(url, pool_pre_ping=True, **_POOL)
     except ModuleNotFoundError as error:
         raise UserError("`db`: install `hybridal[postgres]` to use PostgreSQL.", field="db") from error
+    if found := _SCHEMA.fullmatch(str(engine.url.query.get("options", ""))):
+
+        @event.listens_for(engine, "first_connect", once=True)
+        def make(connection: Any, record: Any) -> None:  # noqa: ARG001
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {found[1]}")
+            connection.commit()
+
+    return engine
 
 
 def _sqlite(url: str, lock: WriterLock) -> Engine:

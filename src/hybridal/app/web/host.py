@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 
 from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling.source import Source
-from hybridal.app.project import Project
+from hybridal.app.project import Project, has_schema
 from hybridal.app.trainer.publish import error_sentence
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.turns import Turns
@@ -55,8 +55,11 @@ class Hosted:
 class Host:
     """Looks after a folder: what is moved into it is served within moments, what is moved away is let go."""
 
-    def __init__(self, folder: Path, turns: Turns, *, local: bool, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, turns: Turns, *, local: bool, settings: Mapping[str, Any], db: str | None = None
+    ) -> None:
         self.folder, self.turns, self.local = folder, turns, local
+        self.db = db  # PostgreSQL, in which each new project has a schema
         self.settings = settings  # of new projects
         self.hosted: dict[str, Hosted] = {}
         self.closed: set[str] = set()  # by the operator, until they open it again
@@ -88,7 +91,10 @@ class Host:
         if target.exists():
             raise ConflictError(f"There is a folder '{target.name}' already; choose another name.")
         with folder_made_whole(target) as scratch:
-            Project.create(Source(title, []), scratch, **self.settings).close()
+            made = Project.create(
+                Source(title, []), scratch, db=self.db, in_schema=self.db is not None, **self.settings
+            )
+            made.close()
 
     async def close(self, name: str) -> None:
         """Lets go of a project, so that its folder can be copied or moved to another disk."""
@@ -138,7 +144,8 @@ class Host:
         try:
             check_folder_name(one.name)
             with locked(one.folder / "app.lock", one.folder):
-                one.project = await run_in_threadpool(Project.open, one.folder)
+                db = self.db if has_schema(one.folder) else None
+                one.project = await run_in_threadpool(Project.open, one.folder, db)
                 try:
                     await self._run(one, one.project)
                 finally:

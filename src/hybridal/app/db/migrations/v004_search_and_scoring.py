@@ -5,6 +5,7 @@ Revision ID: 004
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 import sqlalchemy as sa
@@ -33,10 +34,9 @@ SQLITE = (
         INSERT INTO text_search (rowid, folded) VALUES (new.row, new.folded);
     END""",
 )
-POSTGRESQL = (
-    "CREATE EXTENSION IF NOT EXISTS pg_trgm",
-    "CREATE INDEX text_search ON texts USING gin (folded gin_trgm_ops)",
-)
+# Where schemas share a database, the extension is in one that the others do not look at.
+EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public"
+ITS_SCHEMA = "SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'pg_trgm'"
 
 
 def upgrade() -> None:
@@ -46,7 +46,7 @@ def upgrade() -> None:
     _fill_in(connection)
     # A SQLite before 3.34, or a server without the extension: searching is slower then, and finds the same.
     with suppress(DBAPIError), connection.begin_nested():
-        for statement in SQLITE if connection.dialect.name == "sqlite" else POSTGRESQL:
+        for statement in SQLITE if connection.dialect.name == "sqlite" else _of_postgresql(connection):
             connection.execute(sa.text(statement))
     scoring = op.create_table(
         "scoring",
@@ -62,6 +62,12 @@ def upgrade() -> None:
     )
     none = {"number": 1, "state": "none", "job": 0, "round": 0, "done": 0, "total": 0, "error": ""}
     op.bulk_insert(scoring, [none])
+
+
+def _of_postgresql(connection: sa.Connection) -> Iterator[str]:
+    yield EXTENSION
+    schema = connection.scalar(sa.text(ITS_SCHEMA))
+    yield f"CREATE INDEX text_search ON texts USING gin (folded {schema}.gin_trgm_ops)"
 
 
 def _fill_in(connection: sa.Connection) -> None:
