@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-import pyarrow as pa
+import numpy as np
 import pytest
-from pyarrow import parquet
 
 from hybridal import client
 from hybridal.app.people import User
@@ -56,10 +55,9 @@ def test_texts_come_in_are_labelled_and_go_out(app: Served, tmp_path: Path, monk
         handed[0].id: "b",
         handed[1].id: None,
     }
-    app.project.exports.mkdir(exist_ok=True)
-    scored = {"id": ["t0", "=1"], "class": ["a", "b, c"], "probability": [0.75, 1.0], "p(a)": [0.75, 0.0]}
-    parquet.write_table(pa.table(scored), app.project.exports / "predictions.parquet")
-    assert [*project.predictions()] == [Text("t0", "", None, "a", 0.75), Text("=1", "", None, "b, c", 1.0)]
+    app.project.probabilities.begin({"classes": [1, 2, 3]}, 3)
+    app.project.probabilities.write([1, 2], np.array([[0.75, 0.25, 0.0], [0.0, 1.0, 0.0]]), [1, 1])
+    assert [*project.predictions()] == [Text("t0", "", None, "a", 0.75), Text("t1", "", None, "b", 1.0)]
 
 
 def test_every_page_of_a_list_is_walked(app: Served) -> None:

@@ -50,7 +50,7 @@ class Project:
 
     What a token may do is decided by its role: an annotator's labels, a reviewer's exports, an owner's adds texts.
 
-    >>> project = Project("https://label.example.org", token="hybridal_…")
+    >>> project = Project("https://label.example.org", token="hybridal_123")
     >>> project.add(["It crashes when I click save", "How do I pay?"])  # doctest: +SKIP
     2
     >>> for text in project.next(2):  # doctest: +SKIP
