@@ -23,12 +23,12 @@ from transformers import (
     XLMRobertaModel,
 )
 
-from hybridal.backbones import minilm
+from hybridal.backbones.carried import CARRIED
 from hybridal.system.cache import cache_dir
 
 # Read before the tests get a cache of their own.
 MINILM = cache_dir() / "backbones" / "minilm"
-HAS_MINILM = minilm.WHEEL.complete(MINILM)
+HAS_MINILM = CARRIED["minilm"].wheels.complete(MINILM)
 
 WORDS, WIDTH, LENGTHS = 300, 64, (1, 2, 3, 9, 20, 37, 48)
 # Larger than usual, so that tokens differ visibly.

@@ -22,17 +22,6 @@ _FILES = [
 ]
 
 
-def unless(found: Callable[[], Path], hub_id: str, notify: Callable[[str], None]) -> Path:
-    """What is found elsewhere, else what the hub has; where neither is, what is wrong elsewhere can be mended."""
-    try:
-        return found()
-    except UserError as elsewhere:
-        try:
-            return folder(hub_id, notify)
-        except UserError:
-            raise elsewhere from None
-
-
 def folder(hub_id: str, notify: Callable[[str], None]) -> Path:
     """Downloads what is needed of a repository once, and gives its folder."""
     from huggingface_hub import snapshot_download

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hybridal.backbones import hub, minilm, mpnet, tiny
+from hybridal.backbones import carried, hub, tiny
 from hybridal.backbones.backbone import Backbone
 from hybridal.tasks.task import Task
 
@@ -15,17 +15,15 @@ HUB_IDS = {
     "roberta": "FacebookAI/roberta-base",
 }
 
-BACKBONE_NAMES = ("minilm", "mpnet", "tiny", *HUB_IDS)
+BACKBONE_NAMES = (*carried.CARRIED, "tiny", *HUB_IDS)
 
 
 def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda _: None) -> Backbone:
     """The backbone of this name: `minilm`, `mpnet`, `tiny`, `distilbert`, `bert`, `roberta`, a folder, or any
     hub id. `tiny` learns its vocabulary from the task's texts; the others do not look at the task.
     """
-    if name == "minilm":
-        return Backbone(name, minilm.folder(notify))
-    if name == "mpnet":
-        return Backbone(name, mpnet.folder(notify))
+    if name in carried.CARRIED:
+        return Backbone(name, carried.folder(name, notify))
     if name == "tiny":
         return Backbone(name, tiny.folder(task))
     if Path(name).expanduser().is_dir():

@@ -49,7 +49,6 @@ def plan(
     json: o.Json = False,
 ) -> None:
     """Say what a study would take: runs, cells, rounds alone and shared."""
-    from hybridal.cli.study_plan import print_plan
     from hybridal.study.folder import StudyFolder
 
     chosen = find_study(what, tasks, backbones, schedules, seeds, rounds, protocol, set)
@@ -194,10 +193,37 @@ def find_study(
     )
 
 
+def print_plan(folder: StudyFolder, json: bool) -> None:
+    """Runs, cells and rounds; then how far it is: not begun, on its way, complete."""
+    from dataclasses import asdict
+
+    from hybridal.study.plan import plan
+    from hybridal.system.files import strict_json
+
+    found = plan(folder)
+    if json:
+        typer.echo(strict_json({**asdict(found), "saving": found.saving, "seconds_left": found.seconds_left}))
+        return
+    typer.echo(f"Study '{folder.study.name}': {found.runs} runs in {found.cells} cells, {found.rounds} rounds.")
+    if not found.left:
+        saved = found.rounds / found.done
+        typer.echo(f"All runs are complete: {found.done} rounds were distinct ({saved:.1f} times less work).")
+        return
+    low, high = found.saving
+    distinct = str(found.most) if found.least == found.most else f"{found.least} to {found.most}"
+    factor = f"{low:.1f}" if found.least == found.most else f"{low:.1f} to {high:.1f}"
+    typer.echo(f"Schedules share rounds: {distinct} are distinct ({factor} times less work); {found.done} are done.")
+    if found.seconds_left is None:
+        typer.echo("How long it takes will be known after the first rounds.")
+    else:
+        typer.echo(
+            f"At most {found.seconds_left / 60:.0f} minutes left in one process, from {found.done} measured rounds."
+        )
+
+
 def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
     """Shows the plan, computes, writes the report; exits with 1 if a cell failed."""
     from hybridal.cli.progress import study_progress
-    from hybridal.cli.study_plan import print_plan
     from hybridal.paper import write_paper_report
     from hybridal.study.run import run_study
 

