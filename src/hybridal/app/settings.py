@@ -12,6 +12,7 @@ from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Setting
 from hybridal.core.rules import PRESETS, protocol
 from hybridal.errors import UserError
+from hybridal.schedules import make_schedule
 
 DEFAULTS: Mapping[str, Any] = {
     "name": "texts",
@@ -83,14 +84,20 @@ def check(name: str, value: Any) -> None:
     kinds = (int, float) if kind is float else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
         raise UserError(f"The setting '{name}' must be {_WORDS[kind]}, not {value!r:.40}.")
-    if name == "schedule" and str(value).startswith("hybrid:cka"):
-        raise UserError("The signal cka compares the same validation texts, and here they grow; use hybrid:loss.")
+    if name == "schedule":
+        _check_schedule(str(value))
     if name in _CHOICES and value not in _CHOICES[name]:
         raise UserError(f"The setting '{name}' must be one of {', '.join(_CHOICES[name])}, not '{value:.40}'.")
     if name in _AT_LEAST and not _AT_LEAST[name] <= value <= 1_000_000_000:
         raise UserError(f"The setting '{name}' must be at least {_AT_LEAST[name]}, not {value}.")
     if name in _SHARES and not 0 <= value <= _SHARES[name]:
         raise UserError(f"The setting '{name}' must be between 0 and {_SHARES[name]:g}, not {value}.")
+
+
+def _check_schedule(spec: str) -> None:
+    fixed = [signal.name for signal in make_schedule(spec).watches if signal.same_validation]
+    if fixed:
+        raise UserError(f"The signal {fixed[0]} compares the same validation texts, and here they grow; watch another.")
 
 
 _WORDS = {

@@ -63,7 +63,8 @@ class Signal(Protocol):
     is compared with ε as it is; of the others the difference between two rounds is. `settled` tells in words that it
     stayed below ε, with places for its `{name}`, the verb (`{has}`, `{have}`, `{was}`) and ε (`{size}`, or `{points}`
     for a hundred times it). `looks_at` says of what it is made, `needs_validation` that validation texts are among it,
-    and `needs_features` makes the passes over them keep their features. What has a default here is inherited.
+    `same_validation` that they must be the same in both rounds, and `needs_features` makes the passes over them keep
+    their features. What has a default here is inherited.
     """
 
     name: ClassVar[str]
@@ -74,6 +75,7 @@ class Signal(Protocol):
     settled: ClassVar[str] = "the signal '{name}' {has}changed by less than {size}"
     looks_at: ClassVar[str] = ""
     needs_validation: ClassVar[bool] = False
+    same_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def snapshot(self, model: ModelView) -> Snapshot: ...

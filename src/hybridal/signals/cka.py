@@ -44,6 +44,7 @@ class Cka(Signal):
     patience: ClassVar[int] = 3
     is_level: ClassVar[bool] = True
     needs_validation: ClassVar[bool] = True
+    same_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:

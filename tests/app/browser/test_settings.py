@@ -67,10 +67,22 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
     page.get_by_label("Where they disagree").select_option("majority")
     page.locator("#plan").get_by_role("button", name="Save").click()
     page.get_by_label("Protocol").select_option("quick")
+    page.get_by_label("Share of labels set aside for validation").fill("0.2")
     page.locator("#model").get_by_role("button", name="Save").click()
-    expect(page.get_by_label("Tokens of a text that the model reads")).to_have_value("40")
+    tokens = page.get_by_label("Tokens of a text that the model reads")
+    expect(tokens).to_have_value("40")
     decided = app.project.settings()
     assert [decided[name] for name in ("overlap_people", "on_disagreement", "protocol")] == [3, "majority", "quick"]
+    assert (decided["validation_share"], decided["budget"]) == (0.2, 50)
+    # A number that somebody typed outlives another protocol.
+    for change in (lambda: tokens.fill("64"), lambda: page.get_by_label("Protocol").select_option("best")):
+        change()
+        with page.expect_response("**/api/settings"):
+            page.locator("#model").get_by_role("button", name="Save").click()
+    page.reload()
+    expect(tokens).to_have_value("64")
+    expect(page.get_by_label("Protocol")).to_have_value("best")
+    expect(page.get_by_label("Labels planned")).to_have_value("50")
     file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"body\nnew one\nnew two\n"}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Add these texts").click()
