@@ -12,6 +12,7 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Scoring, Text
 from hybridal.app.project import Project
 from hybridal.app.trainer.predictions import Scored, keep_predictions
+from hybridal.app.vectors import stamp_of
 
 from ..made_up import consensus
 from .served import Served
@@ -113,3 +114,49 @@ def test_a_page_of_predictions_is_confirmed_at_once_and_taken_back(
     assert {*consensus(app.project).values()} == {("c", "people")}
     page.set_viewport_size({"width": 390, "height": 844})
     shot(page, "texts-bulk-phone")
+
+
+def embed(project: Project, vectors: dict[str, tuple[float, float]]) -> None:
+    """The encoder has read these texts."""
+    with project.reads() as session:
+        texts = session.scalars(select(Text).where(Text.id.in_(vectors)).order_by(Text.row)).all()
+    project.embeddings.begin({}, 2)
+    found = np.array([vectors[text.id] for text in texts])
+    project.embeddings.write([text.row for text in texts], found, [stamp_of(text.digest) for text in texts])
+
+
+def test_more_like_a_text_are_found_and_labelled_at_once(
+    window: Window, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    page = window.open(app.link, at="/texts?search=text")
+    expect(page.locator(".item")).to_have_count(20)
+    page.locator(".item").first.get_by_role("button", name="More like this").click()
+    expect(page.locator("#toasts")).to_contain_text("The model has not read this text yet")
+    with app.project.reads() as session:
+        one, *others = session.scalars(select(Text.id).where(Text.split == "pool").order_by(Text.row))
+    near, far = others[:4], others[4:8]
+    embed(app.project, {one: (1, 0), **dict.fromkeys(near, (1, 0.1)), **dict.fromkeys(far, (0.1, 1))})
+    page.goto(f"{app.address}/texts")
+    page.locator(f"[data-id={one}]").get_by_role("button", name="More like this").click()
+    expect(page.locator("#like")).to_contain_text("Most similar to")
+    expect(page.locator(".item")).to_have_count(8)
+    assert {*page.locator(".item").evaluate_all("items => items.slice(0, 4).map(item => item.dataset.id)")} == {*near}
+    expect(page.locator(".item").first).to_contain_text("100% alike")
+    boxes = page.locator(".item input[type=checkbox]")
+    for at in range(4):
+        boxes.nth(at).check()
+    page.get_by_label("Label the selected texts as").select_option("c")
+    shot(page, "texts-alike")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts")).to_contain_text("4 texts labelled.")
+    expect(page.locator(".item")).to_have_count(4)
+    assert consensus(app.project) == dict.fromkeys(near, ("c", "people"))
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".item")).to_have_count(8)
+    assert consensus(app.project) == {}
+    page.locator(".item").last.get_by_role("button", name="Open").click()
+    page.get_by_role("dialog").get_by_role("link", name="More like this").click()  # of that one now
+    expect(page.locator(".item").last).to_contain_text("10% alike")
+    page.get_by_role("button", name="Show all texts").click()
+    expect(page.locator(".item")).to_have_count(20)
+    expect(page.locator("#like")).to_be_hidden()

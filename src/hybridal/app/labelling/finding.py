@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,25 +40,30 @@ def search(
     *,
     predicted: str = "",
     order: Order | None = None,
+    among: Sequence[int] | None = None,
 ) -> Found:
     """The texts that fit all of it: the newest answers first where they were answered, else in the file's order.
 
     `by` is the number of a person whose answers alone count, as if nobody else had said anything. `predicted` is the
     class that the model holds to be the likeliest. By what it says they are listed in an `order`: the surest first,
-    unless those in `doubt` are wanted.
+    unless those in `doubt` are wanted. `among` are rows to look for them among, which also are their order.
     """
     start = (page - 1) * ON_A_PAGE
+    if among is not None:
+        fit = select(Text.row).where(Text.row.in_(among))
+        fitting = {*session.scalars(fit.where(*_filters(session, Text.row, words, class_name, state, by)))}
+        rows = [row for row in among if row in fitting]
+        return Found(_texts(session, rows[start : start + ON_A_PAGE]), len(rows))
     if predicted or order:
         listed = _predictions(predicted, order)
         filtered = listed.where(*_filters(session, Prediction.text_row, words, class_name, state, by))
         rows = [*session.scalars(filtered.limit(ON_A_PAGE).offset(start))]
-        found = {text.row: text for text in session.scalars(select(Text).where(Text.row.in_(rows)))}
         if state == "unlabelled" and not words.strip() and not class_name:
             # Of all, the labelled ones, which are few: the others need not be looked at one by one.
             total = _count(session, listed) - _count(session, listed.where(Prediction.text_row.in_(_labels(by))))
         else:
             total = _count(session, filtered)
-        return Found([found[row] for row in rows], total)
+        return Found(_texts(session, rows), total)
     wanted = _wanted(session, words, class_name, state, by)
     if state in ("labelled", "skipped", "flagged") or class_name:
         newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
@@ -68,6 +73,11 @@ def search(
         first = wanted.order_by(wanted.selected_columns[0]).limit(ON_A_PAGE).offset(start)
         texts = select(Text).where(Text.row.in_(first)).order_by(Text.row)
     return Found([*session.scalars(texts)], _count(session, wanted))
+
+
+def _texts(session: Session, rows: Sequence[int]) -> list[Text]:
+    found = {text.row: text for text in session.scalars(select(Text).where(Text.row.in_(rows)))}
+    return [found[row] for row in rows]
 
 
 def _count(session: Session, rows: Select[int]) -> int:

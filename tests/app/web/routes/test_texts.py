@@ -5,15 +5,17 @@ import zipfile
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import openpyxl
 import pyarrow
 import pyarrow.parquet
 import pytest
 from fastapi import FastAPI, UploadFile
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from hybridal.app.db.schema import Text
 from hybridal.app.project import Project
+from hybridal.app.vectors import stamp_of
 from hybridal.app.web.routes import texts as module
 from hybridal.app.web.routes.texts import saved_upload
 from hybridal.errors import UserError
@@ -42,6 +44,7 @@ def test_a_list_tells_what_became_of_each_text(owner: Visit) -> None:
         "comment": "hm",
         "prediction": None,
         "deleted": False,
+        "similarity": None,
     }
     assert owner.get("/api/texts", search="text 1").json()["total"] == 11
     assert owner.get("/api/texts", page=2).json()["items"] == []
@@ -256,3 +259,25 @@ def test_who_does_not_see_predictions_cannot_list_by_them(owner: Visit, annotato
         assert owner.get("/api/texts", **asked).json()["total"] == 0
     assert owner.send("PATCH", "/api/settings", {"show_predictions": True}).status_code == 200
     assert annotator.get("/api/texts", order="doubt").status_code == 200
+
+
+def test_texts_that_are_alike_are_listed_and_filtered(owner: Visit, project: Project) -> None:
+    answer = owner.get("/api/texts", like="t3")
+    assert (answer.status_code, "not read this text yet" in answer.json()["error"]) == (404, True)
+    assert owner.get("/api/texts", like="nobody").status_code == 404
+    with project.reads() as session:
+        texts = session.scalars(select(Text).order_by(Text.row)).all()[:6]  # t0 to t5
+    angles = np.array([0.0, 0.3, 0.05, 0.2, 1.0, 0.6])
+    project.embeddings.begin({}, 2)
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    project.embeddings.write([text.row for text in texts], vectors, [stamp_of(text.digest) for text in texts])
+    found = owner.get("/api/texts", like="t3").json()
+    assert ([item["id"] for item in found["items"]], found["total"]) == (["t1", "t2", "t0", "t5", "t4"], 5)
+    alike = [item["similarity"] for item in found["items"]]
+    np.testing.assert_allclose(alike, np.cos([0.1, 0.15, 0.2, 0.4, 0.8]), atol=1e-3)
+    say(owner, "1", "t2", "b")
+    left = owner.get("/api/texts", like="t3", state="unlabelled").json()["items"]
+    assert [item["id"] for item in left] == ["t1", "t0", "t5", "t4"]
+    with project.sessions.begin() as session:
+        session.get_one(Text, texts[3].row).digest = "0" * 32  # another text got its row
+    assert owner.get("/api/texts", like="t3").status_code == 404

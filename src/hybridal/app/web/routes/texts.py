@@ -16,11 +16,13 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
 from hybridal.app.errors import ForbiddenError, MissingError
+from hybridal.app.insight.ranking import nearest
 from hybridal.app.labelling.consensus import by_majority, consensus_of, flagged, votes_by_text
 from hybridal.app.labelling.finding import Order, State, search
 from hybridal.app.labelling.source import preview_file, read_source
-from hybridal.app.labelling.texts import add_in_parts
+from hybridal.app.labelling.texts import LONGEST_ID, add_in_parts
 from hybridal.app.people import User, may
+from hybridal.app.project import Project
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, sees_predictions
 from hybridal.app.web.schemas import PredictionSchema, Schema, excerpt, predictions_of
@@ -47,6 +49,7 @@ class TextSummary(Schema):
     comment: str
     prediction: PredictionSchema | None
     deleted: bool
+    similarity: float | None = Field(default=None, description="To the text that the list was asked for by.")
 
 
 class HistoryEntry(Schema):
@@ -85,6 +88,7 @@ def list_texts(
     state: State | None = None,
     predicted: Annotated[str, Query(max_length=200, description="The likeliest class, by the model.")] = "",
     order: Annotated[Order | None, Query(description="By what the model says.")] = None,
+    like: Annotated[str, Query(max_length=LONGEST_ID, description="The id of a text: the most similar first.")] = "",
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     whole: bool = False,
 ) -> TextPage:
@@ -94,6 +98,7 @@ def list_texts(
     with project.reads() as session:
         if (predicted or order) and not sees_predictions(user, read(session)):
             raise ForbiddenError("In this project annotators do not see predictions; ask an owner.")
+        alike = _alike(session, project, clean(like)) if like else None
         found = search(
             session,
             clean(words),
@@ -103,12 +108,26 @@ def list_texts(
             by=_own_only(user),
             predicted=clean(predicted),
             order=order,
+            among=None if alike is None else [*alike],
         )
         items = _summaries(session, found.texts, user)
+    if alike is not None:
+        rows = {text.id: text.row for text in found.texts}
+        items = [item.model_copy(update={"similarity": alike[rows[item.id]]}) for item in items]
     if whole:
         bodies = {text.id: text.body for text in found.texts}
         items = [item.model_copy(update={"text": bodies[item.id]}) for item in items]
     return TextPage(items=items, total=found.total, pages=found.pages)
+
+
+def _alike(session: Session, project: Project, id: str) -> dict[int, float]:
+    text = session.scalar(select(Text).where(Text.id == id))
+    if text is None:
+        raise MissingError("There is no such text.")
+    found = nearest(project, text.row, text.digest)
+    if found is None:
+        raise MissingError("The model has not read this text yet; try again in a few minutes.")
+    return found
 
 
 @router.get("/texts/{id:path}")

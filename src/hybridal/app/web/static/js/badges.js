@@ -18,6 +18,7 @@ export function facts(item, classes) {
   ];
   if (item.prediction && item.prediction.class !== item.class)
     all.push(classBadge(item.prediction.class, classes, "model:", percent(item.prediction.probability)));
+  if (item.similarity != null) all.push(el("span", { class: "badge" }, `${percent(item.similarity)} alike`));
   if (item.split === "validation") all.push(el("span", { class: "badge strong" }, "validation"));
   if (item.deleted) all.push(el("span", { class: "badge strong" }, "deleted"));
   if (item.flagged) all.push(el("span", { class: "badge strong" }, "flagged"));

@@ -1,5 +1,5 @@
 /** One text with everything that was ever said of it, and a way to say something else. */
-import { get, post } from "./api.js";
+import { get, link, post } from "./api.js";
 import { facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
 import { contextList } from "./context-list.js";
@@ -47,6 +47,7 @@ export async function openText(id, project, changed) {
         { class: "row" },
         item.deleted ? null : el("button", { class: "main" }, "Save"),
         project.me.role === "owner" ? removeOne(item, () => (dialog.close(), changed())) : null,
+        el("a", { class: "button plain", href: link(`/texts?${new URLSearchParams({ like: id, state: "unlabelled" })}`) }, "More like this"),
         el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close"),
       ),
       el("h3", {}, "History"),

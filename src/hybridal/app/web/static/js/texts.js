@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { facts } from "./badges.js";
 import { Bulk } from "./bulk.js";
-import { once, onSubmit } from "./controls.js";
+import { once, onPress, onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
@@ -25,6 +25,7 @@ let typing = 0;
 let asked = 0;
 
 onSubmit(form, () => turnTo(1));
+onPress(byId("like").querySelector("button"), () => showLike(""));
 form.addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => turnTo(1), PAUSE);
@@ -37,10 +38,24 @@ function turnTo(number) {
   told(load);
 }
 
+/** Lists the texts that are most like one, of those without a label; or all texts again. */
+function showLike(id) {
+  form.reset();
+  form.elements.like.value = id;
+  form.elements.state.value = id ? "unlabelled" : "";
+  turnTo(1);
+  scrollTo(0, 0);
+}
+
+async function sayLike(id) {
+  byId("like").hidden = !id;
+  if (id) byId("like").querySelector("q").textContent = (await get(`/api/texts/${encodeURIComponent(id)}`)).text;
+}
+
 async function load() {
   const query = { ...Object.fromEntries(new FormData(form)), page };
   const mine = ++asked;
-  const found = await get("/api/texts", query);
+  const [found] = await Promise.all([get("/api/texts", query), sayLike(query.like)]);
   if (mine !== asked) return; // a later question has overtaken this one
   const given = Object.entries(query).filter(([name, value]) => value && !(name === "page" && value === 1));
   history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
@@ -76,6 +91,7 @@ function row(item) {
       { class: "row" },
       bulk.box(item),
       facts(item, project.classes),
+      el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, "More like this"),
       el("button", { type: "button", class: "plain", onclick: open }, "Open"),
     ),
   );
