@@ -10,6 +10,7 @@ from hybridal.testing.small import toy_file
 
 from ..made_up import make
 from .command import started
+from .test_looks import CONTRASTS, NAMELESS
 from .window import Window
 
 pytestmark = pytest.mark.browser
@@ -58,6 +59,12 @@ def test_projects_are_created_filled_trained_moved_and_closed(
         expect(card).to_contain_text("40 of 40 labels, 40 texts, round 1")
         expect(card.locator(".badge")).to_have_text(["me"])
         shot(page, "start")
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(NAMELESS) == []
+        assert [words for words in page.evaluate(CONTRASTS) if words[0] < 4.5] == []
+        shot(page, "start-phone")
+        page.set_viewport_size({"width": 1280, "height": 800})
         page.route("**/api/projects", wait)
         expect(page.get_by_label("made up", exact=True)).to_contain_text(
             "The model's turn comes after mails, Sport-b-food."

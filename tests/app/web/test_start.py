@@ -237,6 +237,31 @@ def test_what_is_wrong_with_a_folder_is_said_and_harms_no_other(folder: Path) ->
         operator.until(lambda found: bool(found["empty"]["trainer"]))
 
 
+def test_a_folder_that_may_not_be_looked_into_and_one_that_is_away_stop_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, iterdir = Path.exists, Path.iterdir
+
+    def exists(path: Path) -> bool:
+        if path.parent.name == "old news":
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    def away(path: Path) -> Iterator[Path]:
+        if path == folder:
+            raise OSError(5, "Input/output error")
+        return iterdir(path)
+
+    monkeypatch.setattr(Path, "exists", exists)
+    monkeypatch.setattr(module, "locked", lambda file, what: (exists(file), locked(file, what))[1])
+    with visited(folder) as operator:
+        assert operator.projects()["old news"]["problem"] == "The folder cannot be used (Permission denied)."
+        monkeypatch.setattr(Path, "iterdir", away)
+        time.sleep(0.1)
+        assert operator.projects()["mails"]["trainer"]
+        monkeypatch.setattr(Path, "iterdir", iterdir)
+
+
 def test_a_database_that_fails_while_it_is_served_is_its_own_problem(folder: Path) -> None:
     with visited(folder) as operator:
         operator.get("/open/mails")

@@ -116,7 +116,10 @@ class Host:
 
     async def _watch(self) -> None:
         while not self._ending.is_set():
-            await self.look()
+            try:
+                await self.look()
+            except OSError as error:
+                log.warning("%s cannot be read (%s); what is served goes on.", self.folder, error.strerror)
             with anyio.move_on_after(PAUSE):
                 await self._ending.wait()
 
@@ -178,10 +181,17 @@ def project_folders(folder: Path) -> dict[Path, tuple[int, int]]:
     """The folders that are, or should be, projects, and which folders of the disk they are."""
     found = {}
     for path in sorted(folder.iterdir()):
-        if not path.name.startswith(".") and any((path / file).exists() for file in ("project.json", "labels.db")):
+        if not path.name.startswith(".") and _may_be_a_project(path):
             with suppress(OSError):  # it was there a moment ago
                 found[path] = (path.stat().st_dev, path.stat().st_ino)
     return found
+
+
+def _may_be_a_project(path: Path) -> bool:
+    try:
+        return any((path / file).exists() for file in ("project.json", "labels.db"))
+    except OSError:
+        return True  # one that may not be looked into: why is told when it is opened
 
 
 def folder_name(title: str) -> str:
