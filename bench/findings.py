@@ -1,251 +1,64 @@
-"""The tables and the figure of docs/findings.md that rest on results/: `python -m bench.findings` makes them again."""
+"""What docs/findings.md rests on results/: `python -m bench.findings` prints its tables and draws its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
-from hybridal.loop.stopping import advice
-from hybridal.measures.forecast import Observation, forecast
+from bench import claims, engines, learners, settling
+from bench.claim_figures import draw_ends, draw_signals
+from bench.facts import Cell, cells, runs
+from bench.verdicts import verdicts
 
 HERE = Path(__file__).resolve().parent.parent
-TOTALS = {1: 50, 2: 101, 4: 203, 10: 509, 19: 968}  # labels in all, those for validation with them, by round
-OURS = {"acquisition": "entropy", "first_draw": "spread", "validation": "share 0.1, 50 at most"}
-CHANCE = {**OURS, "acquisition": "random", "first_draw": "random"}
-LEARNERS: Mapping[str, Mapping[str, str]] = {
-    "**auto**, entropy": {**OURS, "schedule": "auto"},
-    "retrain each round, entropy": {**OURS, "schedule": "retrain"},
-    "finetune each round, entropy": {**OURS, "schedule": "finetune"},
-    "frozen + logistic regression, entropy": {**OURS, "schedule": "refit"},
-    "auto with 768 examples at least, random labels": {**CHANCE, "schedule": "auto:768 examples"},
-    "frozen + logistic regression, random labels": {**CHANCE, "schedule": "refit"},
-}
-VARIANTS: Mapping[str, Mapping[str, str]] = {
-    "labels grown by 0.5, two epochs": {**OURS, "schedule": "auto:+50%,2"},
-    "**by 0.6, three epochs** (`auto`)": {**OURS, "schedule": "auto"},
-    "by 0.75, three; four in the last round": {**OURS, "schedule": "auto:+75%,3,last 4"},
-    "by 0.6, three, and 768 examples at least": {**OURS, "schedule": "auto:768 examples"},
-    "by 0.6, three, and 1,024 examples at least": {**OURS, "schedule": "auto:1024 examples"},
-}
-VALIDATION = {
-    "none": {**OURS, "schedule": "auto:+50%,2", "validation": "none"},
-    "**a tenth, 50 at most**": {**OURS, "schedule": "auto:+50%,2"},
-    "a fifth": {**OURS, "schedule": "auto:+50%,2", "validation": "share 0.2"},
-}
-CELL = ["task", "seed"]
+IMAGES = HERE / "docs" / "images"
+MAIN = {"engine": "first edition", "study": "core"}
+SECOND = {"engine": "second edition", "study": "findings"}
 
 
-def chosen(facts: pd.DataFrame, which: Mapping[str, str]) -> pd.DataFrame:
-    """The runs that are described so."""
-    return facts[np.logical_and.reduce([facts[name] == value for name, value in which.items()])]
+def facts() -> list[Cell]:
+    return cells(pd.read_parquet(HERE / "results" / "findings.parquet"))
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """
-    >>> table(["a", "b"], [["1", "2"]])
-    '| a | b |\\n|---|---|\\n| 1 | 2 |'
-    """
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("|" + "|".join(line if line == "---" else f" {line} " for line in cells) + "|" for cells in lines)
-
-
-def steps(runs: pd.DataFrame) -> str:
-    return f"{runs.groupby(CELL, observed=True).steps.sum().mean():,.0f}"
-
-
-def curves(facts: pd.DataFrame, which: Mapping[str, Mapping[str, str]], measure: str) -> str:
-    """A measure after so many labels, mean over tasks and seeds."""
-    rows = []
-    for name, described in which.items():
-        runs = chosen(facts, described)
-        means = runs.groupby("round")[measure].mean()
-        rows.append([name, *(f"{means[number]:.3f}" for number in TOTALS), steps(runs)])
-    return table([measure.removeprefix("test_").replace("_", " "), *map(str, TOTALS.values()), "steps"], rows)
-
-
-def by_task(facts: pd.DataFrame) -> str:
-    """F1 and scaled NLL of each task at the end."""
-    last = {name: chosen(facts[facts["round"] == 19], which) for name, which in list(LEARNERS.items())[:4]}
-    rows = []
-    for task in sorted(facts["task"].unique()):
-        ends = [runs[runs["task"] == task][["test_f1", "test_nll_scaled"]].mean() for runs in last.values()]
-        rows.append([f"`{task}`", *(f"{f1:.3f} / {nll:.3f}" for f1, nll in ends)])
-    return table(["968 labels, entropy", "auto", "retrain", "finetune", "frozen"], rows)
-
-
-def bounds(differences: pd.Series[float]) -> tuple[float, float, float]:
-    """The mean, and what it is not below, and not above: each with 95% confidence."""
-    error = stats.t.ppf(0.95, len(differences) - 1) * stats.sem(differences)
-    mean = float(differences.mean())
-    return mean, mean - error, mean + error
-
-
-def paired(facts: pd.DataFrame, measure: str, number: int = 19) -> dict[str, pd.Series[float]]:
-    """By learner, the measure of each task and seed after so many rounds."""
-    at = facts[facts["round"] == number]
-    return {name: chosen(at, which).set_index(CELL)[measure].sort_index() for name, which in LEARNERS.items()}
-
-
-def verdicts(facts: pd.DataFrame) -> str:
-    """What `auto` differs by from the others at the end, over 27 cells."""
-    f1, nll = paired(facts, "test_f1"), paired(facts, "test_nll_scaled")
-    ours, retrain, finetune = list(LEARNERS)[:3]
-    # Seeds of a task are alike, so the bounds over tasks are the careful ones.
-    compared = {
-        "F1, against retrain": f1[ours] - f1[retrain],
-        "F1, against finetune": f1[ours] - f1[finetune],
-        "F1, against the better of the two in each cell": f1[ours] - np.maximum(f1[retrain], f1[finetune]),
-        "scaled NLL, against retrain": nll[ours] - nll[retrain],
-        "scaled NLL, against 1.05 times retrain's": nll[ours] - 1.05 * nll[retrain],
-    }
-    rows = []
-    for name, values in compared.items():
-        by_task = bounds(values.groupby("task", observed=True).mean())
-        rows.append([name, *(f"{part:+.4f}" for part in (*bounds(values), *by_task[1:]))])
-    head = ["auto at 968 labels", "mean difference", "not below, over 27 cells", "not above"]
-    return table([*head, "not below, over nine tasks", "not above"], rows)
-
-
-def first_labels(facts: pd.DataFrame) -> str:
-    """What choosing and training gain with few labels, over task means: each time the same learner twice."""
-    floor, brief = "auto:768 examples", "auto:+50%,2"
-    pairs = {
-        "a frozen encoder, same labels": ({**OURS, "schedule": "auto"}, {**OURS, "schedule": "refit"}),
-        "random labels": ({**OURS, "schedule": floor}, {**CHANCE, "schedule": floor}),
-        "random labels after the same first draw": (
-            {**OURS, "schedule": brief},
-            {**OURS, "acquisition": "random", "schedule": brief},
-        ),
-    }
-    rows = []
-    for number in (1, 2, 4, 10):
-        at = facts[facts["round"] == number]
-        cells = []
-        for one, other in pairs.values():
-            f1 = [chosen(at, which).groupby("task", observed=True)["test_f1"].mean() for which in (one, other)]
-            mean, low, _ = bounds(100 * (f1[0] - f1[1]))
-            cells.append("the same" if mean == 0 else f"{mean:+.1f} ({low:+.1f} at least)")
-        rows.append([str(TOTALS[number]), *cells])
-    return table(["labels", *(f"over {name}" for name in pairs)], rows)
-
-
-def late_class(facts: pd.DataFrame) -> str:
-    """Macro-F1 around the tenth round, in which texts of the last class appear."""
-    shown, rows = [9, 10, 11, 12, 13, 15, 20], []
-    for (protocol, task, schedule), runs in facts.groupby(["protocol", "task", "schedule"], observed=True):
-        means = runs.groupby("round")["test_f1"].mean()
-        name = str(schedule).partition(":+")[0]
-        rows.append([f"`{protocol}`", f"`{task}`", name, *(f"{means[number]:.3f}" for number in shown), steps(runs)])
-    return table(["protocol", "task", "schedule", *(f"round {number}" for number in shown), "steps"], rows)
-
-
-def seen(run: pd.DataFrame) -> list[Observation]:
-    """What a run's rounds showed to a forecast."""
-    columns = ("labels", "validation_right", "validation_n", "validation_f1", "disagreement")
-    return [
-        Observation(
-            int(labels), int(right), int(n), float(f1) if n else None, None if np.isnan(moved) else float(moved)
-        )
-        for labels, right, n, f1, moved in run.sort_values("round")[list(columns)].to_numpy(dtype=float).tolist()
-    ]
-
-
-def back_test(facts: pd.DataFrame) -> str:
-    """How often 90% intervals held what came, and what stopping by them cost and saved."""
-    rows = []
-    for name, which in {"50 validation labels": LEARNERS["**auto**, entropy"], "none": VALIDATION["none"]}.items():
-        held: list[list[bool | None]] = []
-        stopped = []
-        for _, run in chosen(facts, which).groupby(CELL, observed=True):
-            rounds, classes = seen(run), int(run["classes"].iloc[0])
-            truth = run.sort_values("round")[["test_accuracy", "test_f1"]].to_numpy()
-            for now in range(1, len(rounds) - 1):
-                for later in {min(now + 2, 18), min(now + 4, 18), 18}:
-                    said = forecast(rounds[: now + 1], rounds[later].labels, classes)
-                    assert said is not None
-                    gain = truth[later] - truth[now]
-                    told = (said.accuracy, said.f1, said.accuracy_gain, said.f1_gain)
-                    came = (*truth[later], *gain)
-                    held.append([None if i is None else i.low <= t <= i.high for i, t in zip(told, came, strict=True)])
-            stop = next((t for t in range(19) if advice(rounds[: t + 1], classes).stop), 18)
-            spent = [rounds[at].labels + rounds[at].n for at in (stop, 18)]
-            stopped.append((truth[18, 1] - truth[stop, 1], 1 - spent[0] / spent[1]))
-        shares = pd.DataFrame(held).mean()
-        cost, saved = np.mean(stopped, axis=0)
-        covered = ["–" if pd.isna(share) else f"{share:.0%}" for share in shares]
-        rows.append([name, *covered, f"{100 * cost:.2f} points", f"{saved:.1%}"])
-    head = [
-        "validation",
-        "accuracy",
-        "macro-F1",
-        "gain in accuracy",
-        "gain in F1",
-        "F1 lost",
-        "labels saved",
-    ]
-    return table(head, rows)
-
-
-def pareto(facts: pd.DataFrame, path: Path) -> None:
-    """Steps against F1 and scaled NLL at the end, each learner a point."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
-    for axis, measure, title in zip(
-        axes, ("test_f1", "test_nll_scaled"), ("macro-F1 (more is better)", "scaled NLL (less is better)"), strict=True
-    ):
-        for number, (name, which) in enumerate(LEARNERS.items()):
-            runs = chosen(facts, which)
-            cost = runs.groupby(CELL, observed=True).steps.sum().mean()
-            ends = runs[runs["round"] == 19]
-            means = ends.groupby("seed")[measure].mean()
-            axis.errorbar(
-                cost,
-                means.mean(),
-                yerr=[[means.mean() - means.min()], [means.max() - means.mean()]],
-                marker="osD^vX"[number],
-                markersize=9 if number == 0 else 7,
-                color=f"C{number}",
-                linestyle="none",
-                label=name.replace("**", ""),
-            )
-        axis.set_xscale("symlog", linthresh=100)
-        axis.set_xlim(-20, 12_000)
-        axis.set_xlabel("optimiser steps of a run")
-        axis.set_title(title, fontsize=10)
-        axis.grid(alpha=0.3)
-    axes[1].legend(fontsize=7, loc="upper right")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+def of(all_cells: list[Cell], **named: str) -> list[Cell]:
+    """The cells that are called so."""
+    return [cell for cell in all_cells if named.items() <= cell.named.items()]
 
 
 def tables() -> dict[str, str]:
-    """All of them, by name."""
-    facts = pd.read_parquet(HERE / "results" / "learners.parquet")
-    late = pd.read_parquet(HERE / "results" / "late-class.parquet")
+    """All tables of the paper's claims, by name."""
+    known = facts()
+    main, first = of(known, **MAIN), claims.whole(runs(of(known, engine=MAIN["engine"]), claims.SCHEDULES))
+    ends = first[first["study"] == MAIN["study"]]
+    second = of(known, **SECOND)
+    newer = runs(second, claims.SCHEDULES)
+    f1, nll = engines.against_first(ends, newer)
     return {
-        "F1": curves(facts, LEARNERS, "test_f1"),
-        "scaled NLL": curves(facts, LEARNERS, "test_nll_scaled"),
-        "first labels": first_labels(facts),
-        "verdicts": verdicts(facts),
-        "by task": by_task(facts),
-        "variants": curves(facts, VARIANTS, "test_f1"),
-        "variants, NLL": curves(facts, VARIANTS, "test_nll_scaled"),
-        "validation": curves(facts, VALIDATION, "test_f1"),
-        "validation, NLL": curves(facts, VALIDATION, "test_nll_scaled"),
-        "late class": late_class(late),
-        "forecast": back_test(facts),
+        "verdicts on the paper": verdicts(ends, first, main),
+        "F1 and cost": claims.accuracy_and_cost(ends),
+        "parity": claims.parity(ends),
+        "calibration": claims.calibration(ends),
+        "a coin": claims.coin(ends),
+        "regret": claims.regrets(ends),
+        "signals that agree": settling.agreement(main),
+        "settling": settling.settled(main),
+        "thresholds": settling.firing(main),
+        "after the switch": settling.after_the_switch(main),
+        "validation and stopping": claims.validation_and_stopping(first),
+        "two engines": engines.same_method(main, second, ends, newer),
+        "the second edition": f1,
+        "the second edition, calibration": nll,
     }
 
 
 def main() -> None:
-    for name, text in tables().items():
+    for name, text in {**tables(), **learners.tables()}.items():
         print(f"\n{name}\n\n{text}")
-    pareto(pd.read_parquet(HERE / "results" / "learners.parquet"), HERE / "docs" / "images" / "learners.png")
+    main = of(facts(), **MAIN)
+    draw_ends(claims.whole(runs(main, claims.SCHEDULES)), IMAGES / "claims.png")
+    draw_signals(main, IMAGES / "settling.png")
+    learners.draw(IMAGES / "learners.png")
 
 
 if __name__ == "__main__":

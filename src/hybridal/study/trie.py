@@ -186,7 +186,8 @@ def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds:
 
 def news_by_word(facts: Mapping[str, Round]) -> dict[str, News | None]:
     """What there was to learn after each word: the same for all rounds that went on from it."""
-    return {fact.word.removesuffix(UPDATES.make(fact.update).letter): fact.news for fact in facts.values()}
+    letters = {update: UPDATES.make(update).letter for update in {fact.update for fact in facts.values()}}
+    return {fact.word.removesuffix(letters[fact.update]): fact.news for fact in facts.values()}
 
 
 def run_cell(

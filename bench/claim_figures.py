@@ -1,0 +1,83 @@
+"""The figures of the paper's claims: where schedules end for their cost, and how far signals are from settling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from bench.claims import ACCURACY, ALPHA, FIXED, RETRAIN, SCHEDULES, has, name, pairs
+from bench.facts import Cell
+from bench.settling import changes, fired, rule_of, rules_of, whose
+from bench.tables import bounds
+from hybridal.evidence.figure_kit import DASHED
+from hybridal.evidence.formats import change
+from hybridal.evidence.names import look
+from hybridal.evidence.style import GRID, INK, MUTED, new_figure, styled
+
+WIDTH = 9.0
+
+
+def draw_ends(runs: pd.DataFrame, path: Path) -> None:
+    """Share of retraining's steps against the difference in F1, with its bounds, and against NLL, raw and scaled."""
+    with styled():
+        figure = new_figure(4.0, WIDTH)
+        left, right = figure.subplots(1, 2)
+        keys: dict[str, Line2D] = {}
+        for spec in has(runs, SCHEDULES):
+            own, other = pairs(runs, spec)
+            share, style = float((own["steps"] / other["steps"]).mean()), look(spec)
+            dot: dict[str, Any] = {"color": style.light, "marker": style.marker, "markersize": 7, "linestyle": "none"}
+            mean, low, high = (0.0, 0.0, 0.0) if spec == RETRAIN else bounds(100 * (own["test_f1"] - other["test_f1"]))
+            left.errorbar(share, mean, yerr=[[mean - low], [high - mean]], **dot)
+            raw, scaled = own["test_nll"].mean(), own["test_nll_scaled"].mean()
+            right.plot([share, share], [raw, scaled], color=style.light, linewidth=1, alpha=0.5)
+            right.plot(share, raw, **dot)
+            right.plot(share, scaled, **dot, markerfacecolor="none")
+            family = "fixed:K" if spec in FIXED else name(spec).strip("`")
+            keys[family] = Line2D([], [], **dot, label=family)
+        left.axhline(0, color=MUTED, linewidth=0.8)
+        left.axhspan(-2.5, -1, color=GRID, alpha=0.6, linewidth=0)
+        left.text(1.2, -1.9, "worse than retraining by more than a point", color=MUTED, fontsize=8, ha="right")
+        left.set_ylim(-2, 2.5)
+        left.set_title("macro-F1 against retraining, in points")
+        right.set_title("NLL: raw (filled) and scaled (hollow)")
+        for axes in (left, right):
+            axes.set_xscale("log")
+            axes.set_xlim(0.04, 1.25)
+            axes.set_xticks([0.05, 0.1, 0.2, 0.5, 1])
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set_xlabel("optimiser steps, share of retraining's")
+        figure.legend(handles=list(keys.values()), loc="outside lower center", ncols=len(keys))
+        figure.savefig(path, dpi=150)
+
+
+def draw_signals(cells: Sequence[Cell], path: Path) -> None:
+    """Round by round how much retraining runs still change, and the thresholds below which they count as settled."""
+    with styled():
+        figure = new_figure(3.2, WIDTH)
+        for axes, tuned in zip(figure.subplots(1, 2), (ALPHA, ACCURACY), strict=True):
+            signal, colour = rule_of(tuned).signal, look(tuned).light
+            series = np.array([frame[signal.name].to_numpy(float) for frame in changes(cells)])
+            rounds = np.arange(2, series.shape[1] + 2)
+            low, middle, high = np.quantile(series, (0.1, 0.5, 0.9), axis=0)
+            axes.fill_between(rounds, np.maximum(low, middle.min() / 20), high, color=colour, alpha=0.15, linewidth=0)
+            axes.plot(rounds, middle, color=colour, linewidth=2)
+            for spec in rules_of(signal.name):
+                epsilon, share = rule_of(spec).detector.epsilon, fired(cells, spec).notna().mean()
+                axes.axhline(epsilon, color=INK, linewidth=0.9, linestyle=DASHED)
+                label = f"ε {whose(spec, cells[0].named['backbone'])}:\n{epsilon:.2g}, fires in {share:.0%}"
+                axes.text(25.8, epsilon, label, fontsize=7, va="center", color=INK, linespacing=0.95)
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: change(value)))
+            axes.set_xlim(1.5, 25.5)
+            axes.set_ylim(middle.min() / 8, high.max() * 1.3)
+            axes.set_xlabel("round")
+            axes.set_title(f"{signal.title} while retraining: median, and 80% of runs")
+        figure.savefig(path, dpi=150)

@@ -1,0 +1,146 @@
+"""Facts of studies in one small file: `python -m bench.facts STUDY_FOLDER… --out FILE.parquet --engine COMMIT`.
+
+A row is a distinct round. The word decides, so that the runs of every schedule can be put together again from its
+rounds, as far as they were computed: a run's cost is the sum over the prefixes of its word.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.evidence.names import schedule_of
+from hybridal.evidence.results import run_row, variant_name
+from hybridal.paper.published import known_backbone, known_task
+from hybridal.schedules import Schedule
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import CellPlan
+from hybridal.study.trie import histories
+
+# `engine` says whose code computed a round. Those of different engines round differently, and training makes much of
+# that: they share tasks, splits and seeds, but are no pair.
+CELL = ["engine", "study", "task", "backbone", "protocol", "acquisition", "variant", "seed"]
+PLAIN = ("word", "round", "update", "labels", "kept_epoch", "temperature")
+SPLITS = ("validation", "test")
+COUNTED = [part.name for part in fields(Cost)]
+MEASURED = [part.name for part in fields(Metrics)]
+
+
+def published(folder: StudyFolder, engine: str, study: str | None = None) -> pd.DataFrame:
+    """All rounds that a study has recorded, without seconds; `study` is what to call it, where not by its own name."""
+    return pd.DataFrame(
+        [
+            {**_cell(study or folder.study.name, cell, engine), **_row(fact)}
+            for cell in folder.cells
+            for fact in folder.facts(cell).values()
+        ]
+    )
+
+
+def _cell(study: str, cell: CellPlan, engine: str) -> dict[str, Any]:
+    asked = cell.settings
+    task, backbone = Path(asked.task), known_backbone(Path(asked.backbone).name)
+    # A file that is called after its split belongs to the task that its folder is called after.
+    called = known_task(task.parent.name if task.stem == "train" else task.stem)
+    values = (engine, study, called, backbone, asked.protocol, asked.acquisition)
+    named = (*values, variant_name(cell.variant), asked.seed)
+    return {**dict(zip(CELL, named, strict=True)), "rounds": asked.rules.rounds}
+
+
+def _row(fact: Round) -> dict[str, Any]:
+    parts = ((split, getattr(fact, split)) for split in SPLITS)
+    return {
+        **{name: getattr(fact, name) for name in PLAIN},
+        **asdict(fact.cost),
+        **{f"{split}_{name}": getattr(part, name) for split, part in parts if part for name in MEASURED},
+        **{f"change_{name}": change for name, change in fact.changes.items()},
+        "news": json.dumps(asdict(fact.news)) if fact.news else None,
+        "acquired": list(fact.acquired),
+        "mean_score": sum(fact.scores) / len(fact.scores) if fact.scores else None,
+    }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell is called, how many rounds a run has in it, and its rounds by their word."""
+
+    named: Mapping[str, Any]
+    rounds: int
+    known: dict[str, Round]
+
+
+def cells(facts: pd.DataFrame) -> list[Cell]:
+    """The cells of a file of facts, in its order."""
+    found: dict[tuple[Any, ...], Cell] = {}
+    for row in facts.astype(object).where(facts.notna(), None).to_dict("records"):
+        named = {name: row[name] for name in CELL}
+        known = found.setdefault(tuple(named.values()), Cell(named, row["rounds"], {})).known
+        known[row["word"]] = _round(row)
+    return list(found.values())
+
+
+def _round(row: Mapping[Any, Any]) -> Round:
+    parts = {split: {name: row.get(f"{split}_{name}") for name in MEASURED} for split in SPLITS}
+    return Round.from_json(
+        {
+            **{name: row[name] for name in PLAIN},
+            **{split: part if part["f1"] is not None else None for split, part in parts.items()},
+            "cost": {name: row[name] for name in COUNTED},
+            "changes": {name.removeprefix("change_"): row[name] for name in row if name.startswith("change_")},
+            "news": json.loads(row["news"]) if row["news"] else None,
+            "acquired": () if row["acquired"] is None else row["acquired"],
+            "scores": (),
+        }
+    )
+
+
+def played(cells: Iterable[Cell], spec: str) -> list[tuple[Cell, tuple[Round, ...]]]:
+    """The runs of a schedule, in the cells where all its rounds were computed and its signals were watched.
+
+    Without its signal a schedule would seem never to switch.
+    """
+    schedule = schedule_of(spec)
+    found = ((cell, histories(cell.known, [schedule], cell.rounds)[schedule.spec]) for cell in cells)
+    return [(cell, run) for cell, run in found if len(run) == cell.rounds and _watched(schedule, run)]
+
+
+def runs(cells: Iterable[Cell], specs: Sequence[str]) -> pd.DataFrame:
+    """A row a run: its end, its whole cost, and when it switched."""
+    return pd.DataFrame(
+        [
+            {**cell.named, "schedule": spec, **run_row(spec, history)}
+            for spec in specs
+            for cell, history in played(cells, spec)
+        ]
+    )
+
+
+def _watched(schedule: Schedule, history: Sequence[Round]) -> bool:
+    return all(any(fact.changes.get(signal.name) is not None for fact in history) for signal in schedule.watches)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="STUDY_FOLDER")
+    parser.add_argument("--out", required=True, type=Path, help="rounds of other studies or engines in it are kept")
+    parser.add_argument("--engine", required=True, help="the commit whose code computed them")
+    parser.add_argument("--study", help="what to call it, where one was computed in parts")
+    asked = parser.parse_args()
+    new = pd.concat([published(StudyFolder.open(folder), asked.engine, asked.study) for folder in asked.folders])
+    if asked.out.exists():
+        kept, source = pd.read_parquet(asked.out), ["engine", "study"]
+        again = pd.MultiIndex.from_frame(kept[source]).isin(pd.MultiIndex.from_frame(new[source]))
+        new = pd.concat([kept[~again], new])
+    new.to_parquet(asked.out, index=False, compression="zstd")
+    print(f"{asked.out}: {len(new):,} rounds in {new.groupby(CELL).ngroups} cells.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The paper's claims about signals, from results/findings.parquet: which agree, which fire, do they stay settled?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from bench.claims import ACCURACY, ALPHA, RETRAIN, name, spread
+from bench.facts import Cell, played
+from bench.tables import interval, ratio, table
+from hybridal.core.facts import Round
+from hybridal.evidence.names import schedule_of
+from hybridal.evidence.statistics.ranks import spearman
+from hybridal.schedules import Rule
+from hybridal.study.presets import preset
+
+# What the paper says: share of runs that fired, and mean t*; ε half the largest early change, k = 3, DistilBERT.
+PAPER_FIRED = {
+    "accuracy": "93%, 9.1",
+    "f1": "90%, 10.0",
+    "loss": "43%, 13.4",
+    "gradient-norm": "40%, 8.5",
+    "alpha": "97%, 7.9",
+    "weight-distance": "0%, –",
+    "nc": "67%, 12.4",
+    "cka": "33%, 5.4",
+}
+# By pairs of signals, as far as the text has numbers.
+PAPER_RHO = {("accuracy", "f1"): "0.8", ("alpha",): "about 0"}
+# Tuned ones of the main results: mean switch round over three encoders.
+PAPER_TUNED = {ALPHA: "–, 8.6", ACCURACY: "–, 12.2"}
+PAPER_AFTER = {ALPHA: "31 to 46%", ACCURACY: "36 to 83%"}
+
+
+def rule_of(spec: str) -> Rule:
+    rule = schedule_of(spec).rule
+    assert rule is not None
+    return rule
+
+
+def watched(history: Sequence[Round]) -> list[str]:
+    return [signal for signal, change in history[-1].changes.items() if change is not None]
+
+
+def changes(cells: Sequence[Cell]) -> list[pd.DataFrame]:
+    """Of each retraining run a row a round, a column a signal; only signals that were watched in all of them."""
+    trunks = [history for _, history in played(cells, RETRAIN)]
+    common = [signal for signal in PAPER_FIRED if all(signal in watched(history) for history in trunks)]
+    return [pd.DataFrame([{name: fact.changes[name] for name in common} for fact in run[1:]]) for run in trunks]
+
+
+def correlations(cells: Sequence[Cell]) -> dict[tuple[str, str], list[float]]:
+    """Spearman's ρ of each pair of signals within each retraining run in which both moved."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for frame in changes(cells):
+        matrix = spearman(frame)
+        for one, other in combinations(range(len(frame.columns)), 2):
+            rho = matrix[one][other]
+            found.setdefault((frame.columns[one], frame.columns[other]), []).extend([] if rho is None else [rho])
+    return found
+
+
+def agreement(cells: Sequence[Cell]) -> str:
+    """Do signals say the same?"""
+    frames = changes(cells)
+    pooled = pd.concat(frames).corr("spearman")
+    rows = []
+    for pair, rho in correlations(cells).items():
+        paper = PAPER_RHO.get(pair, PAPER_RHO[("alpha",)] if "alpha" in pair else "–")
+        both = " and ".join(f"`{signal}`" for signal in pair)
+        rows.append([both, paper, spread(interval(rho), "+.2f"), f"{pooled[pair[0]][pair[1]]:+.2f}"])
+    return table(["signals", "paper", f"ours, within {len(frames)} runs", "over all runs"], rows)
+
+
+def late_changes(cells: Sequence[Cell], rounds: int = 8) -> dict[str, tuple[float, float, float]]:
+    """By signal, mean change in the last rounds of a retraining run over that in its first: geometric mean of runs."""
+    frames = changes(cells)
+    early, late = (
+        pd.DataFrame([frame.iloc[part].mean() for frame in frames]) for part in (slice(rounds), slice(-rounds, None))
+    )
+    return {str(signal): ratio(late[signal], early[signal]) for signal in frames[0].columns}
+
+
+def settled(cells: Sequence[Cell]) -> str:
+    """Do models change less and less while they are retrained?"""
+    rows = [[f"`{signal}`", spread(found, ".2f")] for signal, found in late_changes(cells).items()]
+    return table(["signal", "changes in rounds 18 to 25 over those in rounds 2 to 9"], rows)
+
+
+def whose(spec: str, backbone: str) -> str:
+    """Where the ε of one of the study's schedules comes from."""
+    if spec in PAPER_TUNED:
+        return "tuned by the paper"
+    return f"by {'the paper' if spec in preset('signals').schedules else backbone}'s normaliser"
+
+
+def rules_of(*signals: str) -> list[str]:
+    """The study's schedules that switch by one of these signals."""
+    specs = dict.fromkeys(schedule_of(spec).spec for spec in preset("findings").schedules)
+    return [spec for spec in specs if (rule := schedule_of(spec).rule) and rule.signal.name in signals]
+
+
+def fired(cells: Sequence[Cell], spec: str) -> pd.Series[float]:
+    """When each retraining run would have ended, by task; not a number where it would not."""
+    trunks = played(cells, RETRAIN)
+    tasks = pd.Index([cell.named["task"] for cell, _ in trunks])
+    return pd.Series([rule_of(spec).t_star(history) for _, history in trunks], index=tasks, dtype=float)
+
+
+def firing(cells: Sequence[Cell]) -> str:
+    """Do thresholds carry over? How many of the same retraining runs each signal would have ended, and when."""
+    rows = []
+    backbone = cells[0].named["backbone"]
+    tasks = sorted({cell.named["task"] for cell in cells})
+    for spec in rules_of(*changes(cells)[0].columns):
+        rule = rule_of(spec)
+        t_star, origin = fired(cells, spec), whose(spec, backbone)
+        share, each = t_star.notna(), len(t_star) // len(tasks)
+        paper = PAPER_TUNED.get(spec) or (PAPER_FIRED[rule.signal.name] if "paper" in origin else "–")
+        ours = f"{share.mean():.0%}, {t_star.mean():.1f}" if share.any() else "0%, –"
+        epsilon = f"{rule.detector.epsilon:.3g}, {rule.detector.patience}"
+        rows.append(
+            [f"`{rule.signal.name}`", origin, epsilon, paper, ours, *(f"{share[task].sum()}" for task in tasks)]
+        )
+    head = ["signal", "ε", "ε, k", "paper: fired, t*", "ours: fired, t*"]
+    return table([*head, *(f"`{task}`, of {each}" for task in tasks)], rows)
+
+
+def above_after(cells: Sequence[Cell], spec: str) -> list[float]:
+    """Of each run that switched before its end, the share of later rounds in which the signal was not below ε."""
+    rule, above = rule_of(spec), []
+    for cell, history in played(cells, spec):
+        t_star = rule.t_star(history)
+        if t_star is not None and t_star < cell.rounds:
+            later = rule.changes(history)[t_star:]
+            above.append(float(np.mean([change is not None and change >= rule.detector.epsilon for change in later])))
+    return above
+
+
+def after_the_switch(cells: Sequence[Cell]) -> str:
+    """Does a signal stay below ε once it has settled?"""
+    rows = []
+    for spec, paper in PAPER_AFTER.items():
+        above = above_after(cells, spec)
+        share = spread(interval(above), ".0%") if len(above) > 2 else f"{np.mean(above):.0%}"
+        rows.append([name(spec), str(len(above)), paper, share])
+    return table(["schedule", "runs that switched", "paper, by task", "rounds after the switch not below ε"], rows)

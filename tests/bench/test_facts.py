@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bench import facts
+from hybridal.core.facts import Cost, Metrics, News, Round
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import Study
+
+SCHEDULES = ("retrain", "finetune", "hybrid:accuracy:0.1:1")
+ENDED = Metrics(10, 8, 0.8, 0.75, 0.5, 0.1, 0.3, 0.4, 0.05)
+
+
+def computed(word: str, change: float | None) -> Round:
+    """A round as an engine records it; only the third and last has met the test texts."""
+    update = {"R": "retrain", "F": "finetune"}[word[-1]]
+    return Round(
+        round=len(word),
+        update=update,
+        word=word,
+        labels=20,
+        cost=Cost(steps=len(word) * (10 if update == "retrain" else 4)),
+        kept_epoch=1.5,
+        temperature=1.2,
+        validation=ENDED,
+        test=replace(ENDED, f1=0.7) if len(word) == 3 else None,
+        changes={"accuracy": change},
+        acquired=("a", "b"),
+        scores=(0.5, 0.3),
+        news=News(known=10, added=10, counts=(5, 15)),
+    )
+
+
+ROUNDS = [computed(word, None if len(word) == 1 else 0.01) for word in ("R", "RR", "RRR", "RRF", "F", "FF", "FFF")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StudyFolder:
+    study = Study(
+        "tiny", ("data/ag_news/train.parquet",), SCHEDULES, ("./minilm",), seeds=(1,), overrides={"rounds": 3}
+    )
+    made = StudyFolder.create(tmp_path / "study", study, {})
+    with made.working_on(made.cells[0]):
+        for fact in ROUNDS:
+            made.journal(made.cells[0]).append(fact.to_json())
+    return made
+
+
+def test_rounds_come_back_as_they_were(folder: StudyFolder, tmp_path: Path) -> None:
+    facts.published(folder, "abc").to_parquet(tmp_path / "facts.parquet")
+    [cell] = facts.cells(pd.read_parquet(tmp_path / "facts.parquet"))
+    assert (cell.named["task"], cell.named["backbone"]) == ("agnews", "minilm")
+    assert (cell.named["engine"], cell.named["study"], cell.rounds) == ("abc", "tiny", 3)
+    assert cell.known == {fact.word: replace(fact, scores=()) for fact in ROUNDS}
+
+
+def test_runs_are_put_together_from_words(folder: StudyFolder) -> None:
+    found = facts.runs(facts.cells(facts.published(folder, "abc")), SCHEDULES).set_index("schedule")
+    assert found["word"].to_dict() == {"retrain": "RRR", "finetune": "FFF", "hybrid:accuracy:0.1:1": "RRF"}
+    assert found["steps"].to_dict() == {"retrain": 60, "finetune": 24, "hybrid:accuracy:0.1:1": 42}
+    assert set(found["test_f1"]) == {0.7}
+
+
+def test_a_schedule_whose_signal_nobody_watched_has_no_run(folder: StudyFolder) -> None:
+    known = facts.cells(facts.published(folder, "abc"))
+    assert facts.played(known, "hybrid:alpha") == []
+
+
+def test_what_others_computed_is_kept(
+    folder: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "facts.parquet"
+    for engine in ("abc", "def", "abc"):
+        asked = ["facts", str(folder.path), "--out", str(out), "--engine", engine, "--study", "parts"]
+        monkeypatch.setattr(sys, "argv", asked)
+        facts.main()
+    assert pd.read_parquet(out).groupby(["engine", "study"]).size().to_dict() == {
+        ("abc", "parts"): 7,
+        ("def", "parts"): 7,
+    }
+    assert capsys.readouterr().out.splitlines()[-1] == f"{out}: 14 rounds in 2 cells."
