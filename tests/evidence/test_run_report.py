@@ -57,6 +57,12 @@ def run_html(tmp_path_factory: pytest.TempPathFactory) -> str:
     return folder.report.read_text(encoding="utf-8")
 
 
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes longer than all else: where only words are looked at, there is none."""
+    monkeypatch.setattr("hybridal.evidence.run_report.panels", lambda *_: [])
+
+
 @pytest.fixture(scope="module")
 def comparison_html(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compared(tmp_path_factory.mktemp("comparison"), *SPECS)
@@ -173,11 +179,13 @@ def test_an_automatic_runs_report_says_why_it_retrained_and_what_more_labels_bri
     assert "It was only watched" not in words
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_an_automatic_run_without_agreement_gets_no_advice() -> None:
     page = run_page(auto_history(None)[:1], make_schedule("auto"), auto_about(10, "never"))
     assert "The next" not in " ".join(page.story)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_run_that_stopped_by_itself_is_not_called_unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybridal.loop.stopping.advise", lambda *_: Advice(True, None, "You can stop."))
     for stop, first in (("auto", "The run ended by itself after 10 of 25 rounds"), ("never", "The run is not at its")):
@@ -248,6 +256,7 @@ def test_a_comparison_of_nothing_yet_is_a_page_too(tmp_path: Path) -> None:
     assert "nothing to compare so far" in read_page(html).texts["story"]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_unequal_progress_is_said(tmp_path: Path) -> None:
     histories = histories_of("retrain", "finetune")
     histories["finetune"] = histories["finetune"][:3]
@@ -257,6 +266,7 @@ def test_unequal_progress_is_said(tmp_path: Path) -> None:
     assert "on the validation texts" in words
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_failed_report_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = run_folder(tmp_path, history_of("retrain", 1), {**ABOUT, "settings": {"schedule": "retrain"}})
     folder.report.write_text("old", encoding="utf-8")
