@@ -18,8 +18,12 @@ settings.load_profile("hybridal")
 # Read once, when the hub's client is imported: it must stand before any test module imports it.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-# Triton comes with torch's builds for CUDA; without it the module cannot be read for doctests.
-collect_ignore = [] if find_spec("triton") else ["src/hybridal/signals/_tridiagonal.py"]
+# Triton comes with torch's builds for CUDA; without it these cannot be read for doctests.
+_KERNELS = (
+    "signals/_tridiagonal",
+    *(f"models/cuda/{name}" for name in ("adamw", "attention", "kernels", "lookups", "row", "stack")),
+)
+collect_ignore = [] if find_spec("triton") else [f"src/hybridal/{name}.py" for name in _KERNELS]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

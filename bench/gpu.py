@@ -104,7 +104,7 @@ def steps_per_second(backbone: Backbone, device: Device, tokens: Tokens, repeats
         device.synchronise()
         start = time.perf_counter()
         with classifier.training(dropout=True):
-            steps.epoch(examples, batches, seed=repeat)
+            steps.run(examples, batches, [RULES.learning_rate] * len(batches), seed=repeat)
         device.synchronise()
         rates.append(len(batches) / (time.perf_counter() - start))
     return rates[1:]
@@ -131,7 +131,7 @@ def lanes_per_second(backbone: Backbone, lanes: int, tokens: Tokens, repeats: in
                 batches = examples.batches(16, np.random.default_rng(repeat))
                 ready.wait()
                 with classifier.training(dropout=True):
-                    steps.epoch(examples, batches, seed=repeat)
+                    steps.run(examples, batches, [RULES.learning_rate] * len(batches), seed=repeat)
                 GRAPHS.synchronise()
                 ready.wait()
 

@@ -67,7 +67,7 @@ class Environment:
 
     def label(self, task: Task) -> None:
         """Starts the app, answers what it asks, and takes the labels away."""
-        command = [self.bin / "hybridal", "label", "--port", "0", "--no-browser"]
+        command = [str(self.bin / "hybridal"), "label", "--port", "0", "--no-browser"]
         with subprocess.Popen(command, cwd=self.folder, env=self.around, stdout=subprocess.PIPE, text=True) as app:
             try:
                 assert app.stdout is not None

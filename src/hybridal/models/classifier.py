@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -29,6 +30,9 @@ from hybridal.models.tokens import Encoder, Tokens
 from hybridal.models.trunk import States, Trunk
 from hybridal.randomness import key
 from hybridal.system.cache import cache_dir
+
+if TYPE_CHECKING:
+    from hybridal.models.cuda.stack import Stack
 
 
 class Classifier:
@@ -60,8 +64,10 @@ class Classifier:
         self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
         records = device.fast and on_gpu and self._trunk is None and familiar(self.module)
         self.recorder = Recorder(device.torch) if records else None
+        self.stack: Stack | None = None
         if records:
             teach_masks(self.module)
+            self.stack = _teach_stack(self.module, device, first_tokens=pooling == "first")
         self.packs = device.fast and not on_gpu and teach_packing(self.module, first_tokens=pooling == "first")
         if self.packs:
             keep_freed()
@@ -86,14 +92,17 @@ class Classifier:
 
     def copy_to(self, weights: Mapping[str, Tensor]) -> None:
         """Overwrites an earlier copy."""
-        for name, parameter in self.trainable().items():
-            weights[name].copy_(parameter.detach())
+        named = self.trainable()
+        with torch.no_grad():
+            torch._foreach_copy_([weights[name] for name in named], list(named.values()))
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Takes these weights over, in place."""
         with torch.no_grad():
-            for name, parameter in self.trainable().items():
-                parameter.copy_(weights[name])
+            named = self.trainable()
+            torch._foreach_copy_(list(named.values()), [weights[name] for name in named])
+        if self.stack is not None:
+            self.stack.refresh()
 
     @contextmanager
     def as_pretrained(self) -> Iterator[None]:
@@ -192,6 +201,15 @@ class Classifier:
             return packed_logits(self.module, pack(source, rows))
         return self.logits(*self.batch(source, rows))
 
+    def logits_of_row(self, inputs: Tensor, texts: int, longest: int) -> Tensor:
+        """As `logits` of texts that stand one after the other, for a classifier with a stack."""
+        from hybridal.models.cuda.row import Row
+
+        assert self.stack is not None
+        row = Row.of(inputs, texts, longest, first_tokens=self.pooling == "first")
+        with self.device.autocast(), self.stack.lookups.reading(row):
+            return packed_logits(self.module, row).float()
+
     @contextmanager
     def listening(self) -> Iterator[dict[str, Tensor]]:
         """Inside, each call of `logits` leaves its `hidden` and `embedding` in the dictionary."""
@@ -265,6 +283,16 @@ def _load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling:
         )
     _draw_head(module, loaded["missing_keys"], seed)
     return module
+
+
+def _teach_stack(module: nn.Module, device: Device, first_tokens: bool) -> Stack | None:
+    """Kernels of our own for layers that we know, where Triton is there: it comes with torch's builds for CUDA."""
+    if importlib.util.find_spec("triton") is None:
+        return None
+    from hybridal.models.cuda.stack import stackable, teach_stack
+
+    dtype = torch.float32 if device.precision == "fp32" else torch.bfloat16
+    return teach_stack(module, dtype, first_tokens) if stackable(module) else None
 
 
 def _as_saved(folder: Path) -> Any:

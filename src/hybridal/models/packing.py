@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -106,7 +106,19 @@ def _teach_attention(module: Any, first_tokens: bool) -> None:
         attention.forward = partial(_of_first_tokens, attention)
 
 
-def packed_logits(module: Any, packed: Packed) -> Tensor:
+class Joined(Protocol):
+    """Texts one after the other: as lists of a processor, or as numbers on a GPU."""
+
+    @property
+    def values(self) -> Tensor: ...
+
+    @property
+    def positions(self) -> Tensor: ...
+
+    def means(self, tokens: Tensor) -> Tensor: ...
+
+
+def packed_logits(module: Any, packed: Joined) -> Tensor:
     """What the model says of each text."""
     # Where positions start after the padding's, the embeddings know its number.
     offset = getattr(module.base_model.embeddings, "padding_idx", -1) + 1

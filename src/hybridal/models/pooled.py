@@ -16,7 +16,7 @@ from hybridal.backbones import backbone
 from hybridal.models.portable import load_portable
 
 if TYPE_CHECKING:
-    from hybridal.models.packing import Packed
+    from hybridal.models.packing import Joined
 
 # The mean is many orders of magnitude larger; this only keeps a division from failing.
 TINY = 1e-12
@@ -43,7 +43,7 @@ class PooledClassifier(nn.Module):  # type: ignore[misc]
     def set_attn_implementation(self, name: str) -> None:
         self.body.set_attn_implementation(name)
 
-    def forward(self, attention_mask: Tensor, packed: Packed | None = None, **inputs: Any) -> Any:
+    def forward(self, attention_mask: Tensor, packed: Joined | None = None, **inputs: Any) -> Any:
         together = {} if packed is None else {"packed": packed}
         states = self.body(attention_mask=attention_mask, **together, **inputs).last_hidden_state
         features = normalised(self.mean(states.float(), attention_mask, packed))
@@ -53,7 +53,7 @@ class PooledClassifier(nn.Module):  # type: ignore[misc]
 class Mean(nn.Module):  # type: ignore[misc]
     """The mean state of each text's own tokens; a module, so that it can be listened to."""
 
-    def forward(self, states: Tensor, mask: Tensor, packed: Packed | None) -> Tensor:
+    def forward(self, states: Tensor, mask: Tensor, packed: Joined | None) -> Tensor:
         if packed is not None:
             return packed.means(states[0])
         # A mask over (texts, 1, 1, keys) is one over (texts, keys) that attention takes as it is.

@@ -67,7 +67,8 @@ class Tokens:
 
     def joined(self, rows: Ints) -> Ints:
         """The token ids of these rows, one after the other."""
-        return np.concatenate([self.flat[self.offsets[r] : self.offsets[r + 1]] for r in rows]).astype(np.int64)
+        flat = np.asarray(self.flat)  # a slice of a mapped file would be one too, which costs more than its bytes
+        return np.concatenate([flat[self.offsets[r] : self.offsets[r + 1]] for r in rows]).astype(np.int64)
 
 
 class Encoder(Protocol):

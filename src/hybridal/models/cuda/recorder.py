@@ -16,7 +16,7 @@ from hybridal.models.device import repeatable
 Made = TypeVar("Made")
 
 # A GPU runs some kernels in another way the first time: those must not be recorded.
-WARM_UPS = 3
+WARM_UPS = 1
 
 # One at a time in a process: while a graph is recorded, torch's own random generator is exchanged.
 GENERATOR_IN_USE = RLock()

@@ -1,0 +1,75 @@
+"""Several texts as one row of tokens on a GPU, without padding but at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+# Tokens of a program.
+COLUMNS = 128
+
+
+@dataclass(frozen=True)
+class Row:
+    """Texts one after the other, as numbers on the device, none longer than `longest`.
+
+    `reading @ states` has a row a text again: the mean of its states, or that of its first token. `order` lists tokens
+    by their ids, equal ones in the order of the row. Dropout draws from `seed`.
+    """
+
+    values: Tensor
+    positions: Tensor
+    order: Tensor
+    lengths: Tensor
+    reading: Tensor
+    seed: Tensor
+    longest: int
+
+    @classmethod
+    def of(cls, inputs: Tensor, texts: int, longest: int, first_tokens: bool) -> Row:
+        """Of an array of labels, lengths, a seed, token ids and their order."""
+        tokens = (len(inputs) - 2 * texts - 1) // 2
+        ids, positions = inputs.new_empty((2, tokens), dtype=torch.int64)
+        reading = inputs.new_empty((texts, tokens), dtype=torch.float32)
+        _spread[(triton.cdiv(tokens, COLUMNS),)](
+            inputs, ids, positions, reading, texts, tokens, triton.next_power_of_2(texts), COLUMNS, first_tokens
+        )
+        lengths, seed, order = inputs[texts : 2 * texts], inputs[2 * texts :], inputs[2 * texts + 1 + tokens :]
+        return cls(ids[None], positions[None], order, lengths, reading, seed, longest)
+
+    def means(self, tokens: Tensor) -> Tensor:
+        with torch.autocast(tokens.device.type, enabled=False):
+            return self.reading @ tokens
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _spread(
+    inputs: tl.tensor,
+    ids: tl.tensor,
+    positions: tl.tensor,
+    reading: tl.tensor,
+    texts: tl.tensor,
+    tokens: tl.tensor,
+    TEXTS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    FIRST_TOKENS: tl.constexpr,
+) -> None:
+    text = tl.arange(0, TEXTS)
+    lengths = tl.load(inputs + texts + text, mask=text < texts, other=0)
+    ends = tl.cumsum(lengths)
+    token = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    there = token < tokens
+    tl.store(ids + token, tl.load(inputs + 2 * texts + 1 + token, mask=there, other=0).to(tl.int64), mask=there)
+    after = (token[:, None] - (ends - lengths)[None, :]).to(tl.int32)
+    own = (after >= 0) & (token[:, None] < ends[None, :])
+    tl.store(positions + token, tl.sum(tl.where(own, after, 0), axis=1).to(tl.int64), mask=there)
+    if FIRST_TOKENS:
+        share = tl.where(own & (after == 0), 1.0, 0.0)
+    else:
+        share = tl.where(own, 1.0 / tl.maximum(lengths, 1).to(tl.float32)[None, :], 0.0)
+    places = text[None, :] * tokens + token[:, None]
+    tl.store(reading + places, share, mask=there[:, None] & (text < texts)[None, :])

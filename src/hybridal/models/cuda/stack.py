@@ -1,0 +1,279 @@
+"""The layers of an encoder as a few large pieces: one row of all tokens, matrices of all layers in one array.
+
+Products are made of rounded copies of the weights that lie ready, gradients go where the optimiser reads them, and
+one kernel then steps all weights. Torch's own way casts every weight at every step and keeps each apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions as Said
+
+from hybridal.models.cuda import kernels
+from hybridal.models.cuda.attention import Attention
+from hybridal.models.cuda.kernels import Dropout
+from hybridal.models.cuda.lookups import Lookups
+from hybridal.models.cuda.row import Row
+from hybridal.models.packing import layer_stack
+
+# Dropouts of a layer, each with a number of its own.
+SITES = 3
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The modules of one layer, under the same names for all encoders."""
+
+    queries: nn.Linear
+    keys: nn.Linear
+    values: nn.Linear
+    out: nn.Linear
+    middle_norm: nn.LayerNorm
+    up: nn.Linear
+    down: nn.Linear
+    last_norm: nn.LayerNorm
+
+    @property
+    def matrices(self) -> list[nn.Linear]:
+        return [self.queries, self.keys, self.values, self.out, self.up, self.down]
+
+    @property
+    def vectors(self) -> list[Tensor]:
+        """In the order of `Vectors`."""
+        products = [self.queries.bias, self.keys.bias, self.values.bias, self.out.bias]
+        norms = [(norm.weight, norm.bias) for norm in (self.middle_norm, self.last_norm)]
+        return [*products, *norms[0], self.up.bias, self.down.bias, *norms[1]]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """One of each vector of a layer: views of an array, or where they begin in it."""
+
+    qkv: Any
+    out: Any
+    middle_gain: Any
+    middle_bias: Any
+    up: Any
+    down: Any
+    last_gain: Any
+    last_bias: Any
+
+
+def stackable(module: Any) -> bool:
+    """Whether an encoder's layers are of the kind that this file knows."""
+    config = module.config
+    act = getattr(config, "hidden_act", None) or getattr(config, "activation", None)
+    return act == "gelu" and all(_parts(layer) is not None for layer in layer_stack(module).layer)
+
+
+class Stack:
+    """The layers of a module, whose parameters become views of few arrays.
+
+    Its embeddings are looked up by kernels of their own.
+    """
+
+    def __init__(self, module: Any, dtype: torch.dtype) -> None:
+        self.module, config = module, module.config
+        self.lookups = Lookups(module.base_model.embeddings)
+        self.parts: list[Any] = [_parts(layer) for layer in layer_stack(module).layer]
+        self.heads = int(getattr(config, "n_heads", 0) or config.num_attention_heads)
+        distil = config.model_type == "distilbert"  # which drops nothing after its attention
+        self.rates = (
+            float(config.attention_dropout if distil else config.attention_probs_dropout_prob),
+            0.0 if distil else float(config.hidden_dropout_prob),
+            float(config.dropout if distil else config.hidden_dropout_prob),
+        )
+        self.dtype, self.width = dtype, int(self.parts[0].out.weight.shape[0])
+        words = self.lookups.words.weight
+        matrices = [layer.weight for part in self.parts for layer in part.matrices]
+        vectors = [vector for part in self.parts for vector in part.vectors]
+        stacked = {id(parameter) for parameter in (*matrices, *vectors, words)}
+        rest = [parameter for parameter in module.parameters() if id(parameter) not in stacked]
+        self._owners: tuple[list[Any], ...] = (matrices, vectors, rest, [words])
+        self.matrices, self.vectors, self.rest = map(_one_array, self._owners[:3])
+        exact = dtype == torch.float32
+        self.rounded = self.matrices if exact else torch.empty_like(self.matrices, dtype=dtype)
+        self.rounded_vectors = self.vectors if exact else torch.empty_like(self.vectors, dtype=dtype)
+        self.gradient = torch.zeros_like(self.rounded)
+        self.vector_gradient, self.rest_gradient = torch.zeros_like(self.vectors), torch.zeros_like(self.rest)
+        self.vector_parts = self.vectors.new_zeros((kernels.PARTS, len(self.vectors)))
+        self.refresh()
+        sizes = [_vector_sizes(part) for part in self.parts]
+        starts = list(accumulate([size for layer in sizes for size in layer], initial=0))
+        count = len(sizes[0])
+        self.at = [Vectors(*starts[n * count : (n + 1) * count]) for n in range(len(sizes))]
+        self._weights = list(self._matrices_of(self.rounded))
+        self._gradients = list(self._matrices_of(self.gradient))
+
+    @property
+    def arrays(self) -> tuple[Tensor, ...]:
+        """All weights: matrices and vectors of layers, the rest, and the table of words."""
+        return self.matrices, self.vectors, self.rest, self.lookups.words.weight.detach()
+
+    def refresh(self) -> None:
+        """After the weights were written from elsewhere."""
+        if self.rounded is not self.matrices:
+            self.rounded.copy_(self.matrices)
+            self.rounded_vectors.copy_(self.vectors)
+
+    def states(self, embedded: Tensor, row: Row, training: bool) -> Tensor:
+        """What the last layer says of each token, in fp32."""
+        with torch.autocast(embedded.device.type, enabled=False):
+            found: Tensor = _Layers.apply(embedded.float(), self, row, training)
+        return found
+
+    def clear(self) -> None:
+        """Before a step: gradients of the rest are added up where they lie, others overwritten."""
+        self.rest_gradient.zero_()
+        for parameter, piece in zip(self._owners[2], _pieces(self.rest_gradient, self._owners[2]), strict=True):
+            parameter.grad = piece
+
+    def named(self, arrays: Sequence[Tensor]) -> dict[str, Tensor]:
+        """Pieces of arrays that are laid out as `arrays` are, by the names that the module has for them."""
+        names = {id(parameter): name for name, parameter in self.module.named_parameters()}
+        return {
+            names[id(parameter)]: piece
+            for array, owners in zip(arrays, self._owners, strict=True)
+            for parameter, piece in zip(owners, _pieces(array.flatten(), owners), strict=True)
+        }
+
+    def _matrices_of(self, array: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+        at = 0
+        for part in self.parts:
+            found = []
+            for rows, columns in ((3 * self.width, self.width), part.out.weight.shape, part.up.weight.shape,
+                                  part.down.weight.shape):  # fmt: skip
+                found.append(array[at : at + rows * columns].view(rows, columns))
+                at += rows * columns
+            yield tuple(found)
+
+    def _vectors_of(self, array: Tensor, layer: int) -> Vectors:
+        at, sizes = self.at[layer], _vector_sizes(self.parts[layer])
+        starts = [getattr(at, name) for name in Vectors.__dataclass_fields__]
+        return Vectors(*(array[start : start + size] for start, size in zip(starts, sizes, strict=True)))
+
+    def _dropouts(self, layer: int, row: Row, training: bool) -> list[Dropout]:
+        rates = self.rates if training else (0.0,) * SITES
+        return [Dropout(rate, row.seed, layer * SITES + site) for site, rate in enumerate(rates)]
+
+    def forward(self, states: Tensor, row: Row, training: bool, keep: list[Any] | None) -> Tensor:
+        attention = Attention(self.heads, row.lengths, row.longest)
+        rounded = states.to(self.dtype)
+        for number, part in enumerate(self.parts):
+            weights, bias, exact = self._weights[number], self._vectors_of(self.rounded_vectors, number), self.vectors
+            norms = self._vectors_of(exact, number)
+            dropped, after_attention, after_down = self._dropouts(number, row, training)
+            qkv = torch.addmm(bias.qkv, rounded, weights[0].t())
+            gathered, sums = attention.forward(qkv, dropped)
+            out = torch.addmm(bias.out, gathered, weights[1].t())
+            middle, rounded_middle, middle_moments = kernels.add_norm(
+                states, out, norms.middle_gain, norms.middle_bias, part.middle_norm.eps, after_attention, self.dtype
+            )
+            up = torch.addmm(bias.up, rounded_middle, weights[2].t())
+            active = kernels.gelu(up)
+            down = torch.addmm(bias.down, active, weights[3].t())
+            last, rounded_last, last_moments = kernels.add_norm(
+                middle, down, norms.last_gain, norms.last_bias, part.last_norm.eps, after_down, self.dtype
+            )
+            if keep is not None:
+                keep.append((states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
+                             active, down, last_moments))  # fmt: skip
+            states, rounded = last, rounded_last
+        return states
+
+    def backward(self, above: Tensor, row: Row, training: bool, kept: list[Any]) -> Tensor:
+        """The gradient of what came in; those of the weights go to their arrays."""
+        attention = Attention(self.heads, row.lengths, row.longest)
+        beside: Tensor | None = None
+        for number in reversed(range(len(self.parts))):
+            (states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
+             active, down, last_moments) = kept.pop()  # fmt: skip
+            weights, gradients, at = self._weights[number], self._gradients[number], self.at[number]
+            norms = self._vectors_of(self.vectors, number)
+            dropped, after_attention, after_down = self._dropouts(number, row, training)
+            of_middle, of_down = kernels.add_norm_back(
+                above, beside, middle, down, norms.last_gain, last_moments, after_down, self.vector_parts,
+                (at.down, at.last_gain, at.last_bias),
+            )  # fmt: skip
+            torch.mm(of_down.t(), active, out=gradients[3])
+            of_up = kernels.gelu_back(of_down @ weights[3], up, self.vector_parts, at.up)
+            torch.mm(of_up.t(), rounded_middle, out=gradients[2])
+            above, of_out = kernels.add_norm_back(
+                of_middle, of_up @ weights[2], states, out, norms.middle_gain, middle_moments, after_attention,
+                self.vector_parts, (at.out, at.middle_gain, at.middle_bias),
+            )  # fmt: skip
+            torch.mm(of_out.t(), gathered, out=gradients[1])
+            of_qkv = attention.backward(of_out @ weights[1], qkv, gathered, sums, dropped)
+            kernels.column_sums(of_qkv, self.vector_parts, at.qkv)
+            torch.mm(of_qkv.t(), rounded, out=gradients[0])
+            beside = of_qkv @ weights[0]
+        kernels.add_parts(self.vector_parts, self.vector_gradient)
+        return above if beside is None else above + beside
+
+
+class _Layers(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, embedded: Tensor, stack: Stack, row: Row, training: bool) -> Tensor:
+        ctx.stack, ctx.row, ctx.training = stack, row, training
+        ctx.kept = [] if embedded.requires_grad else None
+        return stack.forward(embedded, row, training, ctx.kept)
+
+    @staticmethod
+    def backward(ctx: Any, above: Tensor) -> tuple[Tensor, None, None, None]:
+        return ctx.stack.backward(above.contiguous(), ctx.row, ctx.training, ctx.kept), None, None, None
+
+
+def _parts(layer: Any) -> Parts | None:
+    """The modules of a layer as BERT names them, or DistilBERT; None where it is neither."""
+    attention = layer.attention
+    if hasattr(attention, "q_lin"):
+        return Parts(attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin, layer.sa_layer_norm,
+                     layer.ffn.lin1, layer.ffn.lin2, layer.output_layer_norm)  # fmt: skip
+    if not hasattr(attention, "self") or not hasattr(layer, "intermediate"):
+        return None
+    inner, after = attention.self, attention.output
+    return Parts(inner.query, inner.key, inner.value, after.dense, after.LayerNorm,
+                 layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
+
+
+def _vector_sizes(part: Parts) -> list[int]:
+    queries, _, _, *others = (len(vector) for vector in part.vectors)
+    return [3 * queries, *others]
+
+
+def _one_array(tensors: list[Any]) -> Tensor:
+    """The values of these parameters one after the other; each becomes a view of its piece."""
+    array = torch.cat([tensor.detach().flatten() for tensor in tensors])
+    for tensor, piece in zip(tensors, _pieces(array, tensors), strict=True):
+        tensor.data = piece
+    return array
+
+
+def _pieces(array: Tensor, shaped: Sequence[Any]) -> list[Tensor]:
+    """Views of an array, in the shapes of these parameters."""
+    pieces = array.split([parameter.numel() for parameter in shaped])
+    return [piece.view(parameter.shape) for parameter, piece in zip(shaped, pieces, strict=True)]
+
+
+def teach_stack(module: Any, dtype: torch.dtype, first_tokens: bool) -> Stack:
+    """Makes a stackable encoder take a `Row` as `packed`; other batches go through its own layers.
+
+    `first_tokens` says that its head reads the first token of a text alone.
+    """
+    stack, layers = Stack(module, dtype), layer_stack(module)
+    own = layers.forward
+
+    def forward(hidden_states: Tensor, *args: Any, packed: Row | None = None, **others: Any) -> Any:
+        if packed is None:
+            return own(hidden_states, *args, **others)
+        states = stack.states(hidden_states[0], packed, module.training)
+        return Said(last_hidden_state=packed.means(states)[:, None] if first_tokens else states[None])
+
+    layers.forward = forward
+    return stack

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from .parts import ON, needs_kernels
+from .test_kernels import drawn, dropout
+
+pytestmark = needs_kernels
+HEADS, SIDE = 2, 8
+WIDTH = HEADS * SIDE
+
+
+def by_the_formula(qkv: Tensor, lengths: list[int]) -> Tensor:
+    found, start = [], 0
+    for length in lengths:
+        q, k, v = (
+            part.view(length, HEADS, SIDE).transpose(0, 1) for part in qkv[start : start + length].split(WIDTH, 1)
+        )
+        shares = torch.softmax(q @ k.transpose(1, 2) / SIDE**0.5, dim=2)
+        found.append((shares @ v).transpose(0, 1).reshape(length, WIDTH))
+        start += length
+    return torch.cat(found)
+
+
+# Texts of one block; and of several, of which the last is not full.
+@pytest.mark.parametrize("lengths", [[3, 1, 16], [70, 2]])
+def test_each_text_attends_to_itself_alone(lengths: list[int]) -> None:
+    from hybridal.models.cuda.attention import Attention
+
+    tokens = sum(lengths)
+    qkv = drawn(tokens + 3, 3 * WIDTH).requires_grad_()
+    expected = by_the_formula(qkv, lengths)
+    attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths))
+    gathered, sums = attention.forward(qkv.detach(), dropout(0.0))
+    torch.testing.assert_close(gathered[:tokens], expected.detach())
+    assert gathered[tokens:].eq(0).all()
+
+    above = drawn(tokens + 3, WIDTH)
+    (expected * above[:tokens]).sum().backward()
+    found = attention.backward(above, qkv.detach(), gathered, sums, dropout(0.0))
+    torch.testing.assert_close(found, qkv.grad, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("lengths", [[9, 4], [70]])
+def test_the_gradient_has_the_masks_of_the_pass_before(lengths: list[int]) -> None:
+    """What is gathered is linear in the values: their gradient, times a change of them, is what that change does."""
+    from hybridal.models.cuda.attention import Attention
+
+    tokens = sum(lengths)
+    qkv, change, above = drawn(tokens, 3 * WIDTH), drawn(tokens, 3 * WIDTH) * 0.5, drawn(tokens, WIDTH)
+    change[:, : 2 * WIDTH] = 0
+    attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths))
+    gathered, sums = attention.forward(qkv, dropout(0.3))
+    moved, _ = attention.forward(qkv + change, dropout(0.3))
+    assert not torch.allclose(gathered, attention.forward(qkv, dropout(0.0))[0])
+    found = attention.backward(above, qkv, gathered, sums, dropout(0.3))
+    torch.testing.assert_close((found * change).sum(), ((moved - gathered) * above).sum(), rtol=1e-3, atol=1e-4)
