@@ -223,9 +223,23 @@ class ChapterRecord:
     rules: Rules
 
 
+CHAPTER_FILE = "chapter.json"
+
+
 def chapter_folders(runs: Path) -> list[Path]:
-    """The chapters' folders in order; other things may lie beside them."""
-    return sorted((path for path in runs.glob("[0-9]*") if path.name.isdigit()), key=lambda path: int(path.name))
+    """The chapters' folders in order, without those that a later one has replaced; other things may lie beside them."""
+    found = sorted((path for path in runs.glob("[0-9]*") if path.name.isdigit()), key=lambda path: int(path.name))
+    replaced = {_replaced(path) for path in found}
+    return [path for path in found if path.name not in replaced]
+
+
+def _replaced(folder: Path) -> str | None:
+    """The name of the folder whose rounds this one goes on with; it is removed once this one is whole."""
+    try:
+        said = json.loads((folder / CHAPTER_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return said.get("replaces") if isinstance(said, dict) else None
 
 
 def read_chapters(chapters: Sequence[Path]) -> list[ChapterRecord]:

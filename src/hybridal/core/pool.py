@@ -10,6 +10,8 @@ import numpy as np
 from hybridal.core.facts import News
 from hybridal.core.outputs import UNKNOWN, Ints
 
+GONE = UNKNOWN - 1  # the label of a text that takes no part
+
 
 def _none() -> Ints:
     return np.empty(0, dtype=np.int64)
@@ -120,6 +122,23 @@ class Pool:
         withdrawn = self.withdrawn + int(np.isin(self.older_rows(), rows).sum())
         left = replace(self._without(rows), labels=updated, withdrawn=withdrawn)
         return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self.measured()))])
+
+    def leave_out(self, rows: Ints) -> Pool:
+        """These rows, and no others, take no part: they are no candidates, and have no label.
+
+        >>> pool = Pool.unlabelled(4).reveal({0: 1, 1: 0}).learnt().leave_out(np.array([0, 3]))
+        >>> pool.candidates().tolist(), pool.order.tolist(), pool.news().withdrawn
+        ([2], [1], 1)
+        >>> pool.leave_out(np.array([3])).candidates().tolist()
+        [0, 2]
+        """
+        before = np.flatnonzero(self.labels == GONE)
+        left = self.withdraw(np.setdiff1d(rows, before))
+        updated = left.labels.copy()
+        updated[before] = UNKNOWN
+        updated[rows] = GONE
+        pending, held = (some[~np.isin(some, rows)] for some in (left.pending, left.held))
+        return replace(left, labels=updated, pending=pending, held=held)
 
     def measured(self) -> Ints:
         """Those of the held rows whose labels are known."""

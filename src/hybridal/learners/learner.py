@@ -132,6 +132,11 @@ class Learner:
         rows = np.array([self._row(spelt(id)) for id in ids], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.withdraw(rows))
 
+    def leave_out(self, ids: Iterable[Any]) -> None:
+        """These texts, and no others, take no part: they are not asked for, and the next update learns without them."""
+        rows = np.array([self._row(spelt(id)) for id in ids], dtype=np.int64)
+        self._state = replace(self._state, pool=self._state.pool.leave_out(rows))
+
     def update(self) -> Round:
         """One round's training, as the schedule decides from the history."""
         return self._learn(last=False)

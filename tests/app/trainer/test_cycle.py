@@ -16,9 +16,11 @@ from hybridal.app.insight.progress import progress, review_texts
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.annotations import undo
 from hybridal.app.labelling.classes import merge
+from hybridal.app.labelling.removal import delete_texts, restore_texts
 from hybridal.app.project import READER_FILE, Project, chapter_folders
 from hybridal.app.settings import DEFAULTS
 from hybridal.app.settings import write as decide
+from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
@@ -171,26 +173,102 @@ def test_a_renamed_class_is_the_same_class(project: Project) -> None:
     assert row(project).error == ""
 
 
-@pytest.mark.parametrize("how", ["class added", "texts added", "setting changed"])
-def test_what_changes_the_frame_begins_a_chapter_that_knows_all_labels(project: Project, how: str) -> None:
+def weights_of(cycle: Cycle) -> dict[str, Any]:
+    assert cycle.chapter is not None
+    return dict(cycle.chapter.model.classifier.weights())
+
+
+def test_a_model_that_is_made_otherwise_begins_a_chapter_that_knows_all_labels(project: Project) -> None:
     cycle = trained(project)
     with project.sessions.begin() as session:
-        if how == "class added":
-            classes.add(session, ["space"])
-        elif how == "texts added":
-            texts.add(session, [("new-1", "a rocket and a star", "food"), ("new-2", "a goal", "sport")])
-        else:
-            decide(session, {"seed": 7})
+        decide(session, {"seed": 7})
     label_some(project, 6)
     assert cycle.turn()
     assert words(project) == ["R", "R"]
-    assert len(labels_of(cycle)) >= 12
+    assert len(labels_of(cycle)) == 12
     assert row(project).round == 2
     with project.reads() as session:
         rounds = dict(session.execute(select(Prediction.text_row, Prediction.round)).all())
         labelled = {*session.scalars(select(Consensus.text_row))}
     assert {rounds[row] for row in labelled} == {2}
     assert 1 in rounds.values(), "what the last model said stays until this one has come to it"
+
+
+@pytest.mark.parametrize("how", ["class added", "class archived", "texts added", "text restored"])
+def test_where_classes_or_texts_come_or_go_the_model_goes_on(tmp_path: Path, how: str) -> None:
+    # One that is trained, not a probe: what it has learnt is in the encoder too.
+    project = made(tmp_path / "toys.hybridal", schedule="finetune", overrides={"max_epochs": 2, "probe_until": 0})
+    with project.sessions.begin() as session:
+        classes.add(session, ["space"])
+        rows = session.scalars(select(Text.row).where(Text.split == "pool").limit(1)).all()
+        if how == "text restored":
+            delete_texts(session, rows, at=1.0)
+    cycle = trained(project)
+    assert cycle.chapter is not None
+    before, began_from = weights_of(cycle), []
+    with project.sessions.begin() as session:
+        if how == "class added":
+            classes.add(session, ["music"])
+        elif how == "class archived":
+            classes.archive(session, classes.find(session, "space").number, "out")
+        elif how == "texts added":
+            texts.add(session, [("new-1", "a rocket and a star", "food"), ("new-2", "a goal", "sport")])
+        else:
+            restore_texts(session, rows)
+    label_some(project, 6)
+    again = started(project)  # the weights are those on disk
+    learn = Chapter.learn
+
+    def watched(chapter: Chapter, *arguments: Any) -> Any:
+        began_from.append({**chapter.learner._state.weights})  # type: ignore[dict-item]
+        return learn(chapter, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Chapter, "learn", watched)
+        assert again.turn()
+    assert words(project) == ["FF"]
+    assert [path.name for path in project.runs.iterdir() if path.name.isdigit()] == ["002"]
+    [start] = began_from
+    same = {name for name in start if start[name].shape == before[name].shape and (start[name] == before[name]).all()}
+    assert len(same) >= len(before) - 2  # all but the head, at most
+    [weight] = [name for name in before if name.endswith("classifier.weight")]
+    both = [*{*cycle.chapter.frame.classes} & {*again.chapter.frame.classes}]  # type: ignore[union-attr]
+    for number in both:
+        old, new = (one.chapter.frame.classes.index(number) for one in (cycle, again))  # type: ignore[union-attr]
+        assert (start[weight][new] == before[weight][old]).all()
+    assert len(labels_of(again)) >= 12
+    assert (row(project).round, progress(project)["rounds"][-1]["round"]) == (2, 2)
+    assert not started(project).turn()
+    # A trainer that was killed before it could remove what it replaced.
+    shutil.copytree(project.runs / "002", project.runs / "001")
+    assert [path.name for path in chapter_folders(project.runs)] == ["002"]
+    project.close()
+
+
+def test_what_is_deleted_is_learnt_no_more_and_takes_no_new_chapter(project: Project) -> None:
+    cycle = trained(project)
+    learnt = [*labels_of(cycle)]
+    with project.reads() as session:
+        free = session.scalars(select(Text.id).where(Text.open, Text.split == "pool")).all()
+    gone = [*learnt[:1], *free[:5]]
+    with project.sessions.begin() as session:
+        delete_texts(session, session.scalars(select(Text.row).where(Text.id.in_(gone))).all(), at=1.0)
+    label_some(project, 6)
+    assert cycle.turn()
+    assert words(project) == ["RR"]
+    assert [path.name for path in chapter_folders(project.runs)] == ["001"]
+    assert not {*gone} & {*labels_of(cycle)}
+    with project.reads() as session:
+        queued = session.scalars(select(Text.id).join(QueuedText, QueuedText.text_row == Text.row)).all()
+        scored = session.scalars(select(Text.id).join(Prediction, Prediction.text_row == Text.row)).all()
+    assert queued
+    assert not {*gone} & {*queued, *scored}
+    with project.sessions.begin() as session:
+        restore_texts(session, session.scalars(select(Text.row).where(Text.id.in_(gone))).all())
+    label_some(project, 6)
+    assert cycle.turn()
+    assert learnt[0] in labels_of(cycle)
+    assert words(project) == ["RRF(3)"]
 
 
 def test_merged_classes_are_learnt_as_one(project: Project) -> None:
@@ -205,7 +283,7 @@ def test_merged_classes_are_learnt_as_one(project: Project) -> None:
     assert cycle.chapter is not None
     assert cycle.chapter.learner.cell.task.classes == ("sport", "food")
     assert len(labels_of(cycle)) == 12
-    assert words(project) == ["R", "R"]
+    assert words(project) == ["RR"]
 
 
 def test_without_the_runs_everything_is_learnt_again(project: Project) -> None:

@@ -10,42 +10,41 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybridal.app.project import Project, chapter_folders, count_rounds, read_chapters
+from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders, count_rounds, read_chapters
 from hybridal.app.trainer.predictions import Scored
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
+from hybridal.learners.carry import carry_on
 from hybridal.runs.export import export_model
-from hybridal.system.files import folder_made_whole, strict_json
-
-CHAPTER_FILE = "chapter.json"
+from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The classes by number, how many texts there are, how many of them in the reserve, and how the model is made.
+    """The classes by number, how many texts are set aside for validation, and how the model is made.
 
     Names are not part of it: a class that is renamed is the same class.
     """
 
     classes: tuple[int, ...]
-    texts: int
     reserve: int
     engine: Mapping[str, Any]
 
     @classmethod
     def of(cls, snapshot: Snapshot, project: Project) -> Frame:
-        return cls(tuple(snapshot.classes), snapshot.texts, snapshot.reserve, model_settings(project))
+        return cls(tuple(snapshot.classes), snapshot.reserve, model_settings(project))
 
     @classmethod
     def read(cls, folder: Path) -> Frame:
         said = json.loads((folder / CHAPTER_FILE).read_text(encoding="utf-8"))
-        return cls(tuple(said["classes"]), said["texts"], said.get("reserve", 0), said["engine"])
+        return cls(tuple(said["classes"]), said.get("reserve", 0), said["engine"])
 
-    def write(self, folder: Path) -> None:
-        (folder / CHAPTER_FILE).write_text(strict_json(asdict(self), indent=2) + "\n", encoding="utf-8")
+    def write(self, folder: Path, replaces: str | None = None) -> None:
+        said = {**asdict(self), "replaces": replaces}
+        (folder / CHAPTER_FILE).write_text(strict_json(said, indent=2) + "\n", encoding="utf-8")
 
 
 def model_settings(project: Project) -> dict[str, Any]:
@@ -94,8 +93,11 @@ class Chapter:
     The engine knows the classes by the names that they had when the chapter began; here they go by number.
     """
 
-    def __init__(self, folder: Path, frame: Frame, learner: ActiveLearner, before: int) -> None:
+    def __init__(
+        self, folder: Path, frame: Frame, learner: ActiveLearner, before: int, replaces: Path | None = None
+    ) -> None:
         self.folder, self.frame, self.learner, self.before = folder, frame, learner, before
+        self.replaces = replaces
 
     @property
     def round(self) -> int:
@@ -122,6 +124,11 @@ class Chapter:
         number = dict(zip(self.learner.cell.task.classes, self.frame.classes, strict=True))
         return {id: number[name] for id, name in self.learner.labels.items()}
 
+    def holds(self, snapshot: Snapshot) -> bool:
+        """Whether all texts that are there are of this chapter; some of its own may be deleted."""
+        task = self.learner.cell.task
+        return len({*task.train.ids, *task.validation.ids} - snapshot.deleted) == snapshot.texts
+
     def take(self, snapshot: Snapshot) -> None:
         """The next update learns what the snapshot says now: corrected labels and those taken back count too."""
         learner, task = self.learner, self.learner.cell.task
@@ -129,6 +136,7 @@ class Chapter:
         there = {*task.train.ids, *task.validation.ids}
         # A text that came after this chapter's were counted waits for the next one.
         wanted = {id: name[c] for id, c in {**snapshot.pool, **snapshot.validation}.items() if id in there}
+        learner.leave_out(snapshot.deleted & {*task.train.ids})
         known = learner.labels
         learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
         learner.teach({id: label for id, label in wanted.items() if known.get(id) != label}, update=False)
@@ -182,7 +190,9 @@ class Chapter:
             return
         with folder_made_whole(self.folder) as scratch:
             self.learner.save(scratch)
-            self.frame.write(scratch)
+            self.frame.write(scratch, None if self.replaces is None else self.replaces.name)
+        if self.replaces is not None:
+            remove_folder(self.replaces)
 
 
 def newest(runs: Path) -> Chapter | None:
@@ -205,6 +215,17 @@ def begin(runs: Path, frame: Frame, learner: ActiveLearner) -> Chapter:
     found = chapter_folders(runs)
     number = int(found[-1].name) + 1 if found else 1
     return Chapter(runs / f"{number:03d}", frame, learner, count_rounds(read_chapters(found)))
+
+
+def go_on(last: Chapter, runs: Path, frame: Frame, learner: ActiveLearner) -> Chapter:
+    """A chapter in the place of the last one: with its rounds and weights, and other classes or texts."""
+    was, now = (
+        dict(zip(numbers, task.classes, strict=True))
+        for numbers, task in ((last.frame.classes, last.learner.cell.task), (frame.classes, learner.cell.task))
+    )
+    carry_on(last.learner, learner, {name: was[number] for number, name in now.items() if number in was})
+    begun = begin(runs, frame, learner)
+    return Chapter(begun.folder, frame, learner, last.before, replaces=last.folder)
 
 
 def write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:

@@ -209,20 +209,23 @@ class Cycle:
         publish(self.project, round, queue[: self._ahead], [scored], now.answer, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
-        """The chapter that goes on, or a new one where classes, texts or settings have changed.
+        """The chapter that goes on; where classes or texts have come or gone, in a folder and with a head for them.
 
-        A new one learns all labels from the beginning, also where only texts were added: the vocabulary of a
-        backbone and the rows of the pool may be others now.
+        Only a model that is made otherwise learns all labels from the beginning.
         """
-        frame = Frame.of(now, self.project)
+        frame, runs = Frame.of(now, self.project), self.project.runs
         prepared = self.first.chapter if self.first else None
-        last = self.chapter or prepared or chapters.newest(self.project.runs)
-        if last is not None and last.frame == frame:
+        last = self.chapter or prepared or chapters.newest(runs)
+        if last is not None and last.frame == frame and last.holds(now):
             return last
         self.status.say("loading")
         with self.project.reads() as session:
             task = task_of(session, self.project.setting("name"), list(now.classes.values()))
-        begun = chapters.begin(self.project.runs, frame, ActiveLearner(task, **learner_options(self.project)))
+        learner = ActiveLearner(task, **learner_options(self.project))
+        if last is not None and last.learner.history and last.frame.engine == frame.engine:
+            begun = chapters.go_on(last, runs, frame, learner)
+        else:
+            begun = chapters.begin(runs, frame, learner)
         self._leave_reader(begun)
         return begun
 
