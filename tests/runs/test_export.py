@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,9 @@ from hybridal import __version__
 from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
-from hybridal.runs.export import export_model, labelled, labels_csv
+from hybridal.errors import UserError
+from hybridal.runs.export import export_model, finished_model, labelled, labels_csv
+from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Split, Task
 from hybridal.testing.small import toy_task
@@ -182,3 +185,10 @@ def test_what_is_measured_on_is_apart() -> None:
     found = labelled(replace(MAIL, validation=fixed), pool)
     assert {name: list(split.ids) for name, split in found.items()} == {"train": ["id,4"], "validation": ["id,2", "v"]}
     assert found["validation"].labels.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("about", "how"), [({}, "run `hybridal resume "), ({"key": "x"}, "ask ActiveLearner.load(")])
+def test_who_has_the_model_is_said(about: dict[str, str], how: str, tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", SETTINGS, TASK, about)
+    with pytest.raises(UserError, match=f"has no model folder yet; {re.escape(how)}"):
+        finished_model(folder)

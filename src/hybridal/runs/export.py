@@ -48,7 +48,9 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
 def finished_model(folder: RunFolder) -> Path:
     """The folder of a run's model, once there is one."""
     if not folder.model.is_dir():
-        raise UserError(f"{folder.path} has no model yet; finish it with `hybridal resume {folder.path}`.")
+        path = folder.path
+        how = f"ask ActiveLearner.load('{path}').model" if "key" in folder.about() else f"run `hybridal resume {path}`"
+        raise UserError(f"{path} has no model folder yet; {how} for it.")
     return folder.model
 
 
