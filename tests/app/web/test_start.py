@@ -211,6 +211,7 @@ def test_what_is_wrong_with_a_folder_is_said_and_harms_no_other(folder: Path) ->
     for name in ("torn", "empty", "<img src=x>", "in use"):
         copied(make, folder / name).close()
     (folder / "torn" / "labels.db").write_bytes(b"nonsense" * 1000)
+    whole = (folder / "empty" / "project.json").read_text()
     (folder / "empty" / "project.json").write_text("{")
     (folder / "notes").mkdir()  # not a project
     (folder / "old news" / "project.json").unlink()
@@ -231,9 +232,7 @@ def test_what_is_wrong_with_a_folder_is_said_and_harms_no_other(folder: Path) ->
         assert operator.get("/p/torn/").status_code == 503
         assert operator.get("/open/torn").headers["location"] == "/"
         # Mended, it is served.
-        shutil.copy(folder / "mails" / "project.json", folder / "empty")
-        shutil.rmtree(folder / "empty")
-        copied(make, folder / "empty").close()
+        (folder / "empty" / "project.json").write_text(whole)
         operator.until(lambda found: bool(found["empty"]["trainer"]))
 
 

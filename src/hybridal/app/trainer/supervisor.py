@@ -147,7 +147,7 @@ class Supervisor:
     def _is_wanted(self) -> bool:
         try:
             return is_wanted(self.project, self._looked)
-        except SQLAlchemyError:
+        except (SQLAlchemyError, OSError):
             return False  # it is asked again, and people who open the project are told
 
     def _rest(self) -> None:

@@ -6,7 +6,7 @@ import logging
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,7 @@ class Host:
                     await self._run(one, one.project)
                 finally:
                     one.app, project, one.project = None, one.project, None
-                    project.close()
+                    await _surely(project.close)
         except Exception as error:
             before, one.problem = one.problem, problem_sentence(error, one.folder)
             if one.problem != before:
@@ -173,8 +173,13 @@ class Host:
             try:
                 await one.leave.wait()
             finally:
-                with anyio.CancelScope(shield=True):
-                    await run_in_threadpool(supervisor.stop)
+                await _surely(supervisor.stop)
+
+
+async def _surely(act: Callable[[], None]) -> None:
+    """In a thread, also when the server ends at once."""
+    with anyio.CancelScope(shield=True):
+        await run_in_threadpool(act)
 
 
 def project_folders(folder: Path) -> dict[Path, tuple[int, int]]:
