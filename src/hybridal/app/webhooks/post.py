@@ -53,6 +53,7 @@ class CheckedConnection(HTTPConnection):
     def __init__(self, host: str, port: int, secure: bool) -> None:
         super().__init__(host, port, timeout=SECONDS)
         self.secure = secure
+        self.late = False
 
     def connect(self) -> None:
         addresses = find_addresses(self.host, self.port)
@@ -68,6 +69,7 @@ class CheckedConnection(HTTPConnection):
 
     def end(self) -> None:
         """Whoever waits for this connection waits no more."""
+        self.late = True
         if self.sock is not None:
             with suppress(OSError):
                 self.sock.shutdown(socket.SHUT_RDWR)
@@ -87,7 +89,7 @@ def post(url: str, headers: Mapping[str, str], body: bytes) -> int:
     except ssl.SSLCertVerificationError as error:
         raise UserError(f"Its certificate is not valid ({error.verify_message}).") from error
     except (OSError, HTTPException) as error:
-        late = isinstance(error, TimeoutError) or limit.finished.is_set()
+        late = isinstance(error, TimeoutError) or connection.late
         why = f"within {SECONDS:g} seconds" if late else f"({getattr(error, 'strerror', None) or type(error).__name__})"
         raise UserError(f"No answer {why}.") from error
     finally:

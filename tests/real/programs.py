@@ -1,0 +1,60 @@
+"""Other people's programs, each in an environment of its own that `make test-real` makes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 300.0  # seconds that anything here may take
+
+Found = TypeVar("Found")
+
+
+def program(environment: str, name: str) -> str:
+    """Where a program is."""
+    path = ROOT / f".venv-{environment}" / "bin" / name
+    if not path.exists():
+        pytest.skip("`make test-real` installs what this test needs")
+    return str(path)
+
+
+@contextmanager
+def running(command: list[str], log: Path, environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Runs a program beside the test; what it says is in `log`."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            command, stdout=said, stderr=said, env={**os.environ, **(environment or {})}, cwd=log.parent
+        )
+        try:
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def until(look: Callable[[], Found | None], what: str) -> Found:
+    """Waits until there is something to see."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        if found := look():
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"{what} did not come within {LIMIT:g} seconds")
