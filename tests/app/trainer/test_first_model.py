@@ -70,7 +70,34 @@ def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> 
     with project.reads() as session:
         assert published_round(session) == 0
         assert not [*session.scalars(select(Prediction))]
-    assert cycle.first.draw() == []  # said once
+    assert cycle.first.draw({}) == []  # said once
+
+
+def test_what_is_written_down_of_classes_draws_texts_near_to_it(tmp_path: Path) -> None:
+    project = made(tmp_path / "toys.hybridal")
+    with project.sessions.begin() as session:
+        for found, name in zip(classes.active(session), ("1", "2"), strict=True):
+            classes.rename(session, found.number, name)  # names that say nothing
+    cycle = prepared(project)
+    assert cycle.first is not None
+    before, model = queue(project), cycle.first.chapter.model
+    assert model.describe_classes() is None
+    with project.sessions.begin() as session:
+        one, other = classes.active(session)
+        classes.describe(session, one.number, "win the match", "a goal\nthe score")
+        classes.describe(session, other.number, examples="soup and bread")
+    cycle.prepare()
+    after = queue(project)
+    assert (sorted(after), after != before) == (sorted(before), True)
+    with project.reads() as session:
+        ids = {text.row: text.id for text in session.scalars(select(Text))}
+        served = [id for id in serving_order(session) if id in {ids[row] for row in after}]
+    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
+    near = [model.embed(texts).mean(axis=0) for texts in (["win the match", "a goal", "the score"], ["soup and bread"])]
+    features = model.describe(np.array([rows[id] for id in served]))
+    drawn = first_draw(features, len(served), stream(model.seed, "initial"), np.stack(near))
+    assert [ids[row] for row in after] == [served[at] for at in drawn]
+    project.close()
 
 
 def test_everything_is_loaded_and_computed_before_there_are_labels(project: Project) -> None:

@@ -17,7 +17,7 @@ from hybridal.app.trainer.chapter import (
     learner_options,
     model_settings,
 )
-from hybridal.app.trainer.first_model import FirstModel, serving_order
+from hybridal.app.trainer.first_model import FirstModel, class_meanings, serving_order
 from hybridal.app.trainer.publish import (
     Status,
     clear_request,
@@ -116,16 +116,17 @@ class Cycle:
     def _prepare(self) -> bool:
         if self.chapter is None:
             with self.project.reads() as session:
-                there = (*loadable(session), model_settings(self.project))
+                there, meanings = (*loadable(session), model_settings(self.project)), class_meanings(session)
             if there != self._prepared:
                 self._prepared = there
                 self._load()
                 return True
+            drawn = self.first.draw(meanings) if self.first is not None else []
+            if drawn:
+                publish(self.project, 0, drawn, ())
         if self.first is None or self.first.is_ready(self._labelled):
             return False
         self.first.prepare(self._labelled)
-        if self.chapter is None and (drawn := self.first.draw()):
-            publish(self.project, 0, drawn, ())
         return True
 
     def _load(self) -> None:

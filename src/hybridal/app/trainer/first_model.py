@@ -8,13 +8,14 @@ its checkpoint, follows and replaces it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Text
+from hybridal.app.labelling.classes import active, examples_of
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.predictions import Scored
 from hybridal.app.trainer.snapshot import Snapshot
@@ -27,7 +28,12 @@ from hybridal.randomness import stream
 
 AHEAD = 256  # so many texts are ranked by the first model; the round that follows ranks all its candidates
 ENOUGH = 32  # so many, at least, where there was no time to prepare more
+EXAMPLES = 5  # of a class that say where it lies: a few hundred texts at most, even of a hundred classes
 AT_ONCE = 8  # texts between two looks at the labels: nobody waits for more
+
+
+Meanings = Mapping[int, Sequence[str]]
+"""What was written down of classes, by their numbers."""
 
 
 class FirstModel:
@@ -46,7 +52,8 @@ class FirstModel:
             ),
         )
         self.known: dict[str, Floats] = {}
-        self._to_draw: Sequence[str] = order
+        self._order = order
+        self._drawn: Meanings | None = None  # what was known of the classes when these were last drawn
         # Its round looks at the model's sample of the pool too.
         sample = [task.train.ids[row] for row in model.sample]
         self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe_until else []
@@ -66,19 +73,32 @@ class FirstModel:
             missing, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
         self._describe(missing[:AT_ONCE])
 
-    def draw(self) -> list[str]:
+    def draw(self, meanings: Meanings) -> list[str]:
         """Ids in the order in which to label them before there is a model, so that few of them show what there is.
 
-        Said once, as soon as the texts that people see first are computed; [] before and after.
+        Every other one is near to a class, by its name and by what owners wrote down of it. Said once, as soon as the
+        texts that people see first are computed, and again when something else is written down; [] before and after.
         """
-        if not self.probe_until or any(id not in self.known for id in self._to_draw):
+        if meanings == self._drawn or not self.probe_until or any(id not in self.known for id in self._order):
             return []
+        self._drawn = meanings
         rows, _ = self._of[0]
-        ids, self._to_draw = [id for id in self._to_draw if id in rows], ()
+        ids = [id for id in self._order if id in rows]
         if not ids:
             return []
-        names = self.chapter.model.describe_classes()
-        return [ids[at] for at in first_draw(self._features(ids), len(ids), stream(self.seed, "initial"), names)]
+        classes = self._describe_classes(meanings)
+        return [ids[at] for at in first_draw(self._features(ids), len(ids), stream(self.seed, "initial"), classes)]
+
+    def _describe_classes(self, meanings: Meanings) -> Floats | None:
+        """Where each class lies: in the middle of its name and what was written down; None where one says nothing."""
+        model, found = self.chapter.model, []
+        names = model.describe_classes()
+        for place, number in enumerate(self.chapter.frame.classes):
+            said = [] if names is None else [names[place]]
+            if written := meanings.get(number):
+                said += [*model.embed(written)]
+            found.append(said)
+        return np.stack([np.mean(said, axis=0) for said in found]) if all(map(len, found)) else None
 
     def _prepare_enough(self, labelled: Sequence[str]) -> None:
         """Whatever it takes to learn these labels, and to have something to choose from."""
@@ -116,6 +136,12 @@ class FirstModel:
             mine = [id for id in ids if id in rows]
             if mine:
                 self.known |= zip(mine, features.of(np.array([rows[id] for id in mine])), strict=True)
+
+
+def class_meanings(session: Session) -> Meanings:
+    """Descriptions of the classes, and some of their examples."""
+    written = {one.number: [one.description.strip(), *examples_of(one)[:EXAMPLES]] for one in active(session)}
+    return {number: [text for text in texts if text] for number, texts in written.items() if any(texts)}
 
 
 def serving_order(session: Session) -> list[str]:
