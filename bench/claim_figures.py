@@ -61,7 +61,7 @@ def draw_ends(runs: pd.DataFrame, path: Path) -> None:
 def draw_signals(cells: Sequence[Cell], path: Path) -> None:
     """Round by round how much retraining runs still change, and the thresholds below which they count as settled."""
     with styled():
-        figure = new_figure(3.2, WIDTH)
+        figure = new_figure(3.4, WIDTH)
         for axes, tuned in zip(figure.subplots(1, 2), (ALPHA, ACCURACY), strict=True):
             signal, colour = rule_of(tuned).signal, look(tuned).light
             series = np.array([frame[signal.name].to_numpy(float) for frame in changes(cells)])
@@ -73,7 +73,7 @@ def draw_signals(cells: Sequence[Cell], path: Path) -> None:
                 epsilon, share = rule_of(spec).detector.epsilon, fired(cells, spec).notna().mean()
                 axes.axhline(epsilon, color=INK, linewidth=0.9, linestyle=DASHED)
                 label = f"ε {whose(spec, cells[0].named['backbone'])}:\n{epsilon:.2g}, fires in {share:.0%}"
-                axes.text(25.8, epsilon, label, fontsize=7, va="center", color=INK, linespacing=0.95)
+                axes.text(25.8, epsilon, label, fontsize=8, va="center", color=INK, linespacing=1.05)
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: change(value)))
             axes.set_xlim(1.5, 25.5)

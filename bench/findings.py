@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench import claims, engines, learners, settling
+from bench import claims, engines, learners, on_the_way, settling
 from bench.claim_figures import draw_ends, draw_signals
 from bench.facts import Cell, cells, runs
 from bench.verdicts import verdicts
@@ -35,10 +35,11 @@ def tables() -> dict[str, str]:
     newer = runs(second, claims.SCHEDULES)
     f1, nll = engines.against_first(ends, newer)
     return {
-        "verdicts on the paper": verdicts(ends, first, main),
+        "verdicts on the paper": verdicts(ends, first, main, second),
         "F1 and cost": claims.accuracy_and_cost(ends),
         "parity": claims.parity(ends),
         "calibration": claims.calibration(ends),
+        "on the way": on_the_way.validation(main),
         "a coin": claims.coin(ends),
         "regret": claims.regrets(ends),
         "signals that agree": settling.agreement(main),
@@ -46,6 +47,7 @@ def tables() -> dict[str, str]:
         "thresholds": settling.firing(main),
         "after the switch": settling.after_the_switch(main),
         "validation and stopping": claims.validation_and_stopping(first),
+        "batches": on_the_way.batches(second),
         "two engines": engines.same_method(main, second, ends, newer),
         "the second edition": f1,
         "the second edition, calibration": nll,

@@ -122,11 +122,10 @@ def firing(cells: Sequence[Cell]) -> str:
         paper = PAPER_TUNED.get(spec) or (PAPER_FIRED[rule.signal.name] if "paper" in origin else "–")
         ours = f"{share.mean():.0%}, {t_star.mean():.1f}" if share.any() else "0%, –"
         epsilon = f"{rule.detector.epsilon:.3g}, {rule.detector.patience}"
-        rows.append(
-            [f"`{rule.signal.name}`", origin, epsilon, paper, ours, *(f"{share[task].sum()}" for task in tasks)]
-        )
-    head = ["signal", "ε", "ε, k", "paper: fired, t*", "ours: fired, t*"]
-    return table([*head, *(f"`{task}`, of {each}" for task in tasks)], rows)
+        by_task = ", ".join(f"{share[task].sum()}" for task in tasks)
+        rows.append([f"`{rule.signal.name}`", origin, epsilon, paper, ours, by_task])
+    head = ["signal", "whose ε", "ε, k", "paper: fired, t*", "ours: fired, t*"]
+    return table([*head, f"of {each} each: {', '.join(tasks)}"], rows)
 
 
 def above_after(cells: Sequence[Cell], spec: str) -> list[float]:

@@ -1,0 +1,70 @@
+"""What happens between the first round and the last, from results/findings.parquet: validation, and texts chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.claims import ACCURACY, FINETUNE, RETRAIN, name, spread
+from bench.facts import Cell, played
+from bench.tables import interval, table
+from hybridal.core.facts import Round
+
+SHOWN = (1, 2, 5, 10, 15, 20, 25)
+
+
+def by_round(cells: Sequence[Cell], spec: str) -> NDArray[np.float64]:
+    """F1 and NLL on validation after each round, mean over cells."""
+    runs = [[fact.validation for fact in history] for _, history in played(cells, spec)]
+    measured = np.array([[[part.f1, part.nll] for part in run if part] for run in runs], dtype=np.float64)
+    return np.asarray(measured.mean(axis=0))
+
+
+def validation(cells: Sequence[Cell]) -> str:
+    """How good and how honest models are on the way."""
+    rows = []
+    for spec in (RETRAIN, FINETUNE, ACCURACY, "newonly", "replay:96", "anchor:0.6"):
+        values = by_round(cells, spec)
+        rows.append([name(spec), *("{:.3f} / {:.3f}".format(*values[number - 1]) for number in SHOWN)])
+    return table(["macro-F1 / NLL on validation", *(f"round {number}" for number in SHOWN)], rows)
+
+
+def overlap(one: Round, other: Round) -> float:
+    """Jaccard's index of the texts chosen after two rounds."""
+    first, second = set(one.acquired), set(other.acquired)
+    return len(first & second) / len(first | second)
+
+
+def overlaps(cells: Sequence[Cell], one: str, other: str) -> tuple[list[float], list[float]]:
+    """Of each cell what two schedules chose alike: in round 2, from the same pool, and in later rounds, from their own.
+
+    Before round 2 both have learnt the same labels; the last round chooses nothing.
+    """
+    early, late = [], []
+    for (_, first), (_, second) in zip(played(cells, one), played(cells, other), strict=True):
+        alike = [overlap(*both) for both in zip(first[1:-1], second[1:-1], strict=True)]
+        early.append(alike[0])
+        late.append(float(np.mean(alike[1:])))
+    return early, late
+
+
+def at_the_switch(cells: Sequence[Cell]) -> list[float]:
+    """Of each cell what a first fine-tuning and another retraining chose alike, from the same pool."""
+    found = []
+    for cell in cells:
+        trunk = [word for word in cell.known if len(word) > 1 and set(word) == {"R"}]
+        pairs = [(cell.known[word], cell.known[fork]) for word in trunk if (fork := f"{word[:-1]}F") in cell.known]
+        found += [float(np.mean([overlap(*both) for both in pairs]))] if pairs else []
+    return found
+
+
+def batches(cells: Sequence[Cell]) -> str:
+    """Do two schedules choose the same texts?"""
+    switched = at_the_switch(cells)
+    rows = [["fine-tuning for the first time, and retraining", spread(interval(switched), ".2f"), "not computed"]]
+    for one, other in ((FINETUNE, "replay:96"), (FINETUNE, "anchor:0.6"), ("replay:96", "replay:32")):
+        shown = [spread(interval(part), ".2f") for part in overlaps(cells, one, other)]
+        rows.append([f"{name(one)} and {name(other)}", *shown])
+    return table(["overlap of batches", "from the same pool", "later, from pools of their own"], rows)
