@@ -2,7 +2,7 @@
 
 The texts are made up of common words, two in a hundred are labelled, and a model of 20 classes has scored them all. A
 request is timed in this process, from its routing to its answer: what the network adds is not the app's. Each list is
-asked for several times; what is kept is the median, and the slowest.
+asked for several times: the fastest tells what it takes on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +26,25 @@ from hybridal.app.db.schema import Prediction, Text
 from hybridal.app.labelling.source import Source
 from hybridal.app.people import project_owner, sign_in
 from hybridal.app.project import Project
+from hybridal.app.vectors import stamp_of
 from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink, cookie_name
 
 CLASSES = [f"class {number}" for number in range(20)]
-LISTS: dict[str, dict[str, Any]] = {
-    "by probability": {"order": "sure"},
-    "by doubt": {"order": "doubt"},
-    "of a class": {"predicted": "class 3"},
-    "of a class, unlabelled": {"predicted": "class 3", "state": "unlabelled"},
-    "by probability, unlabelled": {"order": "sure", "state": "unlabelled"},
-    "by doubt, unlabelled": {"order": "doubt", "state": "unlabelled"},
-    "by probability, with a word": {"order": "sure", "search": "harbour 777"},
-    "by probability, page 2,000": {"order": "sure", "page": 2000},
-    "as they came": {},
+LISTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "by probability": ("/api/texts", {"order": "sure"}),
+    "by doubt": ("/api/texts", {"order": "doubt"}),
+    "of a class": ("/api/texts", {"predicted": "class 3"}),
+    "of a class, unlabelled": ("/api/texts", {"predicted": "class 3", "state": "unlabelled"}),
+    "by probability, unlabelled": ("/api/texts", {"order": "sure", "state": "unlabelled"}),
+    "by doubt, unlabelled": ("/api/texts", {"order": "doubt", "state": "unlabelled"}),
+    "by probability, with a word": ("/api/texts", {"order": "sure", "search": "harbour 777"}),
+    "by probability, page 2,000": ("/api/texts", {"order": "sure", "page": 2000}),
+    "more like one, of 384 numbers": ("/api/texts", {"like": "t7", "state": "unlabelled"}),
+    "next, most likely of a class": ("/api/next", {"likely": "class 3", "n": 8}),
 }
-TIMES = 7
+TIMES = 15
+WHICH: dict[str, Callable[[list[float]], float]] = {"fastest": min, "median": statistics.median, "slowest": max}
 
 
 def made(folder: Path, texts: int, db: str | None) -> Project:
@@ -63,6 +67,14 @@ def made(folder: Path, texts: int, db: str | None) -> Project:
             for at, row in enumerate(found)
         ]
         session.execute(insert(Prediction), said)
+        digests = session.scalars(select(Text.digest).order_by(Text.row)).all()
+    project.probabilities.begin({"classes": [*range(1, len(CLASSES) + 1)]}, len(CLASSES))
+    project.probabilities.write(found, shares, [2] * texts)
+    project.embeddings.begin({}, 384)
+    for start in range(0, texts, 10_000):
+        some = slice(start, start + 10_000)
+        vectors = random.normal(size=(len(found[some]), 384))
+        project.embeddings.write(found[some], vectors, [stamp_of(digest) for digest in digests[some]])
     return project
 
 
@@ -72,15 +84,15 @@ def measured(project: Project) -> dict[str, dict[str, float]]:
     client = TestClient(create_app(project, LoginLink()), base_url="http://127.0.0.1")
     client.cookies.set(cookie_name(project), cookie)
     figures = {}
-    for name, asked in LISTS.items():
+    for name, (path, asked) in LISTS.items():
         times = []
         for _ in range(TIMES):
             start = time.perf_counter()
-            answer = client.get("/api/texts", params=asked)
+            answer = client.get(path, params=asked)
             times.append(1000 * (time.perf_counter() - start))
             assert answer.status_code == 200, answer.text
             assert answer.json()["items"], name
-        figures[name] = {"median_ms": round(statistics.median(times), 1), "slowest_ms": round(max(times), 1)}
+        figures[name] = {f"{which}_ms": round(of(times), 1) for which, of in WHICH.items()}
     return figures
 
 

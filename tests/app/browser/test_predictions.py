@@ -160,3 +160,32 @@ def test_more_like_a_text_are_found_and_labelled_at_once(
     page.get_by_role("button", name="Show all texts").click()
     expect(page.locator(".item")).to_have_count(20)
     expect(page.locator("#like")).to_be_hidden()
+
+
+def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
+    with app.project.reads() as session:
+        pool = [*session.scalars(select(Text.id).where(Text.split == "pool").order_by(Text.row))]
+    predict(app.project, {id: (0.9 - at / 50, 0.1, at / 50) for at, id in enumerate(pool)})
+    bodies = [id.replace("t", "text ") for id in reversed(pool)]
+    page = window.open(app.link)
+    text, hunt = page.locator("#text"), page.get_by_label("What to label next")
+    expect(text).to_contain_text("text")
+    hunt.select_option("Most likely: c")
+    expect(text).not_to_have_text("")
+    seen = []
+    for _ in range(6):
+        expect(page.get_by_role("button", name="Skip")).to_be_enabled()
+        seen.append(text.inner_text())
+        page.wait_for_timeout(300)
+        page.keyboard.press("3" if text.inner_text() in bodies else "1")
+        expect(text).not_to_have_text(seen[-1])
+    assert [one for one in seen if one in bodies] == bodies[:3]
+    assert "likely=c" in page.url
+    shot(page, "label-hunt")
+    page.reload()
+    expect(hunt).to_have_value("c")
+    page.set_viewport_size({"width": 390, "height": 844})
+    shot(page, "label-hunt-phone")
+    hunt.select_option("What teaches most")
+    expect(text).to_contain_text("text")
+    assert "likely" not in page.url

@@ -266,3 +266,27 @@ def test_asking_one_by_one_is_the_same_as_asking_for_many() -> None:
         one_by_one.append(split)
         validation, pool = one_by_one.count("validation"), one_by_one.count("pool")
     assert one_by_one == next_splits(200, 0, 0, 20, 0.1)
+
+
+def test_who_hunts_gets_what_they_want_and_validation_goes_on(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", texts=40, db=db, validation_first=2)
+    owner, [other] = me(project), people(project, 1)
+    with project.sessions.begin() as session:
+        of = dict(session.execute(select(Text.row, Text.split).order_by(Text.row.desc())).all())
+        before = [text.row for text in lease_texts(session, owner, 6)]
+    pool = [row for row, split in of.items() if split == "pool" and row not in before]
+    measured = [row for row, split in of.items() if split == "validation" and row not in before]
+    wanted = [measured[-1], *pool[:9]]
+    with project.sessions.begin() as session:
+        session.add(Lease(text_row=pool[0], person_number=other.number, until=now() + 100))
+        first, again = (
+            [text.row for text in lease_texts(session, owner, 8, wanted, afresh)] for afresh in (True, False)
+        )
+        mine = {*session.scalars(select(Lease.text_row).where(Lease.person_number == owner.number))}
+    hunted = [row for row in first if of[row] == "pool"]
+    assert hunted == pool[1 : 1 + len(hunted)], "neither what is only measured on, nor what somebody else has"
+    assert {row for row in before if of[row] == "validation"} < {*first}
+    assert {*first} == {*again} == mine, "what else they had, they gave back"
+    with project.sessions.begin() as session:
+        assert len(lease_texts(session, owner, 20, wanted)) == 20, "where there are no more, others come"
+    project.close()

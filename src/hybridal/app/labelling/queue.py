@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, func, insert, literal_column, select, update
@@ -50,17 +50,29 @@ _BEGUN = _FREE.where(Text.answered > _ZERO).order_by(Text.place).limit(_N)
 _POOL = _FREE.where(Text.split == "pool").order_by(Text.place).limit(_N)
 # Not joined, since SQLite would go through the texts, not the queue.
 _QUEUE = select(QueuedText.text_row).order_by(QueuedText.rank)
-_FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS))
+_FREE_OF_THESE = _FREE.where(Text.row.in_(_ROWS), Text.split == "pool")
+_GIVE_BACK = delete(Lease).where(
+    Lease.person_number == _ME,
+    select(Text.row).where(Text.row == Lease.text_row, Text.split == "pool").exists(),
+)
 
 
-def lease_texts(session: Session, person: Person, n: int) -> list[Text]:
-    """Up to n texts for this person to label, theirs for a while: first those that they have already."""
+def lease_texts(
+    session: Session, person: Person, n: int, wanted: Sequence[int] = (), afresh: bool = False
+) -> list[Text]:
+    """Up to n texts for this person to label, theirs for a while: first those that they have already.
+
+    `wanted` are rows that they ask for before what the model wants to know. Who begins `afresh` gives back what they
+    have of the pool.
+    """
     settings, time = read(session), now()
     # Two who ask at the same moment are served one after the other.
     exclusive(session)
     execute(session, _RUN_OUT, time=time)
+    if afresh:
+        execute(session, _GIVE_BACK, person=person.number)
     rows = _in_hand(session, person, n, time, settings["lease_seconds"])
-    if more := _next(session, person, n - len(rows), settings):
+    if more := _next(session, person, n - len(rows), settings, wanted):
         # A moment later each, so that they come in the same order when they are asked for again.
         until = {row: time + settings["lease_seconds"] + place / 1000 for place, row in enumerate(more)}
         leases = [{"text_row": row, "person_number": person.number, "until": until[row]} for row in more]
@@ -86,11 +98,11 @@ def lease_again(session: Session, person: Person, text: Text) -> None:
     execute(session, _LEASE, text_row=text.row, person_number=person.number, until=until)
 
 
-def _next(session: Session, person: Person, n: int, settings: Mapping[str, Any]) -> list[int]:
+def _next(session: Session, person: Person, n: int, settings: Mapping[str, Any], wanted: Sequence[int]) -> list[int]:
     if not n:
         return []
     splits = next_splits(n, *_done(session), settings["validation_first"], settings["validation_share"])
-    supply = {"validation": _validation(session, person, n), "pool": _pool(session, person, n)}
+    supply = {"validation": _validation(session, person, n), "pool": _pool(session, person, n, wanted)}
     rows: list[int] = []
     for split in splits:
         # Where one of the two has run dry, the other goes on.
@@ -112,16 +124,19 @@ def _validation(session: Session, person: Person, n: int) -> Iterator[int]:
     yield from execute(session, _VALIDATION, person=person.number, n=n).scalars()
 
 
-def _pool(session: Session, person: Person, n: int) -> Iterator[int]:
-    """Second opinions, then what the model wants to know, then anything; each asked for only when it is needed."""
+def _pool(session: Session, person: Person, n: int, wanted: Sequence[int]) -> Iterator[int]:
+    """Second opinions, then what the model wants to know, then anything; each asked for only when it is needed.
+
+    What somebody wants themselves comes before all of it.
+    """
+    yield from _free(session, person, wanted)
     yield from execute(session, _BEGUN, person=person.number, n=n).scalars()
-    yield from _queued(session, person)
+    yield from _free(session, person, execute(session, _QUEUE).scalars().all())
     yield from execute(session, _POOL, person=person.number, n=n).scalars()
 
 
-def _queued(session: Session, person: Person) -> Iterator[int]:
-    """What the model wants to know, best first."""
-    rows = execute(session, _QUEUE).scalars().all()
+def _free(session: Session, person: Person, rows: Sequence[int]) -> Iterator[int]:
+    """Those of some rows of the pool that somebody may be asked for, in their order."""
     for part in chunks(rows, _AT_ONCE):
         free = set(execute(session, _FREE_OF_THESE, person=person.number, rows=part).scalars())
         yield from (row for row in part if row in free)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from fastapi import FastAPI
 from sqlalchemy import select
 
@@ -90,9 +91,13 @@ def test_guesses_are_shown_only_where_that_is_wanted(owner: Visit, annotator: Vi
             session.add(Prediction(text_row=row, class_number=1, probability=0.75, entropy=0.5, round=1))
     assert annotator.get("/api/next").json()["items"][0]["prediction"] is None
     assert annotator.get("/api/texts").json()["items"][0]["prediction"] is None
-    assert owner.get("/api/texts").json()["items"][0]["prediction"] == {"class": "a", "probability": 0.75}
+    assert owner.get("/api/texts").json()["items"][0]["prediction"] == {"class": "a", "probability": 0.75, "round": 1}
     owner.patch("/api/settings", {"show_predictions": True})
-    assert annotator.get("/api/next").json()["items"][0]["prediction"] == {"class": "a", "probability": 0.75}
+    assert annotator.get("/api/next").json()["items"][0]["prediction"] == {
+        "class": "a",
+        "probability": 0.75,
+        "round": 1,
+    }
 
 
 def test_classes_are_defined_on_the_go_by_those_who_may(
@@ -157,3 +162,19 @@ def test_hostile_words_are_only_words(app: FastAPI, project: Project) -> None:
         assert (answer.json()["class"], answer.json()["comment"]) == (kept, kept)
         assert answer.headers["content-type"] == "application/json"
         assert visit.get("/api/texts", **{"search": words, "class": words}).status_code == 200
+
+
+def test_who_sees_predictions_may_hunt_for_a_class(owner: Visit, annotator: Visit, project: Project) -> None:
+    with project.reads() as session:
+        rows = dict(session.execute(select(Text.row, Text.id).where(Text.split == "pool").order_by(Text.row)).all())
+    shares = np.linspace(0.1, 0.9, len(rows))
+    project.probabilities.begin({"classes": [1, 2]}, 2)
+    project.probabilities.write([*rows], np.stack([shares, 1 - shares], axis=1), [1] * len(rows))
+    found = owner.get("/api/next", n=6, likely="b").json()["items"]
+    assert [item["id"] for item in found if item["split"] == "pool"] == [*rows.values()][:3]
+    assert [item["split"] for item in found].count("validation") == 3, "what is measured on stays a random sample"
+    assert owner.get("/api/next", n=6, likely="a").json()["items"] == found, "what they have comes first"
+    found = owner.get("/api/next", n=6, likely="a", afresh=True).json()["items"]
+    assert [item["id"] for item in found if item["split"] == "pool"] == [*rows.values()][:-4:-1]
+    assert owner.get("/api/next", likely="nothing").status_code == 404
+    assert annotator.get("/api/next", likely="a").status_code == 403

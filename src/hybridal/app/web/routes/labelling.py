@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from hybridal.app.errors import MissingError
+from hybridal.app.db.schema import clean
+from hybridal.app.errors import ForbiddenError, MissingError
+from hybridal.app.insight.ranking import likeliest
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, find_annotation, undo
 from hybridal.app.labelling.bulk import MOST, label_many, undo_many
@@ -17,7 +20,7 @@ from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.people import User
 from hybridal.app.project import Project
 from hybridal.app.settings import read
-from hybridal.app.web.auth import Annotator, CurrentProject
+from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.reading import reads_to
 from hybridal.app.web.routes.classes import may_define
 from hybridal.app.web.schemas import BatchKey, CleanStr, Counts, Item, Key, Saved, Schema, items_of
@@ -60,12 +63,30 @@ class Undone(Schema):
 
 
 @router.get("/next")
-def next_texts(user: Annotator, project: CurrentProject, n: Annotated[int, Query(ge=1, le=100)] = 5) -> Next:
-    """The next texts for who asks; they are theirs for some minutes."""
+def next_texts(
+    user: Annotator,
+    project: CurrentProject,
+    n: Annotated[int, Query(ge=1, le=100)] = 5,
+    likely: Annotated[str, Query(max_length=classes.LONGEST_NAME, description="The class to hunt for.")] = "",
+    afresh: Annotated[bool, Query(description="Others in place of those that they have already.")] = False,
+) -> Next:
+    """The next texts for who asks; they are theirs for some minutes.
+
+    Those that are most `likely` of a class come before what the model wants to know; validation texts come as always.
+    """
+    wanted = _likely(project, user, clean(likely)) if likely else ()
     with project.sessions.begin() as session:
         decided, now = read(session), counts(session)
-        shown = items_of(session, lease_texts(session, user.person, n), decided["show_predictions"])
+        shown = items_of(session, lease_texts(session, user.person, n, wanted, afresh), decided["show_predictions"])
     return Next(items=_with_reading(project, shown), left=now["texts"] - now["labelled"])
+
+
+def _likely(project: Project, user: User, name: str) -> Sequence[int]:
+    with project.reads() as session:
+        if not sees_predictions(user, read(session)):
+            raise ForbiddenError("In this project annotators do not see predictions; ask an owner.")
+        number = classes.find(session, name).number
+    return likeliest(project, number)
 
 
 @router.post("/annotations")

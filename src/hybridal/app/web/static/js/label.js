@@ -8,6 +8,7 @@ import { byId, el } from "./dom.js";
 import { frame } from "./frame.js";
 import { showAdvice, showGoal } from "./goal.js";
 import { helpDialog } from "./help.js";
+import { Hunt } from "./hunt.js";
 import { drawKey } from "./key.js";
 import { listen } from "./keys.js";
 import { newClassDialog } from "./new-class.js";
@@ -25,7 +26,9 @@ const mayDefine = role === "owner" || (role === "reviewer" && project.settings.o
 const card = new Card();
 const beside = new Beside();
 const buttons = new ClassButtons(byId("classes"), label);
-const queue = new Queue((n) => get("/api/next", { n }), outbox.waiting.map(({ body }) => body.text).filter(Boolean));
+const hunt = new Hunt(() => project.classes, () => meanwhile(() => queue.restart()));
+const fetchNext = (n, afresh) => get("/api/next", { n, likely: hunt.class, ...(afresh && { afresh }) });
+const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean));
 const defineClass = newClassDialog(() => told(refresh));
 const help = helpDialog(() => project.classes);
 /** What was answered since the page opened, newest last. @type {{item: import("./queue.js").Item, key: string, said: string, at: number}[]} */
@@ -166,6 +169,7 @@ async function refresh() {
   goal();
   if (JSON.stringify(project.classes) === before) return;
   buttons.show(project.classes);
+  hunt.show();
   dressButtons();
 }
 

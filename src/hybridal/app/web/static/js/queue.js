@@ -11,9 +11,11 @@ export class Queue {
   #answered = new Set();
   #putBack = new Set();
   #filling = null;
+  #begun = 0;
+  #afresh = false;
 
   /**
-   * @param {(n: number) => Promise<{items: Item[]}>} fetchNext
+   * @param {(n: number, afresh: boolean) => Promise<{items: Item[]}>} fetchNext
    * @param {Iterable<string>} answered texts whose answers are still on their way
    */
   constructor(fetchNext, answered = []) {
@@ -52,13 +54,22 @@ export class Queue {
     this.#items = [item, ...this.#items.filter((other) => other.id !== item.id)];
   }
 
+  /** Begins again with other texts. */
+  restart() {
+    this.#items = [];
+    this.#filling = null;
+    this.#begun += 1;
+    this.#afresh = true;
+  }
+
   /**
    * Fetches more when few are left. `unsent` texts are still in this person's hands, so the server names them again.
    * @param {number} unsent
    */
   async refill(unsent) {
     if (this.#items.length >= LEAST) return;
-    this.#filling ??= this.#fetch(unsent).finally(() => (this.#filling = null));
+    const begun = this.#begun;
+    this.#filling ??= this.#fetch(unsent).finally(() => begun === this.#begun && (this.#filling = null));
     await this.#filling;
   }
 
@@ -71,7 +82,10 @@ export class Queue {
   }
 
   async #fetch(unsent) {
-    const { items } = await this.fetchNext(this.#items.length + unsent + MORE);
+    const begun = this.#begun;
+    const { items } = await this.fetchNext(this.#items.length + unsent + MORE, this.#afresh);
+    if (begun !== this.#begun) return items; // other texts are wanted by now
+    this.#afresh = false;
     const held = new Set(this.#items.map((item) => item.id));
     this.#items.push(...items.filter((item) => !held.has(item.id) && !this.#answered.has(item.id)));
     return items;
