@@ -9,12 +9,13 @@ import pandas as pd
 from bench import claims, engines, learners, on_the_way, settling
 from bench.claim_figures import draw_ends, draw_signals
 from bench.facts import Cell, cells, runs
+from bench.heads import two_heads
 from bench.verdicts import verdicts
 
 HERE = Path(__file__).resolve().parent.parent
 IMAGES = HERE / "docs" / "images"
 MAIN = {"engine": "first edition", "study": "core"}
-SECOND = {"engine": "second edition", "study": "findings"}
+SECOND = {"engine": "5a07921", "study": "findings"}
 
 
 def facts() -> list[Cell]:
@@ -48,6 +49,7 @@ def tables() -> dict[str, str]:
         "after the switch": settling.after_the_switch(main),
         "validation and stopping": claims.validation_and_stopping(first),
         "batches": on_the_way.batches(second),
+        "two heads": two_heads(ends),
         "two engines": engines.same_method(main, second, ends, newer),
         "the second edition": f1,
         "the second edition, calibration": nll,
