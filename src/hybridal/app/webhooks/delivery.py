@@ -26,6 +26,7 @@ MOST_WEBHOOKS = 10
 KEPT = 20  # deliveries of each webhook that can be looked at
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 3600.0
 PATIENCE = 86_400.0  # seconds after which nobody waits for a message any more
+LONGEST_END = 2.0  # seconds
 LOOK = 1.0  # seconds between two looks at what there is to tell
 log = logging.getLogger(__name__)
 
@@ -160,13 +161,16 @@ class DeliveryWorker:
     def __init__(self, project: Project) -> None:
         self.project = project
         self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="webhooks", daemon=True)
 
     def start(self) -> None:
-        threading.Thread(target=self._work, name="webhooks", daemon=True).start()
+        """Begins beside whoever calls."""
+        self._thread.start()
 
     def stop(self) -> None:
-        """A message that is under way may be sent again later."""
+        """A message that is under way for long is not waited for: it is sent again later."""
         self._stopping.set()
+        self._thread.join(LONGEST_END)
 
     def _work(self) -> None:
         while not self._stopping.is_set():

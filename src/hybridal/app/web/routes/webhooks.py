@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter, FastAPI
 from pydantic import Field
 from sqlalchemy import select
+from starlette.concurrency import run_in_threadpool
 
 from hybridal.app.db.schema import Webhook
 from hybridal.app.web.auth import CurrentProject, Owner
@@ -29,7 +30,7 @@ async def at_work(app: FastAPI) -> AsyncIterator[None]:
     worker = DeliveryWorker(app.state.project)
     worker.start()
     yield
-    worker.stop()
+    await run_in_threadpool(worker.stop)
 
 
 router = APIRouter(prefix="/api/webhooks", lifespan=at_work)
