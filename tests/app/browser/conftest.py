@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from .axe import Axe, axe_script
 from .served import Served, served
 from .window import FLAGS, Window, warmed
 
@@ -56,3 +57,9 @@ def shot() -> Callable[[Page, str], None]:
             page.screenshot(path=Path(folder) / f"{name}.png")
 
     return take
+
+
+@pytest.fixture(scope="session")
+def axe(request: pytest.FixtureRequest) -> Axe:
+    """What finds faults that keep people out."""
+    return Axe(axe_script(request.config.cache.mkdir("axe-core")))

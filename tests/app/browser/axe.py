@@ -1,0 +1,49 @@
+"""axe-core, which knows what people who do not see, hear or point cannot use; fetched from npm, and kept."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+VERSION = "4.10.3"
+FAULTS = """async (rules) => {
+  const found = await axe.run(document, { resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) });
+  const bad = found.violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+  const said = (id, { html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`;
+  return bad.flatMap(({ id, nodes }) => nodes.map((node) => said(id, node)));
+}"""
+
+
+def axe_script(kept: Path) -> str:
+    """The script, from where it was kept; whoever has no npm, or no network, goes without it."""
+    file = kept / f"axe-core-{VERSION}.tgz"
+    if not file.exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip("npm is not installed: `apt-get install npm`")
+        order = [npm, "pack", f"axe-core@{VERSION}", "--pack-destination", str(kept)]
+        if subprocess.run(order, capture_output=True, timeout=60, check=False).returncode:
+            pytest.skip("npm could not fetch axe-core")
+    with tarfile.open(file) as packed:
+        member = packed.extractfile("package/axe.min.js")
+        assert member is not None
+        return member.read().decode()
+
+
+class Axe:
+    """Looks at pages as they are now."""
+
+    def __init__(self, script: str) -> None:
+        self._script = script
+
+    def faults(self, page: Page, *rules: str) -> list[str]:
+        """What is serious or critical about a page, by these rules or by all, each with the element that has it."""
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(self._script)
+        found: list[str] = page.evaluate(FAULTS, [*rules] or None)
+        return found

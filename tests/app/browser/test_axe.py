@@ -1,0 +1,91 @@
+"""Nobody is kept out: axe-core finds no serious fault on any page, light and dark, on a desk and on a phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Prediction, Text
+from hybridal.app.labelling import classes
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.people import add_person
+from hybridal.app.settings import write
+
+from ..made_up import make, me
+from .axe import Axe
+from .command import started
+from .served import Served
+from .test_looks import PATHS
+from .test_progress import PROGRESS
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+DESK, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+COLOURS = "color-contrast"
+
+
+def furnish(app: Served) -> None:
+    """Something of everything that pages show."""
+    with app.project.sessions.begin() as session:
+        ada, owner = add_person(session, "Ada", "annotator"), me(app.project)
+        annotate(session, owner, "t3", "label", class_name="a", key="1", flagged=True, comment="hm")
+        annotate(session, ada, "t3", "label", class_name="b", key="2")
+        annotate(session, owner, "t4", "label", class_name="a", key="3")
+        classes.describe(session, 1, "What *a* is", "an example\nanother")
+        classes.archive(session, classes.add(session, ["d"])[0].number, "out")
+        write(
+            session, {"guidelines": "# How to label\n\n**Read** it. [More](https://example.com)\n\n|a|b|\n|-|-|\n|1|2|"}
+        )
+        for row in session.scalars(select(Text.row)).all():
+            session.add(Prediction(text_row=row, class_number=2, probability=0.9, entropy=0.3, round=1))
+
+
+def checked(page: Page, axe: Axe, where: str) -> list[str]:
+    """The faults of a page. All rules are asked once a size; of colours alone, each size has two schemes."""
+    found: list[str] = []
+    for size, scheme, *rules in ((DESK, "light"), (DESK, "dark", COLOURS), (PHONE, "dark"), (PHONE, "light", COLOURS)):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        found += [f"{where} ({scheme}, {size}) {fault}" for fault in axe.faults(page, *rules)]
+    return found
+
+
+def test_no_page_has_a_serious_fault(window: Window, app: Served, axe: Axe) -> None:
+    furnish(app)
+    page = window.open(app.link)
+    page.route("**/api/progress", lambda route: route.fulfill(json=PROGRESS))
+    faults: list[str] = []
+    for path in PATHS:
+        page.goto(app.address + path)
+        expect(page.locator("#trainer p")).not_to_be_empty()
+        page.wait_for_load_state("networkidle")
+        if path == "/programs/api":  # a page of a thousand elements, which are a few kinds
+            faults += axe.faults(page)
+            continue
+        faults += checked(page, axe, path)
+        if path == "/":
+            page.keyboard.press("?")
+            faults += checked(page, axe, "help")
+        if path == "/texts":
+            page.get_by_role("button", name="Open").nth(3).click()
+            expect(page.get_by_role("dialog")).to_be_visible()
+            faults += checked(page, axe, "a text")
+    stranger = window.open(f"{app.address}/login", reduced_motion="reduce")
+    for path in ("/login", "/join/nothing", "/nowhere"):
+        stranger.goto(app.address + path)
+        faults += checked(stranger, axe, path)
+    assert faults == []
+    page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    assert "button-name" in "".join(axe.faults(page))  # it would have told
+
+
+def test_nor_has_the_start_page_of_a_server(window: Window, tmp_path: Path, axe: Axe) -> None:
+    make(tmp_path / "all" / "old", classes=()).close()  # nothing to learn: no trainer is started for it
+    with started(tmp_path / "all", "--trainers", "1", verb="serve") as link:
+        page = window.open(link)
+        expect(page.locator("#projects > li")).to_have_count(1)
+        assert checked(page, axe, "start") == []
