@@ -106,17 +106,17 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
 
 def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:
     """The end of one schedule's run and what it cost; measured on test where there is one."""
-    last = history[-1]
-    measured = last.test or last.validation
+    from hybridal.evidence.results import run_row
+
+    row, split = run_row(spec, history), "test" if history[-1].test else "validation"
     quality = ("accuracy", "f1", "nll", "nll_scaled", "ece", "ece_scaled")
-    first_finetune = next((fact.round for fact in history if fact.update == "finetune"), None)
     return {
         "schedule": spec,
-        **{name: None if measured is None else getattr(measured, name) for name in quality},
-        "steps": sum(fact.cost.steps for fact in history),
-        "seconds": sum(fact.training_time for fact in history),
-        "first_finetune": first_finetune,
-        "word": last.word,
+        **{name: row[f"{split}_{name}"] for name in quality},
+        "steps": row["steps"],
+        "seconds": row["training_time"],
+        "first_finetune": row["first_finetune"],
+        "word": row["word"],
     }
 
 
