@@ -77,7 +77,7 @@ def test_help_says_what_the_classes_mean(window: Window, app: Served, shot: Call
     page.keyboard.type("A red ball")
     page.keyboard.press("Enter")
     page.keyboard.type("My wheel <i>squeaks</i>")
-    with page.expect_response("**/api/classes"):
+    with page.expect_response("**/api/classes?*"):
         page.keyboard.press("Tab")
     shot(page, "class-examples")
     page.goto(app.address)
