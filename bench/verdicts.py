@@ -109,7 +109,7 @@ def _timing(runs: pd.DataFrame) -> list[list[str]]:
             "lower NLL than switching at round 3, 5, 7 or 10",
             f"against a coin that retrains or fine-tunes whole runs for the same steps: ΔAcc {accuracy.shown}, "
             f"`fixed:10` {fixed.shown} in NLL",
-            "**Not shown**: early fixed switches are a bad bargain, but ΔAcc is no better than the coin.",
+            "**Not shown**: early fixed switches are a bad bargain, but ΔAcc is level with the coin.",
         ],
         [
             "The switch is near the optimum of Problem 1",
