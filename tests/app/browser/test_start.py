@@ -1,39 +1,63 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+import uvicorn
+from playwright.sync_api import Page, expect
 
+from hybridal.app.serve import HERE, bind
+from hybridal.app.trainer import supervisor
+from hybridal.app.trainer.turns import Turns
+from hybridal.app.web.auth import LoginLink
+from hybridal.app.web.host import Host
+from hybridal.app.web.operator import Operator
+from hybridal.app.web.start import create_start_app
 from hybridal.testing.small import toy_file
 
 from ..made_up import make
-from .command import started
 from .test_looks import CONTRASTS, NAMELESS
 from .window import Window
 
 pytestmark = pytest.mark.browser
 
 
-def wait(route: Route) -> None:
-    """The same projects, of which one stands in line."""
-    answer = route.fetch()
-    found = answer.json()
-    for one in found["items"]:
-        if one["name"] == "old":
-            one["waits_for"] = ["mails", "Sport-b-food"]
-    route.fulfill(response=answer, json=found)
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serves all projects of a folder, with a place for one trainer; the operator's link."""
+    link, listening = LoginLink(), bind(HERE[0], 0)
+    host = Host(folder, Turns(), local=True, settings={"backbone": "tiny"})
+    server = uvicorn.Server(uvicorn.Config(create_start_app(host, Operator(), link), log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{HERE[0]}:{listening.getsockname()[1]}/?token={link.token}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)
+        listening.close()
+    assert not thread.is_alive()
 
 
-def test_projects_are_created_filled_trained_moved_and_closed(
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainers that are at one thing for ever."""
+    monkeypatch.setattr(supervisor, "command", lambda _: [sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+
+
+@pytest.mark.usefixtures("endless")
+def test_projects_are_created_filled_stand_in_line_are_closed_and_moved(
     window: Window, tmp_path: Path, shot: Callable[[Page, str], None]
 ) -> None:
     folder = tmp_path / "all"
-    make(folder / "old", classes=()).close()  # nothing to learn: no trainer is started for it
+    make(folder / "old").close()
     (folder / "torn").mkdir()
     (folder / "torn" / "project.json").write_text("<script>alert(1)</script>")
-    with started(folder, "--backbone", "tiny", "--trainers", "1", verb="serve") as link:
+    with served(folder) as link:
         address = link.split("/?")[0]
         page = window.open(link)
         cards = page.locator("#projects > li")
@@ -53,10 +77,12 @@ def test_projects_are_created_filled_trained_moved_and_closed(
         page.get_by_role("button", name="Add these texts").click()
         expect(page.locator("#upload-said")).to_contain_text("40 texts added")
 
-        # Its model learns, and the start page tells.
+        # Its model has to wait for another's, which it says on its own pages and, by name, on the start page.
+        expect(page.locator("#trainer")).to_contain_text("The model's turn comes after that of 1 other project")
         page.get_by_role("link", name="All projects").click()
         card = page.get_by_label("Sport <b>& food</b>", exact=True)
-        expect(card).to_contain_text("40 of 40 labels, 40 texts, round 1")
+        expect(card).to_contain_text("40 of 40 labels, 40 texts")
+        expect(card).to_contain_text("The model's turn comes after old.")
         expect(card.locator(".badge")).to_have_text(["me"])
         shot(page, "start")
         page.set_viewport_size({"width": 360, "height": 740})
@@ -65,11 +91,6 @@ def test_projects_are_created_filled_trained_moved_and_closed(
         assert [words for words in page.evaluate(CONTRASTS) if words[0] < 4.5] == []
         shot(page, "start-phone")
         page.set_viewport_size({"width": 1280, "height": 800})
-        page.route("**/api/projects", wait)
-        expect(page.get_by_label("made up", exact=True)).to_contain_text(
-            "The model's turn comes after mails, Sport-b-food."
-        )
-        page.unroute_all()
 
         # Somebody who is invited to one project knows nothing of the others.
         card.get_by_role("link").click()
@@ -87,10 +108,11 @@ def test_projects_are_created_filled_trained_moved_and_closed(
         other.goto(f"{address}/p/old/")
         assert other.url == f"{address}/p/old/login"
 
-        # Closed, moved, and moved back under another name.
+        # Closed, it gives its place in line to others; moved, and moved back under another name.
         page.goto(f"{address}/")
         page.get_by_role("button", name="Close made up").click()
         expect(page.get_by_text("Closed: its folder can be moved")).to_be_visible()
+        expect(card).not_to_contain_text("comes after")
         (folder / "old").rename(tmp_path / "elsewhere")
         expect(cards).to_have_count(2)
         (tmp_path / "elsewhere").rename(folder / "new")
