@@ -82,7 +82,7 @@ def test_projects_are_created_filled_stand_in_line_are_closed_and_moved(
         page.get_by_role("link", name="All projects").click()
         card = page.get_by_label("Sport <b>& food</b>", exact=True)
         expect(card).to_contain_text("40 of 40 labels, 40 texts")
-        expect(card).to_contain_text("The model's turn comes after old.")
+        expect(card).to_contain_text("The model's turn comes after “made up”.")
         expect(card.locator(".badge")).to_have_text(["me"])
         shot(page, "start")
         page.set_viewport_size({"width": 360, "height": 740})

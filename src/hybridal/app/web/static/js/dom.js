@@ -45,7 +45,7 @@ export function named(name) {
 
 /** Puts other children into a place. Who was on a control of it stays there, by its name or else by its place. */
 export function redraw(root, children) {
-  const controls = () => [...root.querySelectorAll("input, textarea, select, button")];
+  const controls = () => [...root.querySelectorAll("a[href], input, textarea, select, button")];
   const had = root.contains(document.activeElement) ? document.activeElement : null;
   // Who is typing keeps their words; what comes of them draws it all again.
   if (had && had.value !== had.defaultValue && ["INPUT", "TEXTAREA"].includes(had.tagName)) return;

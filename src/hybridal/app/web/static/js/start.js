@@ -7,6 +7,7 @@ import { words } from "./trainer-words.js";
 
 const PAUSE = 3000;
 let timer = 0;
+let titles = new Map();
 
 onSubmit(byId("create"), (form) => tried(() => create(form)));
 if (byId("sign-out")) onPress(byId("sign-out"), () => tried(signOut));
@@ -16,6 +17,7 @@ async function poll() {
   clearTimeout(timer);
   await tried(async () => {
     const { items } = await getProjects();
+    titles = new Map(items.map(({ name, title }) => [name, title]));
     redraw(byId("projects"), items.length ? items.map(card) : [el("li", { class: "nothing" }, "No project yet.")]);
   });
   timer = setTimeout(poll, document.hidden ? 5 * PAUSE : PAUSE);
@@ -39,10 +41,11 @@ function standing({ labelled, planned, texts, people, trainer, waits_for: before
   const done = texts
     ? `${whole(labelled)} of ${count(planned, "label")}, ${count(texts, "text")}${trainer.round ? `, round ${whole(trainer.round)}` : ""}`
     : "No texts yet";
-  const waits = before.length ? `The model's turn comes after ${before.join(", ")}.` : words(trainer, Date.now() / 1000).sentence;
+  const others = before.map((name) => `“${titles.get(name) ?? name}”`).join(", ");
+  const trains = others ? `The model's turn comes after ${others}.` : words(trainer, Date.now() / 1000).sentence;
   return [
     el("p", {}, done, texts ? el("progress", { value: labelled, max: planned, "aria-label": "Labels" }) : null),
-    el("p", {}, waits),
+    el("p", {}, trains),
     el("p", { class: "facts" }, ...people.map((person) => el("span", { class: "badge" }, named(person)))),
   ];
 }
