@@ -46,6 +46,7 @@ def test_scoring_has_a_bar_and_can_be_paused(window: Window, app: Served, shot: 
     with app.project.sessions.begin() as session:
         scoring = session.get_one(Scoring, 1)
         scoring.done, scoring.total, scoring.seconds_left, scoring.round = 5, 20, 75.0, 2
+    page.reload()
     expect(state).to_contain_text("5 of 20 texts are scored by the model of round 2, about 1 min 15 s left")
     assert bar.evaluate("bar => bar.value") == 0.25
     shot(page, "export-scoring")

@@ -82,3 +82,16 @@ def test_a_person_labels_while_the_model_learns_beside(
         labelled = {row["text"]: row["label"] for row in rows if row["label"]}
         assert len(labelled) == 22
         assert labelled[body] == other
+
+        # Meanwhile the newest model has scored and read all texts.
+        expect(page.locator("#scoring-state")).to_contain_text("texts are scored by the model of round")
+        expect(page.locator("#scoring-bar")).to_be_hidden()
+        page.goto(f"{address}texts?order=sure&state=unlabelled")
+        first = page.locator(".item").first
+        expect(first).to_contain_text("model:")
+        shown = first.get_attribute("data-id")
+        while page.request.get(f"{address}api/texts?like={shown}").status == 404:
+            page.wait_for_timeout(100)
+        first.get_by_role("button", name="More like this").click()
+        expect(first).to_contain_text("alike")
+        shot(page, "texts-alike")

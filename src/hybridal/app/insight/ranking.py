@@ -13,7 +13,7 @@ from hybridal.app.vectors import Kept, stamp_of
 from hybridal.core.outputs import Floats
 
 MOST = 500  # texts: of more, nobody asks for the last
-AT_ONCE = 8192  # vectors that are made larger numbers of at a time
+AT_ONCE = 1024  # vectors that are made larger numbers of at a time: they fit into a processor's cache
 FRESH = 10.0  # seconds that a ranking is good for: while a model scores, it changes with each part
 
 

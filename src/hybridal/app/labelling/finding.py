@@ -51,6 +51,8 @@ def search(
     start = (page - 1) * ON_A_PAGE
     if among is not None:
         fit = select(Text.row).where(Text.row.in_(among))
+        if predicted:
+            fit = fit.where(Text.row.in_(_predictions(predicted, None).order_by(None)))
         fitting = {*session.scalars(fit.where(*_filters(session, Text.row, words, class_name, state, by)))}
         rows = [row for row in among if row in fitting]
         return Found(_texts(session, rows[start : start + ON_A_PAGE]), len(rows))
@@ -58,11 +60,11 @@ def search(
         listed = _predictions(predicted, order)
         filtered = listed.where(*_filters(session, Prediction.text_row, words, class_name, state, by))
         rows = [*session.scalars(filtered.limit(ON_A_PAGE).offset(start))]
-        if state == "unlabelled" and not words.strip() and not class_name:
-            # Of all, the labelled ones, which are few: the others need not be looked at one by one.
-            total = _count(session, listed) - _count(session, listed.where(Prediction.text_row.in_(_labels(by))))
-        else:
+        if words.strip() or class_name or state not in (None, "unlabelled"):
             total = _count(session, filtered)
+        else:  # by the labelled ones, which are few, and not one by one; what is deleted has no prediction
+            labelled = listed.where(Prediction.text_row.in_(_labels(by)))
+            total = _count(session, listed) - (_count(session, labelled) if state else 0)
         return Found(_texts(session, rows), total)
     wanted = _wanted(session, words, class_name, state, by)
     if state in ("labelled", "skipped", "flagged") or class_name:

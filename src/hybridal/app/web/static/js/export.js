@@ -9,8 +9,9 @@ import { told } from "./toast.js";
 downloads();
 const { trainer } = await frame;
 servesFinish(trainer);
-trainer.addEventListener("round", () => told(draw));
-await told(servesScoring);
+const look = servesScoring();
+trainer.addEventListener("round", () => (told(draw), told(look)));
+await told(look);
 await told(draw);
 
 async function draw() {

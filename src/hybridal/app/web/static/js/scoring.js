@@ -6,19 +6,22 @@ import { duration, whole } from "./format.js";
 import { told } from "./toast.js";
 
 const AGAIN = 2000;
+const LATER = 15_000;
 
+/** @returns {() => Promise<void>} looks how far it is */
 export function servesScoring() {
   let timer = 0;
   const show = (scoring) => {
     draw(scoring);
     clearTimeout(timer);
-    if (scoring.state === "running") timer = setTimeout(() => told(look), AGAIN);
+    const busy = scoring.state === "running" && scoring.done < scoring.total;
+    timer = setTimeout(() => told(look), busy ? AGAIN : LATER);
   };
   const look = async () => document.hidden || show(await get("/api/scoring"));
   for (const asked of ["pause", "resume"])
     onPress(byId(`scoring-${asked}`), () => told(async () => show(await post("/api/scoring", { asked }))));
   document.addEventListener("visibilitychange", () => told(look));
-  return look();
+  return look;
 }
 
 /** @param {{state: string, done: number, total: number, seconds_left: number | null, error: string, round: number}} scoring */

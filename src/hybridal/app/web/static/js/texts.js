@@ -49,6 +49,7 @@ function showLike(id) {
 
 async function sayLike(id) {
   byId("like").hidden = !id;
+  if (form.elements.order) form.elements.order.disabled = Boolean(id); // they have an order of their own
   if (id) byId("like").querySelector("q").textContent = (await get(`/api/texts/${encodeURIComponent(id)}`)).text;
 }
 
@@ -66,17 +67,18 @@ async function load() {
   if (!found.items.length)
     byId("items").append(el("li", { class: "nothing" }, "No texts found. Try fewer words or another state."));
   pager(found.pages);
-  const again = async () => redress(await get("/api/texts", query));
+  const again = async () => redress((await get("/api/texts", query)).items);
   if (form.elements.predicted) told(() => newestFirst(found.items, () => mine === asked, again));
 }
 
 /** Says again what is known of the texts on the page, each in its place: nothing moves under somebody's hands. */
-function redress({ items }) {
+function redress(items) {
   const shown = (id) => byId("items").querySelector(`[data-id="${CSS.escape(id)}"] .facts`);
   for (const item of items) {
     shown(item.id)?.replaceWith(facts(item, project.classes));
     bulk.renew(item);
   }
+  return items;
 }
 
 function row(item) {
