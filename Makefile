@@ -30,7 +30,7 @@ types: $(INSTALLED)
 unit: $(INSTALLED)
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
 
-# The app with a real Label Studio and a real language model, about three minutes after the first time.
+# The app with a real Label Studio and a real language model, three minutes on a quiet machine, after the first time.
 test-real: $(INSTALLED) $(PARTNERS:%=%/.installed)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m real tests/real
 

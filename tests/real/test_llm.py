@@ -15,10 +15,11 @@ from hybridal.app.db.schema import Annotation, Class, LlmAnswer, Person
 from ..app.browser.conftest import chromium, shot, warm, window  # noqa: F401
 from ..app.browser.served import served
 from ..app.browser.window import Window
-from .programs import free_port, program, running, until
+from .programs import LIMIT, free_port, program, running, until
 
 pytestmark = pytest.mark.real
 
+PATIENCE = 1000 * LIMIT  # milliseconds
 TEXTS = [
     "The app crashes when I click save.",
     "Please add a dark theme.",
@@ -59,10 +60,10 @@ def test_a_real_language_model_is_tried_and_labels(
         panel.get_by_role("button", name="Save").click()
         expect(page.get_by_text("Saved.")).to_be_visible()
         panel.get_by_role("button", name="Try it on five texts").click()
-        expect(panel.locator(".trial > li")).to_have_count(5)
+        expect(panel.locator(".trial > li")).to_have_count(5, timeout=PATIENCE)
         shot(page, "real-llm-trial")
         panel.get_by_role("button", name="Let it start").click()
-        expect(panel.get_by_text("Waiting for more texts.")).to_be_visible()
+        expect(panel.get_by_text("Waiting for more texts.")).to_be_visible(timeout=PATIENCE)
         shot(page, "real-llm")
         with app.project.reads() as session:
             said = session.execute(
