@@ -24,7 +24,7 @@ PATIENCE = 6  # deaths in a row, without anything done in between
 LONGEST = 60.0  # seconds between two starts
 LOG_BYTES = 1_000_000
 KILLED = -9  # not every system has a name for it
-LOOKS = 0.5  # seconds between two looks whether there is something to do
+LOOKS = 1.0  # seconds between two looks whether there is something to do
 log = logging.getLogger(__name__)
 
 
@@ -146,9 +146,13 @@ class Supervisor:
 
     def _is_wanted(self) -> bool:
         try:
-            return is_wanted(self.project, self._looked)
+            now = look(self.project)
+            if is_wanted(self.project, self._looked):
+                return True
+            self._looked = self._looked or now  # what is on disk is looked through once
         except (SQLAlchemyError, OSError):
-            return False  # it is asked again, and people who open the project are told
+            pass  # it is asked again, and people who open the project are told
+        return False
 
     def _rest(self) -> None:
         """It is not its turn. What failed is still told."""
