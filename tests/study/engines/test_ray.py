@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 
 from hybridal.errors import RunError, UserError
 from hybridal.study.engines import ray as engine
+from hybridal.study.engines._remote import JournalWriter
 from hybridal.study.engines.ray import RayEngine, connected, gpu_share
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
@@ -72,7 +73,16 @@ def test_a_driver_that_is_killed_loses_nothing(nodes: TwoNodes, task: dict[str, 
 
 
 @pytest.mark.ray
-def test_a_second_driver_is_told_who_works_there(nodes: TwoNodes, task: dict[str, str], tmp_path: Path) -> None:
+def test_a_second_driver_is_told_who_works_there(
+    nodes: TwoNodes, task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Impatient(JournalWriter):
+        """Does not wait for a driver that may be about to end."""
+
+        def __init__(self, path: Path, keys: Sequence[str]) -> None:
+            super().__init__(path, keys, patience=0)
+
+    monkeypatch.setattr(engine, "JournalWriter", Impatient)
     folder = begun(tmp_path / "study", small_study(task))
     with folder.working_on(folder.cells[1]), pytest.raises(RunError, match=f"in use by process {os.getpid()}"):
         run(folder, RayEngine(nodes.address))
