@@ -186,17 +186,23 @@ class Asked:
 
 def asks(without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a verb the options of a run, but for some; it gets what they say as its first argument."""
-    offered = {name: kind for name, kind in RUN.items() if name not in without}
+    return offers({name: kind for name, kind in RUN.items() if name not in without}, _asked)
+
+
+def offers(
+    options: Mapping[str, Any], understood: Callable[[Mapping[str, Any]], Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a verb options that others have too; it gets what is understood of them as its first argument."""
 
     def with_options(verb: Callable[..., None]) -> Callable[..., None]:
         @wraps(verb)
         def call(**values: Any) -> None:
-            verb(_asked({name: values.pop(name) for name in offered}), **values)
+            verb(understood({name: values.pop(name) for name in options}), **values)
 
         signature = inspect.signature(verb, eval_str=True)
         shared = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(kind), annotation=kind)
-            for name, kind in offered.items()
+            for name, kind in options.items()
         ]
         own = [one.replace(kind=one.KEYWORD_ONLY) for one in list(signature.parameters.values())[1:]]
         call.__signature__ = signature.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,48 +24,43 @@ study = typer.Typer(
 
 What = Annotated[str, typer.Argument(help="A preset (main, signals, tuning, ...) or a YAML file.")]
 Where = Annotated[Path, typer.Argument(help="The study folder.")]
-Tasks = Annotated[str | None, typer.Option(help="Only these tasks: a,b,c.")]
-Backbones = Annotated[str | None, typer.Option(help="These backbones instead.")]
-Schedules = Annotated[str | None, typer.Option(help="These schedules instead.")]
-Seeds = Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")]
-Rounds = Annotated[int | None, typer.Option(help="Fewer rounds.")]
-ProtocolName = Annotated[str | None, typer.Option("--protocol", help="paper, reference or quick.")]
 Workers = Annotated[int | None, typer.Option(help="Cells at once (default: one per core, or what GPUs gain from).")]
 Ray = Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")]
 GpusPerCell = Annotated[
     float | None, typer.Option(help="With --ray: each cell's share of a GPU, from 0 to 1 (default: a quarter).")
 ]
+SHRUNK: Mapping[str, Any] = {
+    "tasks": Annotated[str | None, typer.Option(help="Only these tasks: a,b,c.")],
+    "backbones": Annotated[str | None, typer.Option(help="These backbones instead.")],
+    "schedules": Annotated[str | None, typer.Option(help="These schedules instead.")],
+    "seeds": Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")],
+    "rounds": Annotated[int | None, typer.Option(help="Fewer rounds.")],
+    "protocol": Annotated[str | None, typer.Option(help="paper, reference or quick.")],
+    "set": o.Set,
+}
+
+
+def shrinking(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Study.shrunk` is to be asked for."""
+    lists = {name: o.names(values[name]) for name in ("tasks", "backbones", "schedules")}
+    numbers = {"seeds": _numbers(values["seeds"]), "rounds": values["rounds"]}
+    return {**lists, **numbers, "protocol": values["protocol"], "overrides": o.overrides(values["set"])}
 
 
 @study.command(cls=Verb)
-def plan(
-    what: What,
-    tasks: Tasks = None,
-    backbones: Backbones = None,
-    schedules: Schedules = None,
-    seeds: Seeds = None,
-    rounds: Rounds = None,
-    protocol: ProtocolName = None,
-    set: o.Set = None,
-    json: o.Json = False,
-) -> None:
+@o.offers(SHRUNK, shrinking)
+def plan(shrunk: dict[str, Any], what: What, json: o.Json = False) -> None:
     """Say what a study would take: runs, cells, rounds alone and shared."""
     from hybridal.study.folder import StudyFolder
 
-    chosen = find_study(what, tasks, backbones, schedules, seeds, rounds, protocol, set)
-    print_plan(StudyFolder(Path("nowhere"), chosen), json)
+    print_plan(StudyFolder(Path("nowhere"), find_study(what, **shrunk)), json)
 
 
 @study.command(cls=Verb)
+@o.offers(SHRUNK, shrinking)
 def run(
+    shrunk: dict[str, Any],
     what: What,
-    tasks: Tasks = None,
-    backbones: Backbones = None,
-    schedules: Schedules = None,
-    seeds: Seeds = None,
-    rounds: Rounds = None,
-    protocol: ProtocolName = None,
-    set: o.Set = None,
     device: o.DeviceName = None,
     workers: Workers = None,
     ray: Ray = None,
@@ -75,7 +71,7 @@ def run(
     """Run a study: the plan is shown first, then its cells are computed, and at the end the report is written."""
     from hybridal.study.run import begin_study
 
-    chosen = find_study(what, tasks, backbones, schedules, seeds, rounds, protocol, set, device)
+    chosen = find_study(what, device=device, **shrunk)
     engine = choose_engine(workers, ray, gpus_per_cell, chosen.device)
     carry_on(begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet)
 
@@ -165,32 +161,13 @@ def report(
     typer.echo(write_paper_report(StudyFolder.open(folder), against == "paper"))
 
 
-def find_study(
-    what: str,
-    tasks: str | None,
-    backbones: str | None,
-    schedules: str | None,
-    seeds: str | None,
-    rounds: int | None,
-    protocol: str | None,
-    pairs: list[str] | None,
-    device: str | None = None,
-) -> Study:
+def find_study(what: str, rounds: int | None, **shrunk: Any) -> Study:
     """A preset or a file, shrunk as asked."""
     from hybridal.study.presets import PRESET_NAMES, preset
     from hybridal.study.study import read_study
 
     chosen = preset(what, rounds) if what in PRESET_NAMES or not Path(what).suffix else read_study(Path(what))
-    return chosen.shrunk(
-        tasks=o.names(tasks),
-        backbones=o.names(backbones),
-        schedules=o.names(schedules),
-        seeds=_numbers(seeds),
-        rounds=rounds,
-        protocol=protocol,
-        device=device,
-        overrides=o.overrides(pairs),
-    )
+    return chosen.shrunk(rounds=rounds, **shrunk)
 
 
 def print_plan(folder: StudyFolder, json: bool) -> None:
