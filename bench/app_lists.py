@@ -32,6 +32,12 @@ from hybridal.app.web.auth import LoginLink, cookie_name
 
 CLASSES = [f"class {number}" for number in range(20)]
 LISTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "all texts": ("/api/texts", {}),
+    "search: a word that most have": ("/api/texts", {"search": "harbour"}),
+    "search: two words": ("/api/texts", {"search": "harbour 777"}),
+    "search: a letter that all have": ("/api/texts", {"search": "e"}),
+    "search: two letters that most have": ("/api/texts", {"search": "tt"}),
+    "search: two letters that one in 10,000 has": ("/api/texts", {"search": "qx"}),
     "by probability": ("/api/texts", {"order": "sure"}),
     "by doubt": ("/api/texts", {"order": "doubt"}),
     "of a class": ("/api/texts", {"predicted": "class 3"}),
@@ -53,7 +59,8 @@ def made(folder: Path, texts: int, db: str | None) -> Project:
     bodies = [" ".join(row) for row in words[random.integers(0, len(words), (texts, 12))]]
     given = random.random(texts) < 0.02
     rows = [
-        (f"t{at}", f"{body} {at}", CLASSES[at % len(CLASSES)] if given[at] else None) for at, body in enumerate(bodies)
+        (f"t{at}", f"{body} {at}{' qx' * (at % 10_000 == 9)}", CLASSES[at % len(CLASSES)] if given[at] else None)
+        for at, body in enumerate(bodies)
     ]
     project = Project.create(Source("lists", rows, tuple(CLASSES)), folder, db=db)
     logits = random.normal(0, 2, (texts, len(CLASSES)))

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select, text, update
 
 from hybridal.app.db.schema import Person, Prediction, Text, fold
-from hybridal.app.db.search import INDEX
+from hybridal.app.db.search import INDEX, VOCABULARY
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.finding import ON_A_PAGE, State, _filters, _predictions, search
+from hybridal.app.labelling.finding import MOST_OF_SHORT, ON_A_PAGE, State, _filters, _predictions, search
 from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
 
 from ..made_up import make, me, people
@@ -73,8 +74,29 @@ def test_without_an_index_the_same_is_found(project: Project) -> None:
     with project.sessions.begin() as session:
         for name in ("added", "removed", "changed"):
             session.execute(text(f"DROP TRIGGER {INDEX}_{name}"))
+        session.execute(text(f"DROP TABLE {VOCABULARY}"))
         session.execute(text(f"DROP TABLE {INDEX}"))
     assert found(project, "TEXT 17") == ["t17"]
+
+
+def test_parts_of_one_or_two_letters_are_found_wherever_they_stand_and_not_all_counted(
+    tmp_path: Path, db: str | None
+) -> None:
+    rare = ["zq at the start", "in the mi zq ddle", "at the end zq", "zq", "nothing of it", "q z"]
+    rows = [(str(at), body, None) for at, body in enumerate([*rare, *["a common one"] * MOST_OF_SHORT])]
+    project = Project.create(Source("s", rows), tmp_path / "p", db=db)
+    words = {"zq": "0123", "Q": "01235", "zq at": "02", "zq mi": "1", "zq common": "", "жу": "", "qz": ""}
+    assert {asked: "".join(found(project, asked)) for asked in words} == words
+    with project.reads() as session:
+        many, few = search(session, "on"), search(session, "zq")
+    assert (many.total, many.more, many.pages, len(many.texts)) == (MOST_OF_SHORT, False, 20, ON_A_PAGE)
+    assert (few.total, few.more) == (4, False)
+    with project.sessions.begin() as session:
+        add(session, [("more", "and one more", None)])
+    with project.reads() as session:
+        many = search(session, "on")
+    assert (many.total, many.more) == (MOST_OF_SHORT, True)
+    project.close()
 
 
 @given(st.text(), st.text())

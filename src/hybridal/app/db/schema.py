@@ -54,9 +54,9 @@ def fold(words: str) -> str:
 
 
 def folded_body(context: Any) -> str:
-    """That of a text which is being added, and of what else its file says of it."""
+    """That of a text which is being added, and of what else its file says of it; two line ends follow (`search.py`)."""
     given = context.get_current_parameters()
-    return fold("\n".join([given["body"], *(given.get("context") or {}).values()]))
+    return fold("\n".join([given["body"], *(given.get("context") or {}).values(), "", ""]))
 
 
 # SQLite counts up only a column that is called INTEGER.

@@ -10,12 +10,14 @@ from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Vote
-from hybridal.app.db.search import containing
+from hybridal.app.db.search import containing, is_short
+from hybridal.app.labelling.consensus import counts
 
 State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation", "deleted"]
 Order = Literal["sure", "doubt"]
 
 ON_A_PAGE = 50
+MOST_OF_SHORT = 1000  # texts that are counted where nearly all may have what is looked for
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Found:
 
     texts: list[Text]
     total: int
+    more: bool = False  # than are counted: of a part of one or two letters, no more than some
 
     @property
     def pages(self) -> int:
@@ -74,7 +77,12 @@ def search(
     else:  # found in their order already: the others need not be looked at
         first = wanted.order_by(wanted.selected_columns[0]).limit(ON_A_PAGE).offset(start)
         texts = select(Text).where(Text.row.in_(first)).order_by(Text.row)
-    return Found([*session.scalars(texts)], _count(session, wanted))
+    if not words.strip() and not class_name and state is None:
+        return Found([*session.scalars(texts)], counts(session)["texts"])
+    if not is_short(words):
+        return Found([*session.scalars(texts)], _count(session, wanted))
+    total = _count(session, wanted.limit(MOST_OF_SHORT + 1))
+    return Found([*session.scalars(texts)], min(total, MOST_OF_SHORT), total > MOST_OF_SHORT)
 
 
 def _texts(session: Session, rows: Sequence[int]) -> list[Text]:

@@ -76,6 +76,7 @@ class TextPage(Schema):
 
     items: list[TextSummary]
     total: int
+    more: bool = Field(False, description="Whether there are more: not all that have one or two letters are counted.")
     pages: int
 
 
@@ -117,7 +118,7 @@ def list_texts(
     if whole:
         bodies = {text.id: text.body for text in found.texts}
         items = [item.model_copy(update={"text": bodies[item.id]}) for item in items]
-    return TextPage(items=items, total=found.total, pages=found.pages)
+    return TextPage(items=items, total=found.total, more=found.more, pages=found.pages)
 
 
 def _alike(session: Session, project: Project, id: str) -> dict[int, float]:

@@ -6,9 +6,9 @@ import { count } from "./format.js";
 import { toast, told } from "./toast.js";
 
 /** A button that deletes all texts that were found; none where nobody looked for some of them by words, class or state. */
-export function removeAll(total, query, changed) {
+export function removeAll({ total, more }, query, changed) {
   const asked = query.search.trim() || query.class || query.state;
-  if (!total || !asked || query.predicted || query.like || query.state === "deleted") return [];
+  if (!total || more || !asked || query.predicted || query.like || query.state === "deleted") return [];
   const act = async () => {
     const what = total === 1 ? "the text that was found" : `all ${count(total, "text")} that were found`;
     const why = "Nobody is asked for them any more, and nothing learns, shows or exports them. Their labels stay in the record.";

@@ -60,8 +60,8 @@ async function load() {
   if (mine !== asked) return; // a later question has overtaken this one
   const given = Object.entries(query).filter(([name, value]) => value && !(name === "page" && value === 1));
   history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : location.pathname);
-  byId("found").textContent = count(found.total, "text");
-  if (project.me.role === "owner") byId("removal").replaceChildren(...removeAll(found.total, query, () => told(load)));
+  byId("found").textContent = (found.more ? "more than " : "") + count(found.total, "text");
+  if (project.me.role === "owner") byId("removal").replaceChildren(...removeAll(found, query, () => told(load)));
   bulk.begin();
   byId("items").replaceChildren(...found.items.map(row));
   if (!found.items.length)
