@@ -19,8 +19,8 @@ from ..catalogue import all_figures
 from .conftest import Made, Maker, without_metrics
 from .reading import texts
 
-MAIN = ["radar", "f1-violins", "f1-by-round", "pareto-steps", "pareto-seconds", "nll-by-round", "switch-tradeoff",
-        "control-alpha", "control-accuracy", "stretches", "signal-correlation", "signal-profiles"]  # fmt: skip
+MAIN = ["radar", "f1-violins", "f1-by-round", "pareto-steps", "pareto-seconds", "pareto-f1", "nll-by-round",
+        "switch-tradeoff", "control-alpha", "control-accuracy", "stretches", "signal-correlation", "signal-profiles"]  # fmt: skip
 HOSTILE = ("$x^2$ & <b>'\"", "a\nb\x07c\x1b[31m", "long " * 20 + ".csv", "long " * 20 + "2.csv", "_{")
 
 
