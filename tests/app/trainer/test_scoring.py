@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +225,43 @@ def test_without_a_model_there_is_nothing_to_do(project: Project) -> None:
     cycle = Cycle(project)
     cycle.start()
     assert not cycle.score()
+
+
+def test_a_cluster_scores_what_nobody_looks_at(
+    project: Project, counted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its workers have the model that people take away, and get the texts in shards; a pause lets them go."""
+    from hybridal.learners import scoring as ray_scoring
+
+    events: list[Any] = []
+
+    def score_pool(texts: Iterator[str], model: Path, address: str, size: int) -> Iterator[Any]:
+        worker = TextClassifier.load(model, device="cpu")
+        events.append(address)
+        try:
+            while some := list(islice(texts, size)):
+                yield worker.predict_proba(some)
+        finally:
+            events.append("let go")
+
+    monkeypatch.setattr(ray_scoring, "score_pool", score_pool)
+    monkeypatch.setattr(module, "SHARD", 30)
+    monkeypatch.setenv("HYBRIDAL_RAY", "10.0.0.1:6379")
+    probe = learnt(project)
+    score_all(probe)
+    assert events == [], "a probe needs no cluster"
+    label_some(project, 6)
+    assert probe.turn()
+    assert probe.score()
+    assert events == ["10.0.0.1:6379"]
+    want_scores(project, "paused")
+    assert not probe.score()
+    assert events == ["10.0.0.1:6379", "let go"]
+    want_scores(project)
+    counted.clear()
+    score_all(probe)
+    assert events == ["10.0.0.1:6379", "let go"] * 2
+    assert rounds(project) == {2: 90}
+    table, texts = told(project), list(TASK.train.texts)
+    expected = TextClassifier.load(project.exports / "model", device="cpu").predict_proba(texts)
+    np.testing.assert_allclose(np.array([table["p(sport)"], table["p(food)"]]).T, expected, atol=2e-3)
