@@ -17,7 +17,8 @@ State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation", "d
 Order = Literal["sure", "doubt"]
 
 ON_A_PAGE = 50
-MOST_OF_SHORT = 1000  # texts that are counted where nearly all may have what is looked for
+# Nearly all texts may have what is looked for; nobody needs to know more exactly how many, least of all of a letter.
+MOST_COUNTED, MOST_OF_SHORT = 10_000, 1000
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Found:
 
     texts: list[Text]
     total: int
-    more: bool = False  # than are counted: of a part of one or two letters, no more than some
+    more: bool = False  # than are counted
 
     @property
     def pages(self) -> int:
@@ -73,16 +74,15 @@ def search(
     if state in ("labelled", "skipped", "flagged") or class_name:
         newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
         some = select(Text).where(Text.row.in_(wanted)).order_by(newest.desc(), Text.row)
-        texts = some.limit(ON_A_PAGE).offset(start)
-    else:  # found in their order already: the others need not be looked at
-        first = wanted.order_by(wanted.selected_columns[0]).limit(ON_A_PAGE).offset(start)
-        texts = select(Text).where(Text.row.in_(first)).order_by(Text.row)
-    if not words.strip() and not class_name and state is None:
-        return Found([*session.scalars(texts)], counts(session)["texts"])
-    if not is_short(words):
-        return Found([*session.scalars(texts)], _count(session, wanted))
-    total = _count(session, wanted.limit(MOST_OF_SHORT + 1))
-    return Found([*session.scalars(texts)], min(total, MOST_OF_SHORT), total > MOST_OF_SHORT)
+        return Found([*session.scalars(some.limit(ON_A_PAGE).offset(start))], _count(session, wanted))
+    in_order = wanted.order_by(wanted.selected_columns[0])
+    if words.strip():  # looked through once, for the page and for the count
+        most = MOST_OF_SHORT if is_short(words) else MOST_COUNTED
+        rows = [*session.scalars(in_order.limit(most + 1))]
+        page_of_them = _texts(session, rows[:most][start : start + ON_A_PAGE])
+        return Found(page_of_them, min(len(rows), most), len(rows) > most)
+    total = counts(session)["texts"] if state is None else _count(session, wanted)
+    return Found(_texts(session, [*session.scalars(in_order.limit(ON_A_PAGE).offset(start))]), total)
 
 
 def _texts(session: Session, rows: Sequence[int]) -> list[Text]:

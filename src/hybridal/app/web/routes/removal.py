@@ -24,12 +24,15 @@ Ids = Annotated[list[CleanStr], Field(max_length=500, examples=[["t17"]])]
 
 
 class Query(Schema):
-    """The texts that a search finds, as the list of texts is asked; `expected` is how many of them somebody saw."""
+    """The texts that a search finds, as the list of texts is asked.
+
+    `expected` is how many of them somebody was told of; null: that there are more than are counted.
+    """
 
     search: CleanStr = Field("", max_length=200)
     class_: CleanStr = Field("", alias="class", max_length=200)
     state: State | None = None
-    expected: int
+    expected: int | None
 
 
 class Deletion(Schema):
@@ -86,6 +89,6 @@ def _all(session: Session, query: Query) -> list[int]:
     if not (query.search.strip() or query.class_ or query.state):
         raise UserError("Search for the texts to delete, or choose a class or a state first.")
     rows = rows_found(session, query.search, query.class_, query.state)
-    if len(rows) != query.expected:
+    if query.expected not in (None, len(rows)):
         raise ConflictError(f"By now the search finds {len(rows)} texts, not {query.expected}; look again.")
     return rows

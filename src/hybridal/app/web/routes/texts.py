@@ -76,7 +76,7 @@ class TextPage(Schema):
 
     items: list[TextSummary]
     total: int
-    more: bool = Field(False, description="Whether there are more: not all that have one or two letters are counted.")
+    more: bool = Field(False, description="Whether there are more: of very many, not all are counted.")
     pages: int
 
 

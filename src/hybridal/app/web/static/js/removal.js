@@ -8,15 +8,16 @@ import { toast, told } from "./toast.js";
 /** A button that deletes all texts that were found; none where nobody looked for some of them by words, class or state. */
 export function removeAll({ total, more }, query, changed) {
   const asked = query.search.trim() || query.class || query.state;
-  if (!total || more || !asked || query.predicted || query.like || query.state === "deleted") return [];
+  if (!total || !asked || query.predicted || query.like || query.state === "deleted") return [];
+  const all = more ? `all of more than ${count(total, "text")}` : `all ${count(total, "text")}`;
   const act = async () => {
-    const what = total === 1 ? "the text that was found" : `all ${count(total, "text")} that were found`;
+    const what = total === 1 ? "the text that was found" : `${all} that were found`;
     const why = "Nobody is asked for them any more, and nothing learns, shows or exports them. Their labels stay in the record.";
     if (!confirm(`Delete ${what}? ${why}`)) return;
-    const found = { search: query.search, class: query.class, state: query.state || null, expected: total };
+    const found = { search: query.search, class: query.class, state: query.state || null, expected: more ? null : total };
     await told(() => remove({ found }, changed));
   };
-  return [button(total === 1 ? "Delete it" : `Delete all ${count(total, "text")}`, act)];
+  return [button(total === 1 ? "Delete it" : `Delete ${all}`, act)];
 }
 
 /** A button that deletes one text, or brings it back. */
