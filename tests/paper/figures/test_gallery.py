@@ -20,7 +20,8 @@ from .conftest import Made, Maker, without_metrics
 from .reading import texts
 
 MAIN = ["radar", "f1-violins", "f1-by-round", "pareto-steps", "pareto-seconds", "pareto-f1", "nll-by-round",
-        "switch-tradeoff", "control-alpha", "control-accuracy", "stretches", "signal-correlation", "signal-profiles"]  # fmt: skip
+        "switch-tradeoff", "control-alpha", "control-accuracy", "stretches", "signal-correlation",
+        "signal-profiles"]  # fmt: skip
 HOSTILE = ("$x^2$ & <b>'\"", "a\nb\x07c\x1b[31m", "long " * 20 + ".csv", "long " * 20 + "2.csv", "_{")
 
 
