@@ -22,6 +22,10 @@ class Features:
         self._classifier, self._source = classifier, source
         self._found: dict[int, NDArray[np.float32]] = {}
 
+    def known(self, row: int) -> NDArray[np.float32] | None:
+        """What was computed before."""
+        return self._found.get(row)
+
     def of(self, rows: Ints) -> NDArray[np.float32]:
         """(N, E)"""
         missing = np.array([row for row in dict.fromkeys(rows.tolist()) if row not in self._found], dtype=np.int64)

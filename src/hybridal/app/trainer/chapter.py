@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from hybridal.app.trainer.predictions import Scored
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.learners.carry import carry_on
@@ -168,6 +170,15 @@ class Chapter:
         splits = (self.learner.cell.task.train, self.learner.cell.task.validation)
         texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
         return Scored([*texts], self.learner.predict_proba([*texts.values()]), self.frame.classes)
+
+    def known(self, ids: Iterable[str]) -> dict[str, Floats]:
+        """What the pretrained encoder says of those texts that the rounds of this process looked at."""
+        found = {id: self.model.features.known(self._rows[id]) for id in ids if id in self._rows}
+        return {id: read for id, read in found.items() if read is not None}
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {id: row for row, id in enumerate(self.learner.cell.task.train.ids)}
 
     def probe(self) -> Probe | None:
         """What the model is on top of the pretrained encoder; None once that is trained, too."""

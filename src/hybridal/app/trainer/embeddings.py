@@ -16,11 +16,14 @@ from hybridal.core.outputs import Floats
 
 
 def read_texts(project: Project, chapter: Chapter, texts: Sequence[Any]) -> Floats:
-    """What the encoder says of these texts (row, body, digest); what it has read before is not computed again."""
+    """What the encoder says of these texts (row, id, body, digest); what it has read before is not computed again."""
     known = _known(project, chapter)
     new = [text for text in texts if known is None or not _is_there(known, text)]
     if new or known is None:
-        read = chapter.model.embed([text.body for text in new])
+        found = chapter.known([text.id for text in new])
+        if missing := {text.id: text.body for text in new if text.id not in found}:
+            found |= zip(missing, chapter.model.embed([*missing.values()]), strict=True)
+        read = np.stack([found[text.id] for text in new])
         project.embeddings.begin(chapter.reading, read.shape[1])
         project.embeddings.write([text.row for text in new], read, [stamp_of(text.digest) for text in new])
         known = project.embeddings.read()
