@@ -153,7 +153,9 @@ def test_before_the_first_update_there_is_nothing_to_say() -> None:
 def test_retraining_always_saves_nothing() -> None:
     found = saving([round_of(1), round_of(2)], PAPER)
     assert (found["seconds"], found["share"]) == (0.0, 0.0)
-    assert found["sentence"] == "Every update so far retrained the model from scratch, so nothing has been saved yet."
+    assert found["sentence"] == (
+        "No update so far continued training from the previous weights, so nothing has been saved yet."
+    )
 
 
 def test_a_fine_tune_saves_the_passes_that_a_retrain_would_have_needed() -> None:

@@ -126,7 +126,9 @@ def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
     tuned = [fact for fact in history if fact.update != "retrain" and fact.cost.steps]
     if not tuned:
         sentence = (
-            "Every update so far retrained the model from scratch, so nothing has been saved yet." if history else ""
+            "No update so far continued training from the previous weights, so nothing has been saved yet."
+            if history
+            else ""
         )
         return {"seconds": 0.0, "share": 0.0, "sentence": sentence}
     if not sum(fact.cost.examples for fact in retrains):

@@ -51,7 +51,13 @@ function moves(rounds, switched, signal) {
     return `The model settled in round ${switched}: from then on each update continues from the previous weights, which takes less time.`;
   if (signal) return `After ${count(rounds.length, "round")} the model is still changing, so every update retrains it from scratch.`;
   const anew = rounds.filter((r) => r.update === "retrain").length;
-  return `${count(rounds.length, "update")} so far: ${whole(anew)} retrained the model from scratch, the others continued from the previous weights.`;
+  const refitted = rounds.filter((r) => r.update.startsWith("refit")).length;
+  const kinds = [
+    [anew, "retrained the model from scratch"],
+    [rounds.length - anew - refitted, "continued from the previous weights"],
+    [refitted, "only fitted its last layer to the new labels"],
+  ].filter(([number]) => number);
+  return `${count(rounds.length, "update")} so far: ${kinds.map(([number, what]) => `${whole(number)} ${what}`).join(", ")}.`;
 }
 
 /** Whether the last model's macro-F1 is no more than that of naming one class always, at the same accuracy. */
