@@ -59,8 +59,10 @@ def serve(
 ) -> None:
     """One project. On this machine alone, a link lets the owner in; elsewhere everybody has a password."""
     login_link = LoginLink() if host in HERE and listening.get("sign_in_header") is None else None
+    app = create_app(project, login_link)
+    app.state.local &= not listening.get("behind_proxy")  # whom a proxy lets through comes from anywhere
     try:
-        _run(create_app(project, login_link), login_link, host, background or Supervisor(project), **listening)
+        _run(app, login_link, host, background or Supervisor(project), **listening)
     finally:
         project.close()
 
@@ -83,7 +85,13 @@ def serve_folder(
     db = os.environ.pop(DB_VARIABLE, None) if db is None else db  # not for projects that have their own
     if db is not None:
         connect(with_schema(db, "public")).dispose()  # refuses what is no address
-    projects = Host(folder, Turns(places(trainers)), local=host in HERE, settings=settings or {}, db=db)
+    projects = Host(
+        folder,
+        Turns(places(trainers)),
+        local=host in HERE and not listening.get("behind_proxy"),
+        settings=settings or {},
+        db=db,
+    )
     _run(create_start_app(projects, Operator(password), login_link), login_link, host, None, **listening)
 
 

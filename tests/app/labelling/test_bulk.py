@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Annotation, Lease, Text, now
-from hybridal.app.errors import MissingError
+from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling import bulk as module
+from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.bulk import label_many, undo_many
 
@@ -52,5 +53,17 @@ def test_an_unknown_class_labels_nothing(tmp_path: Path) -> None:
     project = make(tmp_path / "p")
     with pytest.raises(MissingError):
         label_many(project.sessions, me(project), {f"t{at}": "nothing" for at in range(20)}, "k")
+    assert consensus(project) == {}
+    project.close()
+
+
+def test_an_archived_class_is_given_to_no_text(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    owner = me(project)
+    with project.sessions.begin() as session:
+        [pool, *_] = session.scalars(select(Text.id).where(Text.split == "pool").order_by(Text.row))
+        classes.find(session, "a").archived = "kept"
+    with pytest.raises(ConflictError, match="archived"):
+        label_many(project.sessions, owner, {pool: "a"}, "k")
     assert consensus(project) == {}
     project.close()

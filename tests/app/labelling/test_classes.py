@@ -209,3 +209,19 @@ def test_only_two_different_classes_in_use_are_merged(tmp_path: Path) -> None:
             with pytest.raises(ConflictError):
                 merge(session, gone, left)
     project.close()
+
+
+def test_the_names_that_a_deleted_class_had_taken_over_are_free_too(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    with project.sessions.begin() as session:
+        a, b = (classes.find(session, name).number for name in "ab")
+        classes.merge(session, a, b)
+        assert classes.find(session, "a").number == b
+        classes.remove(session, b)
+        for name in ("a", "b", "a (deleted)", "b (deleted)"):
+            with pytest.raises(MissingError):
+                classes.find(session, name)
+        again = classes.add(session, ["a", "b"])
+        assert not {a, b} & {one.number for one in again}
+        assert [one.archived for one in again] == ["", ""]
+    project.close()

@@ -150,6 +150,16 @@ def test_undoing_gives_the_text_back_first(no_validation: Project) -> None:
     assert ids(no_validation, me(no_validation), 3)[0] == second
 
 
+def test_what_is_undone_after_a_pause_is_in_hands_again(no_validation: Project) -> None:
+    first, _ = ids(no_validation, me(no_validation), 2)
+    say(no_validation, me(no_validation), first)
+    with no_validation.sessions.begin() as session:
+        session.execute(update(Lease).values(until=now() - 1))
+        assert undo(session, me(no_validation), "u") is not None
+    [other] = people(no_validation, 1)
+    assert first not in ids(no_validation, other, 20)
+
+
 def test_who_goes_on_asking_keeps_their_texts(project: Project) -> None:
     first = ids(project, me(project), 3)
     with project.sessions.begin() as session:

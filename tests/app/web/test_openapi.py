@@ -21,7 +21,7 @@ from hybridal.app.web.app import create_app
 from hybridal.app.web.openapi import operations
 
 from ..made_up import make, me
-from .test_app import AT_A_BROWSER, OWNERS, REVIEWERS, filled
+from .test_app import AT_A_BROWSER, OWNERS, OWNERS_AT_A_BROWSER, REVIEWERS, filled
 from .visits import HOME, Visit, local, signed_in
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -63,7 +63,8 @@ def test_every_operation_says_what_it_does_and_whose_it_is() -> None:
     found = [*operations(create_app(cast("Project", None)).openapi())]
     assert len({one["operationId"] for *_, one in found}) == len(found)
     assert all(one["summary"] and one["tags"] for *_, one in found)
-    for role, routes in {"owner": OWNERS, "reviewer": REVIEWERS, "browser": AT_A_BROWSER}.items():
+    whose = {"owner": OWNERS, "reviewer": REVIEWERS, "browser": AT_A_BROWSER, "owner, browser": OWNERS_AT_A_BROWSER}
+    for role, routes in whose.items():
         said = {(method.upper(), filled(path)) for path, method, one in found if one["x-role"] == role}
         assert said == routes
 

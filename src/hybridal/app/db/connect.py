@@ -59,6 +59,7 @@ Sessions = sessionmaker[Session]
 _LOCK_KEY = 0x68796272  # any number, as long as nothing else in this database uses it
 
 # As many as there are threads that answer requests: a connection that is one too many is closed after each use.
+CONNECT_SECONDS = 5
 _POOL: dict[str, Any] = {"pool_size": 40, "max_overflow": 20, "pool_use_lifo": True}
 
 
@@ -156,7 +157,8 @@ def execute(session: Session, statement: Executable, **values: Any) -> CursorRes
 def _postgresql(url: str) -> Engine:
     try:
         # pre_ping: a server that was restarted costs a new connection, not an error.
-        engine = create_engine(url, pool_pre_ping=True, **_POOL)
+        waits = {"connect_timeout": CONNECT_SECONDS}  # a server that is away must not hold all threads
+        engine = create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=waits, **_POOL)
     except ModuleNotFoundError as error:
         raise UserError("`db`: install `hybridal[postgres]` to use PostgreSQL.", field="db") from error
     if found := _SCHEMA.fullmatch(str(engine.url.query.get("options", ""))):
@@ -170,7 +172,7 @@ def _postgresql(url: str) -> Engine:
 
 
 def _sqlite(url: str, lock: WriterLock) -> Engine:
-    engine = create_engine(url, **_POOL)
+    engine = create_engine(url, hide_parameters=True, **_POOL)  # errors are logged: without secrets and texts
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, record: Any) -> None:  # noqa: ARG001

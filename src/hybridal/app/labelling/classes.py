@@ -43,7 +43,10 @@ def find(session: Session, name: str) -> Class:
     found = session.scalar(_OF_THIS_NAME, {"name": name.strip()})
     if found is None:
         raise MissingError(f"There is no class '{name:.40}'.")
-    return session.get_one(Class, resolve(session, found.number))
+    now = session.get_one(Class, resolve(session, found.number))
+    if now.archived == "deleted":
+        raise MissingError(f"The class '{name:.40}' was deleted.")
+    return now
 
 
 def check_offered(session: Session, name: str) -> None:
@@ -168,7 +171,11 @@ def remove(session: Session, number: int) -> int:
         left = [vote for vote in said if vote.class_number != number]
         changes.append(Change(text, said, left, max(vote.number for vote in said)))
     update_consensus(session, changes)
-    found.archived, found.name = "deleted", _name_of_deleted(session, found.name)
+    merged = session.scalars(select(Class).where(Class.became.is_not(None))).all()
+    for one in [found, *(one for one in merged if resolve(session, one.number) == number)]:
+        one.name = _name_of_deleted(session, one.name)
+        session.flush()
+    found.archived = "deleted"
     return len(texts)
 
 

@@ -93,7 +93,8 @@ def _in_hand(session: Session, person: Person, n: int, time: float, seconds: flo
 def lease_again(session: Session, person: Person, text: Text) -> None:
     """Puts a text into somebody's hands before all others that they have."""
     seconds = read(session)["lease_seconds"]
-    soonest = session.scalar(select(func.min(Lease.until)).where(Lease.person_number == person.number))
+    held = (Lease.person_number == person.number, Lease.until > now())
+    soonest = session.scalar(select(func.min(Lease.until)).where(*held))
     until = now() + seconds if soonest is None else soonest - 0.001
     execute(session, _LEASE, text_row=text.row, person_number=person.number, until=until)
 

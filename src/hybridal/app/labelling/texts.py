@@ -249,7 +249,7 @@ def grow_reserve(session: Session, settings: Mapping[str, Any]) -> None:
     """Sets more texts aside where a larger share is wanted: of those that nobody has seen, and no model has chosen."""
     exclusive(session)
     n, held_out = counts(session)["texts"], _reserved(session)
-    known = [select(table.text_row) for table in (Vote, Lease, QueuedText)]
+    known = [select(table.text_row) for table in (Annotation, Lease, QueuedText)]
     unseen = select(Text.row).where(Text.split == "pool", Text.open, *(Text.row.not_in(rows) for rows in known))
     rows = session.scalars(unseen.order_by(Text.row)).all()
     more = max(0, reserve(n, settings) - held_out)

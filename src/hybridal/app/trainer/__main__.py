@@ -52,6 +52,8 @@ def main(folder: Path) -> int:
                 return work(Cycle(project), others_wait)
             except AWAY:
                 log.exception("The database is not available.")
+                if others_wait.is_set():
+                    return MORE_TO_DO
                 time.sleep(LATER)
 
 

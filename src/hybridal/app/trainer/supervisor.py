@@ -182,19 +182,18 @@ class Supervisor:
                 self._end(self.child)
                 return None
             if self.turns.crowded and not told:
-                told = self._tell_that_others_wait(self.child)
+                told = True
+                self._tell_that_others_wait(self.child)
             with suppress(subprocess.TimeoutExpired):
                 code = self.child.wait(0.2)
                 _close(self.child)
                 return code
 
-    def _tell_that_others_wait(self, child: subprocess.Popen[bytes]) -> bool:
-        with suppress(SQLAlchemyError):  # it is told later
+    def _tell_that_others_wait(self, child: subprocess.Popen[bytes]) -> None:
+        with suppress(SQLAlchemyError):  # a trainer whose database is away leaves its place too
             self._looked = look(self.project)  # before its own last look: what comes in between is not passed over
-            with suppress(OSError):  # it has just ended
-                os.write(child.stdin.fileno(), OTHERS_WAIT)  # type: ignore[union-attr]
-            return True
-        return False
+        with suppress(OSError):  # it has just ended
+            os.write(child.stdin.fileno(), OTHERS_WAIT)  # type: ignore[union-attr]
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         child.terminate()

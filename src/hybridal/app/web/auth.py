@@ -60,6 +60,11 @@ async def _at_a_browser(request: Request) -> User:
     return found
 
 
+async def _owner_at_a_browser(request: Request) -> User:
+    await _at_a_browser(request)
+    return await _owner(request)
+
+
 async def _project_of(request: Request) -> Project:
     return project_of(request)  # `async`, or FastAPI would ask a thread for it
 
@@ -70,12 +75,14 @@ Annotator = Annotated[User, Depends(_annotator)]
 Reviewer = Annotated[User, Depends(_reviewer)]
 Owner = Annotated[User, Depends(_owner)]
 AtBrowser = Annotated[User, Depends(_at_a_browser)]
+OwnerAtBrowser = Annotated[User, Depends(_owner_at_a_browser)]
 
 ROLE_OF: Mapping[object, str] = {
     _annotator: "annotator",
     _reviewer: "reviewer",
     _owner: "owner",
     _at_a_browser: "browser",
+    _owner_at_a_browser: "owner, browser",
 }
 """For whoever describes routes: the least role by the dependency that insists on it."""
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Delivery, Webhook, now
@@ -118,7 +117,9 @@ def _send(project: Project, number: int, again: bool = True) -> Delivery:
         made, hook = session.execute(select(Delivery, Webhook).join(Webhook).where(Delivery.number == number)).one()
     body, status, problem = made.body.encode(), None, ""
     try:
-        status = post(hook.url, headers(hook.secret, f"{project.key}-{number}", int(now()), body), body)
+        status = post(
+            hook.url, headers(hook.secret, f"{project.key}-{number}-{int(1000 * made.made)}", int(now()), body), body
+        )
         problem = problem_of(status)
     except UserError as error:
         problem = str(error)
@@ -176,7 +177,7 @@ class DeliveryWorker:
         while not self._stopping.is_set():
             try:
                 busy = deliver(self.project)
-            except SQLAlchemyError:
-                log.exception("The database did not take a delivery.")
+            except Exception:  # whatever it was, the next look may find it gone
+                log.exception("A webhook could not be served.")
                 busy = False
             self._stopping.wait(0 if busy else LOOK)

@@ -62,10 +62,17 @@ class CheckedConnection(HTTPConnection):
                 self.sock = socket.create_connection((address, self.port), self.timeout)
                 break
             except OSError:
-                if at == len(addresses):
+                if at == len(addresses) or self.late:
                     raise
+        self._in_time()
         if self.secure:
             self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+            self._in_time()
+
+    def _in_time(self) -> None:
+        """What was not there yet could not be ended."""
+        if self.late:
+            raise TimeoutError
 
     def end(self) -> None:
         """Whoever waits for this connection waits no more."""

@@ -146,7 +146,7 @@ def label_texts(given: ManyLabels, user: Annotator, project: CurrentProject) -> 
     """Labels many texts at once: of those to learn from, the ones that who asks has not answered yet."""
     with project.reads() as session:
         for name in {*given.labels.values()}:
-            classes.find(session, name)
+            classes.check_offered(session, name)
     n = label_many(project.sessions, user.person, given.labels, given.key)
     with project.reads() as session:
         return SavedMany(ok=True, n=n, counts=Counts(**counts(session)))

@@ -30,7 +30,7 @@ from hybridal.app.people import (
     sign_out,
 )
 from hybridal.app.project import Project
-from hybridal.app.web.auth import AtBrowser, CurrentProject, Owner, cookie_name, set_cookie
+from hybridal.app.web.auth import AtBrowser, CurrentProject, Owner, OwnerAtBrowser, cookie_name, set_cookie
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.paths import link
 from hybridal.app.web.proxy import signed_in_as
@@ -185,7 +185,7 @@ def list_people(_: Owner, project: CurrentProject) -> Items[PersonSchema]:
 
 
 @router.patch("/people")
-def update_person(change: PersonChange, _: Owner, project: CurrentProject, request: Request) -> Done:
+def update_person(change: PersonChange, _: OwnerAtBrowser, project: CurrentProject, request: Request) -> Done:
     """Another name or role; or, not active any more, an end to all they have open."""
     with project.sessions.begin() as session:
         person = change_person(session, **change.model_dump())
@@ -234,7 +234,9 @@ def list_invitations(_: Owner, project: CurrentProject) -> Items[InvitationSchem
 
 
 @router.post("/invitations", dependencies=WITH_PASSWORDS)
-def create_invitation(asked: InvitationRole, _: Owner, request: Request, project: CurrentProject) -> InvitationLink:
+def create_invitation(
+    asked: InvitationRole, _: OwnerAtBrowser, request: Request, project: CurrentProject
+) -> InvitationLink:
     """A new link for one person."""
     with project.sessions.begin() as session:
         made, token = invite(session, asked.role)

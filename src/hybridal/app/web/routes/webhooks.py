@@ -11,7 +11,7 @@ from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
 from hybridal.app.db.schema import Webhook
-from hybridal.app.web.auth import CurrentProject, Owner
+from hybridal.app.web.auth import CurrentProject, Owner, OwnerAtBrowser
 from hybridal.app.web.schemas import Done, Items, Number, Schema
 from hybridal.app.webhooks.address import LONGEST_URL
 from hybridal.app.webhooks.delivery import (
@@ -93,7 +93,7 @@ def list_webhooks(_: Owner, project: CurrentProject) -> Items[WebhookSchema]:
 
 
 @router.post("")
-def create_webhook(new: NewWebhook, _: Owner, project: CurrentProject) -> WebhookSecret:
+def create_webhook(new: NewWebhook, _: OwnerAtBrowser, project: CurrentProject) -> WebhookSecret:
     """A new webhook; it is told what comes from now on."""
     with project.sessions.begin() as session:
         made = add_webhook(session, project, new.url, new.events)

@@ -42,9 +42,13 @@ export class Bulk {
     return el("label", { class: "select" }, box);
   }
 
-  /** What is known of a text now; who selected it before keeps it selected. */
+  /** What is known of a text now. Selected stays selected, unless another class is predicted than who selected it saw. */
   renew(item) {
-    if (this.#boxes.has(item.id)) this.#boxes.get(item.id).item = item;
+    const known = this.#boxes.get(item.id);
+    if (known) {
+      if (known.item.prediction?.class !== item.prediction?.class) known.box.checked = false;
+      known.item = item;
+    }
     this.#show();
   }
 
