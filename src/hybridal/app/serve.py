@@ -142,17 +142,24 @@ def _ends_on_a_signal() -> Iterator[None]:
     """SIGINT and SIGTERM alike end what is inside; also where a script that started this in its background has had
     SIGINT ignored.
     """
-    before = {how: signal.signal(how, _interrupt) for how in (signal.SIGINT, signal.SIGTERM)}
+    came = False
+
+    def interrupt(*_: object) -> NoReturn:
+        nonlocal came
+        came = True
+        raise KeyboardInterrupt
+
+    before = {how: signal.signal(how, interrupt) for how in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with suppress(KeyboardInterrupt):
-            yield
+        yield
+    except KeyboardInterrupt:
+        pass
+    except RuntimeError:
+        if not came:  # an event loop that is interrupted while it begins cannot be closed
+            raise
     finally:
         for how, handler in before.items():
             signal.signal(how, handler)
-
-
-def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def bind(host: str, port: int | None) -> socket.socket:
