@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text, update
-from sqlalchemy.exc import InternalError
+from sqlalchemy.exc import InternalError, SQLAlchemyError
 
 from hybridal.app.db.connect import WriterLock, connect, exclusive
 from hybridal.app.db.schema import Tally
@@ -165,3 +165,12 @@ def test_a_mistyped_address_is_told_without_its_password(url: str) -> None:
     with pytest.raises(UserError, match="`db`") as told:
         connect(url)
     assert "secret" not in str(told.value)
+
+
+def test_an_error_holds_no_values(tmp_path: Path, db: str | None) -> None:
+    """It goes to the log, where secrets and texts have no place."""
+    project = make(tmp_path / "p", db=db)
+    with pytest.raises(SQLAlchemyError) as failed, project.sessions.begin() as session:
+        session.execute(text("INSERT INTO nowhere VALUES (:secret)"), {"secret": "whsec_x"})
+    assert "whsec_x" not in str(failed.value)
+    project.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hybridal.app.webhooks import post as posting
-from hybridal.app.webhooks.address import HOSTS_VARIABLE
+from hybridal.app.webhooks.address import HOSTS_VARIABLE, find_addresses
 from hybridal.app.webhooks.post import draw_secret, headers, post
 from hybridal.errors import UserError
 
@@ -69,6 +69,19 @@ def test_who_answers_byte_by_byte_is_not_waited_for(receiver: Receiver, monkeypa
         with pytest.raises(UserError, match=r"No answer within 0\.3 seconds"):
             post(f"http://127.0.0.1:{server.getsockname()[1]}/", {}, b"{}")
         assert time.monotonic() - begun < 2
+
+
+def test_a_name_that_is_found_too_late_is_not_called(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posting, "SECONDS", 0.1)
+
+    def slowly(host: str, port: int) -> list[str]:
+        time.sleep(0.3)
+        return find_addresses(host, port)
+
+    monkeypatch.setattr(posting, "find_addresses", slowly)
+    with pytest.raises(UserError, match=r"No answer within 0\.1 seconds"):
+        post(receiver.url, {}, b"{}")
+    assert receiver.got == []
 
 
 def test_who_is_not_there_is_named(receiver: Receiver) -> None:
