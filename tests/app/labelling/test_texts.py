@@ -171,14 +171,14 @@ def test_a_larger_share_is_set_aside_from_what_nobody_has_seen(tmp_path: Path) -
 
 def test_what_was_labelled_once_is_not_set_aside_later(tmp_path: Path) -> None:
     """A model may have learnt it, though its class is deleted now and no answer stands."""
-    project = make(tmp_path / "p", texts=100)
+    project = make(tmp_path / "p", texts=1000)
     with project.sessions.begin() as session:
         pool = session.scalars(select(Text.id).where(Text.split == "pool")).all()
         for id in pool:
             annotate(session, me(project), id, "label", class_name="a", key=id)
         classes.remove(session, classes.find(session, "a").number)
     first = reserve(project)
-    project.decide({"validation_share": 0.5})
+    project.decide({"validation_share": 0.1})
     assert reserve(project) == first
     project.close()
 
