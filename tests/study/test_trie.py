@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from hybridal.core.facts import News, Round
+from hybridal.errors import RunError
 from hybridal.loop.loop import active_learning
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings
@@ -340,3 +341,26 @@ class TestNews:
         found = histories(facts, asked, 4)
         assert [fact.reason for fact in found["told"]] == ["three labels", "", "", ""]
         assert [fact.reason for fact in found["fixed:2"]] == ["", "", "", ""]
+
+
+class TestKeeper:
+    def test_a_state_is_on_disk_when_the_walk_is_over(self, tmp_path: Path) -> None:
+        cell, keeper = linear_cell(), trie.Keeper()
+        state, fact = cell.advance(cell.start(), Retrain())
+        with keeper:
+            keeper.keep(tmp_path / "tip", state, fact)
+        kept = trie.checkpoint.load(tmp_path / "tip")
+        assert kept is not None
+        assert kept[1] == fact
+
+    @pytest.mark.parametrize("times", [1, 2], ids=["at the end", "at the next"])
+    def test_what_went_wrong_is_said(self, tmp_path: Path, times: int) -> None:
+        cell = linear_cell()
+        state, fact = cell.advance(cell.start(), Retrain())
+        (tmp_path / "tip").write_text("in the way")
+        keeper, kept = trie.Keeper(), 0
+        with pytest.raises(RunError, match="could not be written"), keeper:
+            for _ in range(times):
+                keeper.keep(tmp_path / "tip", state, fact)
+                kept += 1
+        assert kept == 1

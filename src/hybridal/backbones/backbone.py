@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -131,9 +131,7 @@ class TextEncoder:
     @cached_property
     def _tokenizer(self) -> Any:
         with LOADING:
-            from transformers import AutoTokenizer
-
-            return AutoTokenizer.from_pretrained(self.folder)
+            return _tokenizer(self.folder, self.key)
 
     @cached_property
     def _threaded(self) -> Any:
@@ -166,3 +164,11 @@ class TextEncoder:
         """Whoever loads it with transformers and asks for truncation gets texts cut as the model learnt them."""
         self._tokenizer.model_max_length = self.max_length
         self._tokenizer.save_pretrained(folder)
+
+
+@lru_cache(maxsize=2)
+def _tokenizer(folder: Path, _key: str) -> Any:
+    """One for all cells of a study that a process computes; another key is another tokenizer in the same folder."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder)

@@ -93,7 +93,8 @@ def repeatable(strictly: bool = False) -> None:
             return
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.backends.cuda.enable_cudnn_sdp(False)
-        torch.use_deterministic_algorithms(True, warn_only=not strictly)
+        # As `use_deterministic_algorithms`, which first imports torch's compiler, for seconds.
+        torch.set_deterministic_debug_mode("error" if strictly else "warn")
         # Comes with the line above: all memory is filled before it is written, which takes a fifth of a step.
         torch.utils.deterministic.fill_uninitialized_memory = False
 

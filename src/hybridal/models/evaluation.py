@@ -78,9 +78,9 @@ def gradient_norm(classifier: Classifier, source: Source, rows: Ints, labels: In
         loss = nn.functional.cross_entropy(logits, target, reduction="sum") / len(rows)
         loss.backward()
     grads = [p.grad.cpu() if p.grad.is_mps else p.grad for p in parameters if p.grad is not None]  # it has no doubles
-    squares = sum(float(grad.double().square().sum()) for grad in grads)
+    squares = torch.stack([grad.double().square().sum() for grad in grads])
     classifier.module.zero_grad(set_to_none=True)
-    return math.sqrt(squares)
+    return math.sqrt(sum(squares.tolist()))
 
 
 def _batches(classifier: Classifier, source: Source, rows: Ints) -> list[Ints]:

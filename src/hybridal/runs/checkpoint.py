@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +23,47 @@ _POOL = ("labels", "order", "pending", "held")
 _COUNTS = ("newest", "corrected", "withdrawn")
 
 
+@dataclass(frozen=True)
+class Contents:
+    """A state as it will lie on disk, on its way there: all in this machine's memory."""
+
+    round: int
+    tensors: Mapping[str, Any]
+    about: str
+
+    @classmethod
+    def of(cls, state: State, fact: Round | None) -> Contents:
+        """The state after `fact`'s round; None: before the first."""
+        counts = {name: getattr(state.pool, name) for name in _COUNTS}
+        said_of = {name: getattr(state, name) for name in ("round", "word", "temperature", "trained")}
+        about = {**said_of, **counts, "fact": fact and fact.to_json()}
+        return cls(state.round, _to_tensors(state), strict_json(about))
+
+
 def save(folder: Path, state: State, fact: Round | None) -> Path:
     """Keeps the state after `fact`'s round (None: before the first); drops the one before once this is durable."""
+    return write(folder, Contents.of(state, fact))
+
+
+def write(folder: Path, contents: Contents) -> Path:
+    """As `save`, for any thread to do."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    tensors = _to_tensors(state)
-    counts = {name: getattr(state.pool, name) for name in _COUNTS}
-    said_of = {name: getattr(state, name) for name in ("round", "word", "temperature", "trained")}
-    about = {**said_of, **counts, "fact": fact and fact.to_json()}
-    said = strict_json(about)
-    metadata = {"about": said, "sha256": _digest(tensors, said)}
-    target = folder / f"round-{state.round:05d}.safetensors"
+    metadata = {"about": contents.about, "sha256": _digest(contents.tensors, contents.about)}
+    target = folder / f"round-{contents.round:05d}.safetensors"
     scratch = folder / f".{target.name}.{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, scratch, metadata)
+        save_file(dict(contents.tensors), scratch, metadata)
         with scratch.open("rb") as file:
             os.fsync(file.fileno())
         os.chmod(scratch, 0o644)
         os.replace(scratch, target)
         sync_folder(folder)
     except (OSError, SafetensorError) as error:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
         raise RunError(
             f"The checkpoint {target} could not be written ({error}); all recorded rounds are safe. "
             "Make room, then run `hybridal resume`."
@@ -82,7 +102,10 @@ def _to_tensors(state: State) -> dict[str, Any]:
     arrays = {f"pool/{name}": getattr(state.pool, name) for name in _POOL}
     for signal, snapshot in state.snapshots.items():
         arrays |= {f"signal/{signal}/{part}": values for part, values in snapshot.items()}
-    tensors = {name: torch.from_numpy(np.array(values)) for name, values in arrays.items()}
+    tensors = {
+        name: values.cpu() if isinstance(values, torch.Tensor) else torch.from_numpy(np.array(values))
+        for name, values in arrays.items()
+    }
     for kind, weights in (("weights", state.weights), ("moments", state.moments)):
         tensors |= {f"{kind}/{name}": tensor.detach().cpu().contiguous() for name, tensor in (weights or {}).items()}
     return tensors

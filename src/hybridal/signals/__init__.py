@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from numpy.typing import NDArray
-
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.errors import UserError
 from hybridal.registry import Registry
@@ -16,7 +14,8 @@ from hybridal.registry import Registry
 if TYPE_CHECKING:
     import torch
 
-Snapshot = dict[str, NDArray[Any]]
+Snapshot = dict[str, Any]
+"""Arrays by name: numpy's, or torch's of a GPU where all weights are among them."""
 
 
 class ModelView(Protocol):

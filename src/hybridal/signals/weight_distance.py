@@ -22,7 +22,7 @@ BLOCK = 2**20
 class WeightDistance(Signal):
     """The L2 distance of all trainable parameters between two rounds, θ_t and θ_{t-1}.
 
-    Its snapshot is as large as the model.
+    Its snapshot is as large as the model, and stays on a GPU with it.
 
     >>> before = {"weight": np.array([1.0, 2.0]), "bias": np.array(0.0)}
     >>> WeightDistance().change(before, {"weight": np.array([1.0, 5.0]), "bias": np.array(4.0)})
@@ -38,12 +38,14 @@ class WeightDistance(Signal):
     is_level: ClassVar[bool] = True
 
     def snapshot(self, model: ModelView) -> Snapshot:
-        return {name: _copy(parameter) for name, parameter in model.weights().items()}
+        return {name: _copy(parameter.detach()) for name, parameter in model.weights().items()}
 
     def change(self, before: Snapshot, now: Snapshot) -> float:
         shapes = [{name: array.shape for name, array in snapshot.items()} for snapshot in (before, now)]
         if shapes[0] != shapes[1]:
             raise UserError("The signal 'weight-distance' needs the same parameters in both rounds; watch another.")
+        if any(not isinstance(values, np.ndarray) for values in now.values()):
+            return math.sqrt(_squared_distance_there(before, now))
         return math.sqrt(sum(squared_distance(before[name], now[name]) for name in now))
 
 
@@ -61,10 +63,19 @@ def squared_distance(one: NDArray[Any], other: NDArray[Any]) -> float:
     return total
 
 
-def _copy(parameter: torch.Tensor) -> NDArray[Any]:
+def _squared_distance_there(before: Snapshot, now: Snapshot) -> float:
+    """As `squared_distance` of all parts, where they lie; a snapshot that was read from disk is brought there."""
+    import torch
+
+    moved = (values.double() - torch.as_tensor(before[name]).to(values.device) for name, values in now.items())
+    return float(sum(torch.stack([part.square().sum() for part in moved]).tolist()))
+
+
+def _copy(parameter: torch.Tensor) -> Any:
     """The parameter's values in memory of their own; numpy knows no bfloat16, and single precision holds it."""
     import torch
 
     kept = torch.float64 if parameter.dtype == torch.float64 else torch.float32
-    copied: NDArray[Any] = parameter.detach().to("cpu", kept, copy=True).numpy()
-    return copied
+    if parameter.is_cuda:
+        return parameter.to(kept, copy=True)
+    return parameter.to("cpu", kept, copy=True).numpy()

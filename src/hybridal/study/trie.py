@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +23,29 @@ from hybridal.updates import UPDATES, Update
 # The state that a walk has come to is kept when this many seconds have passed since the last one was: what a kill costs
 # at most, beside the round that it falls into.
 KEPT_EVERY = 20.0
+
+
+class Keeper:
+    """Writes states while the walk goes on, one at a time; what went wrong is said at the next one or the end.
+
+    A state that is not written is only computed again.
+    """
+
+    def __init__(self) -> None:
+        self._thread, self._writing = ThreadPoolExecutor(1), Future[Path]()
+        self._writing.set_result(Path())
+
+    def keep(self, folder: Path, state: State, fact: Round) -> None:
+        self._writing.result()
+        self._writing = self._thread.submit(checkpoint.write, folder, checkpoint.Contents.of(state, fact))
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._thread.shutdown()
+        if kind is None:
+            self._writing.result()
 
 
 @dataclass
@@ -58,6 +82,7 @@ class Trie:
         self.facts = dict(known)
         self._known_news = news_by_word(known)
         self._kept_at = time.monotonic()
+        self._keeper = Keeper()
         self._openings: list[Update] = []
 
     def walk(self, schedules: Sequence[Schedule]) -> None:
@@ -67,7 +92,8 @@ class Trie:
             # The walk was cut off between keeping this state and recording its fact.
             self._record(left[1])
             self.facts[left[1].word] = left[1]
-        self._walk(Node((), self.cell.start()), schedules)
+        with self._keeper:
+            self._walk(Node((), self.cell.start()), schedules)
 
     def _walk(self, node: Node, schedules: Sequence[Schedule]) -> None:
         """The last branch is followed in the loop and the others by recursion: only states at forks stay in memory."""
@@ -77,7 +103,7 @@ class Trie:
                 self._openings = [update for update, _ in forks]
             missing = any(node.word + update.letter not in self.facts for update, _ in forks)
             if branches and missing and node.history:
-                checkpoint.save(self._fork_folder(node), self._state(node), node.history[-1])
+                self._keeper.keep(self._fork_folder(node), self._state(node), node.history[-1])
             for update, members in branches:
                 self._walk(self._child(node, update), members)
             update, schedules = last
@@ -107,7 +133,7 @@ class Trie:
         self._begin(before.round + 1, update.spec)
         state, fact = self._advance(before, update)
         if time.monotonic() - self._kept_at >= KEPT_EVERY:
-            checkpoint.save(self.folder / "tip", state, fact)
+            self._keeper.keep(self.folder / "tip", state, fact)
             self._kept_at = time.monotonic()
         self._record(fact)
         self.facts[fact.word] = fact
