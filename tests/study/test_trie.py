@@ -15,6 +15,7 @@ import torch
 from hybridal.core.facts import News, Round
 from hybridal.errors import RunError
 from hybridal.loop.loop import active_learning
+from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
@@ -349,7 +350,7 @@ class TestKeeper:
         state, fact = cell.advance(cell.start(), Retrain())
         with keeper:
             keeper.keep(tmp_path / "tip", state, fact)
-        kept = trie.checkpoint.load(tmp_path / "tip")
+        kept = checkpoint.load(tmp_path / "tip")
         assert kept is not None
         assert kept[1] == fact
 

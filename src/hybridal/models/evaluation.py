@@ -10,7 +10,7 @@ from torch import nn
 
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.models.classifier import Classifier, seeded
-from hybridal.models.cuda import passes
+from hybridal.models.cuda import gradients, passes
 from hybridal.models.memory import give_back
 from hybridal.models.source import Source
 from hybridal.models.tokens import Progress, Tokens, length_sorted, unheard
@@ -70,6 +70,8 @@ def sampled_logits(classifier: Classifier, source: Source, rows: Ints, passes: i
 
 def gradient_norm(classifier: Classifier, source: Source, rows: Ints, labels: Ints) -> float:
     """The L2 norm of the gradient of the mean loss over these rows, dropout off."""
+    if classifier.recorder is not None and isinstance(source, Tokens) and len(rows):
+        return gradients.gradient_norm(classifier, classifier.recorder, source, rows, labels)
     parameters = list(classifier.trainable().values())
     classifier.module.zero_grad(set_to_none=True)  # training leaves the gradients of its last batch
     for batch in _batches(classifier, source, rows):

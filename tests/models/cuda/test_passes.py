@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hybridal.backbones import Backbone
-from hybridal.models.cuda.passes import STEP, TEXTS, TOKENS, _batches
+from hybridal.models.cuda.passes import STEP, TEXTS, TOKENS, batches
 from hybridal.models.evaluation import predict
 from hybridal.tasks import Task
 
@@ -61,9 +61,9 @@ def test_alone_a_text_does_not_notice_its_neighbours(tiny: Backbone, task: Task)
 @pytest.mark.parametrize("longest", [3, 40, 700])
 def test_alone_each_text_is_padded_to_its_own_step(longest: int) -> None:
     sizes = np.random.default_rng(0).integers(1, longest + 1, 600)
-    batches = list(_batches(sizes, 700, alone=True))
-    assert sorted(row for batch, _ in batches for row in batch.tolist()) == list(range(600))
-    for batch, length in batches:
+    found = list(batches(sizes, 700, TOKENS, alone=True))
+    assert sorted(row for batch, _ in found for row in batch.tolist()) == list(range(600))
+    for batch, length in found:
         assert (np.minimum(-(-sizes[batch] // STEP) * STEP, 700) == length).all()
 
 
@@ -71,11 +71,11 @@ def test_alone_each_text_is_padded_to_its_own_step(longest: int) -> None:
 @pytest.mark.parametrize("longest", [3, 40, 700])
 def test_every_text_is_in_one_batch_of_like_lengths(count: int, longest: int) -> None:
     sizes = np.random.default_rng(count).integers(1, longest + 1, count)
-    batches = list(_batches(sizes, 700))
-    assert sorted(row for batch, _ in batches for row in batch.tolist()) == list(range(count))
-    for batch, length in batches:
+    found = list(batches(sizes, 700, TOKENS))
+    assert sorted(row for batch, _ in found for row in batch.tolist()) == list(range(count))
+    for batch, length in found:
         assert sizes[batch].max() <= length < sizes[batch].max() + STEP
         assert len(batch) <= TEXTS
         assert len(batch) * length <= TOKENS
-    lengths = [length for _, length in batches]
+    lengths = [length for _, length in found]
     assert lengths == sorted(lengths, reverse=True)

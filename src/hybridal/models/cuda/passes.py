@@ -57,7 +57,7 @@ def predict(
         waiting.clear()
         progress(done, len(rows))
 
-    for batch, length in _batches(tokens.lengths(rows), classifier.positions, alone):
+    for batch, length in batches(tokens.lengths(rows), classifier.positions, TOKENS, alone):
         one = recorder.once(("pass", length), lambda: _record(classifier, recorder, length))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.
         packed = torch.from_numpy(pack(tokens, rows[batch], None, len(one.inputs), length)).pin_memory()
@@ -71,24 +71,28 @@ def predict(
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
 
 
-def _batches(lengths: Ints, most: int, alone: bool = False) -> Iterator[tuple[Ints, int]]:
-    """The rows of each batch, longest first, and the length that they are padded to: with `alone`, each to its own."""
+def batches(lengths: Ints, most: int, at_once: int, alone: bool = False) -> Iterator[tuple[Ints, int]]:
+    """The rows of each batch of so many tokens, longest first, and the length that they are padded to.
+
+    With `alone`, each is padded to its own.
+    """
     order = np.argsort(-lengths, kind="stable")
     while len(order):
         length = bucket(int(lengths[order[0]]), STEP, most)
-        size = _texts(length)
+        size = texts_of(length, at_once)
         if alone:
             size = min(size, int(np.count_nonzero(lengths[order] > (length - 1) // STEP * STEP)))
         yield order[:size], length
         order = order[size:]
 
 
-def _texts(length: int) -> int:
-    return max(1, min(TEXTS, TOKENS // length))
+def texts_of(length: int, at_once: int) -> int:
+    """How many texts of this length a batch of so many tokens has."""
+    return max(1, min(TEXTS, at_once // length))
 
 
 def _record(classifier: Classifier, recorder: Recorder, length: int) -> Pass:
-    inputs = torch.ones((_texts(length), 2 + length), dtype=torch.int32, device=recorder.device)
+    inputs = torch.ones((texts_of(length, TOKENS), 2 + length), dtype=torch.int32, device=recorder.device)
     outputs: dict[str, Tensor] = {}
 
     def work() -> None:
