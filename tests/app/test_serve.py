@@ -23,9 +23,10 @@ import sqlalchemy
 from sqlalchemy import create_engine, event, select, text
 
 from hybridal.app.db.schema import Annotation
-from hybridal.app.people import find_session, project_owner, sign_in
+from hybridal.app.people import User, find_session, project_owner, sign_in
 from hybridal.app.project import Project
 from hybridal.app.serve import bind, has_owner_password, names, serve, server_config, set_owner_password
+from hybridal.app.tokens import find_token, make_token
 from hybridal.errors import UserError
 
 from .made_up import check_books, make, me
@@ -227,13 +228,17 @@ def test_the_owners_password_is_set_once_and_kept(project: Project) -> None:
 
 
 def test_another_password_ends_what_was_opened_with_the_old_one(project: Project) -> None:
-    set_owner_password(project, "correct horse")
+    with project.sessions.begin() as session:
+        user = User(project_owner(session), "", "")
+        _, token = make_token(session, user, "a program", "owner")
+    set_owner_password(project, "correct horse")  # the first one: nothing was opened with another
     with project.sessions.begin() as session:
         cookie = sign_in(session, project_owner(session))
     for password, still_in in (("correct horse", True), ("battery staple", False)):
         set_owner_password(project, password)
         with project.reads() as session:
             assert (find_session(session, cookie) is not None) is still_in
+            assert (find_token(session, token) is not None) is still_in
 
 
 def test_the_app_can_be_imported_on_systems_without_posix_locks() -> None:

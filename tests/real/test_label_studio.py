@@ -65,8 +65,7 @@ def choice(text: str) -> list[dict[str, Any]]:
     return [{"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": [label]}}]
 
 
-def test_label_studio_labels_and_hybridal_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HYBRIDAL_ML_TOKEN", "a-long-random-word")
+def test_label_studio_labels_and_hybridal_learns(tmp_path: Path) -> None:
     options = ["--text", "body", "--classes", "sport,food", "--backbone", "tiny", "--batch", "6"]
     folder = tmp_path / "label-studio"
     folder.mkdir()
@@ -75,15 +74,18 @@ def test_label_studio_labels_and_hybridal_learns(tmp_path: Path, monkeypatch: py
         with httpx.Client(base_url=address, timeout=LIMIT) as ours:
             ours.get(link)
             tasks = sent(ours.get("/api/export/label-studio.json", params={"anonymous": True}))
+            csrf = {"X-CSRF": sent(ours.get("/api/project"))["csrf"]}
+            named = {"name": "Label Studio", "role": "reviewer"}
+            token = sent(ours.post("/api/tokens", json=named, headers=csrf))["token"]
 
             # It imports our tasks, and is connected with our ML backend and our webhook.
             project = sent(studio.post("/api/projects", json={"title": "toys", "label_config": CONFIG}))["id"]
             assert sent(studio.post(f"/api/projects/{project}/import", json=tasks))["task_count"] == len(tasks)
             connection = {"url": f"{address}/ml", "project": project, "title": "hybridal"}
-            secret = {"auth_method": "BASIC_AUTH", "basic_auth_user": "any", "basic_auth_pass": "a-long-random-word"}
+            secret = {"auth_method": "BASIC_AUTH", "basic_auth_user": "any", "basic_auth_pass": token}
             backend = sent(studio.post("/api/ml", json={**connection, **secret}))
             hook = {"url": f"{address}/ml/webhook", "project": project, "send_payload": True}
-            hook["headers"] = {"Authorization": "Token a-long-random-word"}
+            hook["headers"] = {"Authorization": f"Token {token}"}
             sent(studio.post("/api/webhooks/", json={**hook, "send_for_all_actions": True}))
 
             # A person annotates there, and the webhook makes the model here learn.

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app import settings
 from hybridal.app.db.connect import exclusive
-from hybridal.app.db.schema import Invitation, LoginSession, Person, now
+from hybridal.app.db.schema import AccessToken, Invitation, LoginSession, Person, now
 from hybridal.app.errors import ConflictError, ForbiddenError, MissingError
 from hybridal.errors import UserError
 
@@ -137,13 +137,19 @@ def change_person(
     return person
 
 
-def change_password(session: Session, number: int, password: str, keep: str = "") -> Person:
-    """Another password, hashed already; it signs out every browser but the one whose login is to be kept."""
+def change_password(session: Session, number: int, password: str, keep: str | None = None) -> Person:
+    """Another password, hashed already; it signs out every browser but the one whose login is to be kept.
+
+    Without such a login it is a reset: nobody knows who else came in, so their programs' tokens end, too.
+    """
     person = session.get(Person, number)
     if person is None or person.kind != "person":
         raise MissingError(f"There is no person number {number}.")
     person.password = password
-    session.execute(delete(LoginSession).where(LoginSession.person_number == number, LoginSession.token != keep))
+    others = LoginSession.token != (keep or "")
+    session.execute(delete(LoginSession).where(LoginSession.person_number == number, others))
+    if keep is None:
+        session.execute(delete(AccessToken).where(AccessToken.person_number == number))
     return person
 
 

@@ -215,14 +215,14 @@ def _shown(host: str) -> str:
 
 
 def set_owner_password(project: Project, password: str) -> None:
-    """The password with which the owner signs in; another one than before signs out whoever came in with that."""
+    """The password with which the owner signs in; another one than before ends all that was opened with that."""
     with project.reads() as session:
         owner = project_owner(session)
     if password_fits(password, owner.password):
         return
     kept = hash_password(password)
     with project.sessions.begin() as session:
-        change_password(session, owner.number, kept)
+        change_password(session, owner.number, kept, keep=None if owner.password else "")
 
 
 def name_owner(project: Project, name: str) -> None:

@@ -103,3 +103,12 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file or folder of the disk is at this path; None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -5,15 +5,17 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text, update
-from sqlalchemy.exc import InternalError, SQLAlchemyError
+from sqlalchemy.exc import InternalError, OperationalError, SQLAlchemyError
 
 from hybridal.app.db.connect import WriterLock, connect, exclusive
 from hybridal.app.db.schema import Tally
+from hybridal.app.project import Project
 from hybridal.errors import UserError
 
 from ..made_up import make
@@ -91,6 +93,25 @@ def test_sqlite_is_durable_and_lets_readers_pass(tmp_path: Path) -> None:
         assert found == ["wal", 2]
         assert connection.execute(text("PRAGMA foreign_keys")).scalar() == 1
     engine.dispose()
+
+
+def test_what_was_opened_is_never_another_database_that_took_its_name(tmp_path: Path) -> None:
+    project, other = make(tmp_path / "p"), make(tmp_path / "q")
+    other.close()
+    with project.reads() as session:  # holds the only connection there is
+        assert session.scalar(select(Tally.texts)) == 20
+        (tmp_path / "p").rename(tmp_path / "gone")
+        (tmp_path / "q").rename(tmp_path / "p")
+        with pytest.raises(OperationalError, match="another database"), project.sessions.begin() as late:
+            late.execute(update(Tally).values(texts=99))
+    with project.sessions.begin() as session:  # the old connection still leads to the old database
+        session.execute(update(Tally).values(texts=7))
+    project.close()
+    found = []
+    for name in ("gone", "p"):
+        with closing(Project.open(tmp_path / name)) as opened, opened.reads() as session:
+            found.append(session.scalar(select(Tally.texts)))
+    assert found == [7, 20]
 
 
 def test_a_reader_neither_waits_for_a_writer_nor_sees_half_of_its_work(tmp_path: Path, db: str | None) -> None:

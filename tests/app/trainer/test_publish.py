@@ -106,6 +106,24 @@ def test_a_class_that_was_merged_while_the_model_trained_is_called_what_it_becam
     assert predictions(project) == {IDS[0]: (left, 0.875, 1)}
 
 
+def test_a_class_that_is_archived_between_two_parts_is_not_predicted_in_the_next(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with project.sessions.begin() as session:
+        food, sport = (classes.find(session, name).number for name in ("food", "sport"))
+    scored = Scored(IDS[:4], np.array([[0.875, 0.125]] * 4), (food, sport))
+
+    def archive(_: float) -> None:
+        with project.sessions.begin() as session:
+            if not classes.get(session, food).archived:
+                classes.archive(session, food, "out")
+
+    monkeypatch.setattr(keeping, "PART", 2)
+    monkeypatch.setattr("hybridal.app.trainer.predictions.time.sleep", archive)
+    publish(project, 1, [], [scored])
+    assert predictions(project) == {}
+
+
 def test_many_ids_are_looked_up_and_unknown_ones_left_out(project: Project) -> None:
     asked = [*IDS, *(f"nobody-{number}" for number in range(1200)), IDS[0]]
     with project.reads() as session:

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from fastapi.testclient import TestClient
 from hybridal.app.project import Project
 from hybridal.app.trainer.turns import Turns
 from hybridal.app.web import host as module
+from hybridal.app.web import threads
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host, check_folder_name, folder_name
 from hybridal.app.web.middleware import RateLimiter
@@ -195,6 +198,51 @@ def test_folders_are_moved_in_and_out_while_it_runs(folder: Path, tmp_path: Path
             assert time.monotonic() < end
 
 
+def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = threading.Event()
+    with visited(folder) as operator:
+        operator.get("/open/mails")
+        assert operator.get("/p/mails/api/project").status_code == 200
+        monkeypatch.setattr(module, "PAUSE", 60)  # nobody looks; then, what is let go takes its time
+        monkeypatch.setattr(Nobody, "stop", lambda _: may_end.wait(60))
+        time.sleep(0.1)
+        (folder / "mails").rename(tmp_path / "gone")
+        (folder / "old news").rename(folder / "mails")
+        for _ in range(2):
+            assert operator.get("/p/mails/api/project").status_code == 503
+            assert operator.get("/open/mails").headers["location"] == "/"
+            assert operator.projects()["mails"]["trainer"] is None
+            operator.send("PATCH", "/api/projects", {"name": "mails", "closed": False})  # looks
+        may_end.set()
+        look = partial(operator.send, "PATCH", "/api/projects", {"name": "mails", "closed": False})
+        operator.until(lambda found: look() is None or bool(found["mails"]["trainer"]))
+
+
+def test_a_project_whose_threads_all_wait_makes_no_other_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "AT_ONCE", 2)
+    with visited(folder) as operator:
+        for name in ("mails", "old%20news"):
+            operator.get(f"/open/{name}")
+        asked = [threading.Thread(target=operator.get, args=["/p/mails/api/next"]) for _ in range(60)]
+        project: Project = operator.client.app.state.host.hosted["mails"].served.state.project  # type: ignore[attr-defined]
+        with project.sessions.begin() as session:  # all of them wait for its end
+            session.connection()
+            for one in asked:
+                one.start()
+            time.sleep(0.3)
+            said: list[int] = []
+            other = threading.Thread(target=lambda: said.append(operator.get("/p/old%20news/api/next").status_code))
+            other.start()
+            other.join(20)
+            assert said == [200]
+            assert all(one.is_alive() for one in asked)
+        for one in asked:
+            one.join(60)
+            assert not one.is_alive()
+
+
 def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_path: Path) -> None:
     with visited(folder) as operator:
         assert operator.send("PATCH", "/api/projects", {"name": "mails", "closed": True}).status_code == 200
@@ -265,9 +313,9 @@ def test_a_database_that_fails_while_it_is_served_is_its_own_problem(folder: Pat
     with visited(folder) as operator:
         operator.get("/open/mails")
         host: Host = operator.client.app.state.host  # type: ignore[attr-defined]
-        served = host.hosted["mails"].project
+        served = host.hosted["mails"].served
         assert served is not None
-        served.engine.dispose()
+        served.state.project.engine.dispose()
         for file in (folder / "mails").glob("labels.db*"):
             file.unlink()
         (folder / "mails" / "labels.db").write_bytes(b"nonsense" * 1000)

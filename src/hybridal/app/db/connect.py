@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
 from hybridal.errors import UserError
+from hybridal.system.files import identity_of
 
 _POLL = 0.002  # seconds between two looks at the file: a transaction takes a few times as long
 
@@ -173,12 +175,19 @@ def _postgresql(url: str) -> Engine:
 
 def _sqlite(url: str, lock: WriterLock) -> Engine:
     engine = create_engine(url, hide_parameters=True, **_POOL)  # errors are logged: without secrets and texts
+    file, opened = Path(str(engine.url.database)), None
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, record: Any) -> None:  # noqa: ARG001
+        nonlocal opened
         connection.isolation_level = None  # the driver would begin transactions by itself, and too late
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
             connection.execute(f"PRAGMA {pragma}")
+        # A folder may be moved away, and another take its name: what is known of one is never written into the other.
+        opened = opened or identity_of(file)
+        if identity_of(file) != opened:
+            connection.close()
+            raise sqlite3.OperationalError("another database is at this address by now")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

@@ -39,8 +39,6 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
     """Puts what the model of this round says in the place of what others said of these texts before."""
     with project.reads() as session:
         rows = rows_of(session, scored.ids)
-        now = current_classes(session)  # classes may have been merged, or archived, while the model trained
-        shown = {one.number for one in current(session) if one.archived != "out"}
     there = [place for place, id in enumerate(scored.ids) if id in rows]
     project.probabilities.begin({"classes": list(scored.classes)}, len(scored.classes))
     doubts = scored.doubts
@@ -49,26 +47,28 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
         # In the file first: what the database says is there, is there.
         project.probabilities.write(some, probabilities, [round + 1] * len(some))
         best, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
-        said = [
-            {
-                "text_row": row,
-                "class_number": now[scored.classes[best[at]]],
-                "probability": float(sure[at]),
-                "entropy": float(doubts[part[at]]),
-                "round": round,
-            }
-            for at, row in enumerate(some)
-        ]
         with project.sessions.begin() as session:
-            session.execute(delete(Prediction).where(Prediction.text_row.in_(some)))
-            # A text may have been deleted since.
+            # A text may have been deleted since, and a class merged or archived: also since the part before.
             still = (
                 select(Text.row)
                 .where(Text.row.in_(some), Text.deleted.is_(None))
                 .with_for_update(read=True, key_share=True)
             )
-            left = {*session.scalars(still)}
-            if kept := [one for one in said if one["text_row"] in left and one["class_number"] in shown]:
+            left, now = {*session.scalars(still)}, current_classes(session)
+            shown = {one.number for one in current(session) if one.archived != "out"}
+            said = [
+                {
+                    "text_row": row,
+                    "class_number": now[scored.classes[best[at]]],
+                    "probability": float(sure[at]),
+                    "entropy": float(doubts[part[at]]),
+                    "round": round,
+                }
+                for at, row in enumerate(some)
+                if row in left
+            ]
+            session.execute(delete(Prediction).where(Prediction.text_row.in_(some)))
+            if kept := [one for one in said if one["class_number"] in shown]:
                 session.execute(insert(Prediction), kept)
         time.sleep(PAUSE)
 

@@ -15,6 +15,7 @@ from hybridal.app.web.auth import LoginLink, SessionCache
 from hybridal.app.web.errors import ERROR_RESPONSES, add_handlers
 from hybridal.app.web.middleware import AccessMiddleware, RateLimiter, SecurityHeaders
 from hybridal.app.web.openapi import write_document
+from hybridal.app.web.threads import ProjectThreads
 
 
 def create_app(project: Project, login_link: LoginLink | None = None, requests_a_minute: int = 600) -> FastAPI:
@@ -41,6 +42,7 @@ def create_app(project: Project, login_link: LoginLink | None = None, requests_a
     app.openapi = cache(partial(write_document, app, routers))  # type: ignore[method-assign]
     app.add_middleware(AccessMiddleware, login_link=login_link, limit=RateLimiter(requests_a_minute, 60.0))
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(ProjectThreads)
     return app
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping
 from secrets import compare_digest
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from hybridal.app.people import (
     with_article,
 )
 from hybridal.app.project import Project
-from hybridal.app.web.paths import link
+from hybridal.app.web.paths import link, path_of
 
 
 def project_of(request: Request) -> Project:
@@ -35,6 +36,35 @@ def user_of(request: Request) -> User | None:
     """Who is signed in, as the middleware found out."""
     found: User | None = getattr(request.state, "user", None)
     return found
+
+
+LABEL_STUDIO = "/ml/"
+
+
+def shown_token(request: Request) -> str | None:
+    """The token that a program shows. None: it may be a browser, whose cookie counts; Label Studio never is one."""
+    path, header = path_of(request), request.headers.get("authorization", "")
+    if path.startswith(LABEL_STUDIO):
+        return token_of(header)
+    kind, _, secret = header.partition(" ")
+    return secret.strip() if path.startswith("/api/") and kind.lower() == "bearer" else None
+
+
+def token_of(header: str) -> str:
+    """The token of an Authorization header as Label Studio writes it: `Token …`, `Bearer …`, or the password of Basic.
+
+    >>> token_of("Token abc"), token_of("Basic bWU6YWJj"), token_of("Basic ???"), token_of("")
+    ('abc', 'abc', '', '')
+    """
+    kind, _, value = header.partition(" ")
+    if kind.lower() in ("token", "bearer"):
+        return value.strip()
+    if kind.lower() != "basic":
+        return ""
+    try:
+        return b64decode(value, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def at_least(role: str) -> Callable[[Request], Awaitable[User]]:

@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.turns import Turns
 from hybridal.app.web.app import create_app
 from hybridal.errors import UserError
-from hybridal.system.files import folder_made_whole
+from hybridal.system.files import folder_made_whole, identity_of
 from hybridal.system.lock import locked
 
 PAUSE = 2.0  # seconds between two looks at the folder
@@ -39,7 +39,6 @@ class Hosted:
 
     def __init__(self, folder: Path, identity: tuple[int, int]) -> None:
         self.folder, self.identity = folder, identity
-        self.project: Project | None = None
         self.app: FastAPI | None = None
         self.problem = ""
         self.busy = False  # it is opened, served or let go
@@ -50,6 +49,11 @@ class Hosted:
     @property
     def name(self) -> str:
         return self.folder.name
+
+    @property
+    def served(self) -> FastAPI | None:
+        """Its app, until it is to be let go, or another folder has taken its name."""
+        return None if self.leave.is_set() or identity_of(self.folder) != self.identity else self.app
 
 
 class Host:
@@ -148,11 +152,11 @@ class Host:
             check_folder_name(one.name)
             with locked(one.folder / "app.lock", one.folder):
                 db = self.db if has_schema(one.folder) else None
-                one.project = await run_in_threadpool(Project.open, one.folder, db)
+                project = await run_in_threadpool(Project.open, one.folder, db)
                 try:
-                    await self._run(one, one.project)
+                    await self._run(one, project)
                 finally:
-                    one.app, project, one.project = None, one.project, None
+                    one.app = None
                     await _surely(project.close)
         except Exception as error:
             before, one.problem = one.problem, problem_sentence(error, one.folder)
@@ -186,9 +190,9 @@ def project_folders(folder: Path) -> dict[Path, tuple[int, int]]:
     """The folders that are, or should be, projects, and which folders of the disk they are."""
     found = {}
     for path in sorted(folder.iterdir()):
-        if not path.name.startswith(".") and _may_be_a_project(path):
-            with suppress(OSError):  # it was there a moment ago
-                found[path] = (path.stat().st_dev, path.stat().st_ino)
+        # It may be gone by now.
+        if not path.name.startswith(".") and _may_be_a_project(path) and (identity := identity_of(path)):
+            found[path] = identity
     return found
 
 

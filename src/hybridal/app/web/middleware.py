@@ -11,7 +11,6 @@ from secrets import compare_digest
 
 from fastapi import Request
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
@@ -31,10 +30,11 @@ from hybridal.app.people import (
 )
 from hybridal.app.project import Project
 from hybridal.app.tokens import find_token, note_use
-from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie
+from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie, shown_token
 from hybridal.app.web.errors import error_response
 from hybridal.app.web.paths import link, path_of
 from hybridal.app.web.proxy import signed_in_as
+from hybridal.app.web.threads import in_thread
 from hybridal.errors import UserError
 
 
@@ -154,7 +154,7 @@ class AccessMiddleware:
         found = await self.who(request)
         request.state.user = found
         if path == "/" and self.login_link is not None and (token := request.query_params.get("token")):
-            return await run_in_threadpool(self._enter, request, self.login_link, token)
+            return await in_thread(self._enter, request, self.login_link, token)
         self.limit.insist(found.login if found else (request.client.host if request.client else ""))
         if path.startswith("/api/") and path not in PUBLIC:
             _check(request, found)
@@ -187,16 +187,15 @@ async def _who(request: Request, cookie_name: str) -> User | None:
     one needs no word against forgery.
     """
     sessions: SessionCache = request.app.state.sessions
-    kind, _, secret = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer" and path_of(request).startswith("/api/"):
-        key, ask = f"token {secret}", partial(_ask_for_token, project_of(request), secret.strip())
+    if (secret := shown_token(request)) is not None:
+        key, ask = f"token {secret}", partial(_ask_for_token, project_of(request), secret)
     elif (name := signed_in_as(request)) is not None:
         key, ask = f"proxy {name}", partial(_ask_for_name, project_of(request), name)
     elif cookie := request.cookies.get(cookie_name):
         key, ask = f"cookie {cookie}", partial(_ask_for_cookie, project_of(request), cookie)
     else:
         return None
-    return sessions.get(key) or await run_in_threadpool(sessions.load, key, ask)
+    return sessions.get(key) or await in_thread(sessions.load, key, ask)
 
 
 def _ask_for_cookie(project: Project, cookie: str) -> User | None:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy import select
@@ -21,6 +21,7 @@ from hybridal.app.web.markdown import render
 from hybridal.app.web.paths import link
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.reference import chapters
+from hybridal.app.web.threads import Router
 from hybridal.app.webhooks.events import EVENTS
 from hybridal.core.rules import PRESETS
 
@@ -59,7 +60,7 @@ PAGES = (
 )
 
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 REFERENCE = Page("/programs/api", "reference", "API")  # the page Programs leads to it

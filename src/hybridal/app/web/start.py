@@ -65,11 +65,12 @@ class ProjectPaths:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, slash, _ = scope.get("path", "").removeprefix(PROJECTS).partition("/")
         found = self.host.hosted.get(name) if slash and scope["path"].startswith(PROJECTS) else None
-        if found is None or found.app is None:
+        app = found.served if found else None
+        if app is None:
             return await self.app(scope, receive, send)
         is_operator = self.operator.find(Request(scope).cookies) is not None
         inside = {**scope, "root_path": PROJECTS + name, "state": {**scope.get("state", {}), "operator": is_operator}}
-        return await found.app(inside, receive, send)
+        return await app(inside, receive, send)
 
 
 async def _operator(request: Request) -> User:
@@ -207,12 +208,13 @@ async def change_project(given: ProjectChange, _: AsOperator, request: Request) 
 async def open_project(name: str, request: Request) -> Response:
     """Signs the operator in to a project as its owner."""
     found = _host(request).hosted.get(name)
-    if user_of(request) is None or found is None or found.project is None:
+    app = found.served if found else None
+    if user_of(request) is None or app is None:
         return RedirectResponse("/", 303)
-    root = address_of(name)
+    root, project = address_of(name), app.state.project
     answer = RedirectResponse(f"{root}/", 303)
-    token = await run_sync(_enter, found.project)
-    keep_cookie(answer, request, cookie_name(found.project), token, f"{root}/")
+    token = await run_sync(_enter, project)
+    keep_cookie(answer, request, cookie_name(project), token, f"{root}/")
     return answer
 
 
@@ -237,10 +239,10 @@ def summary(host: Host, one: Hosted) -> ProjectSummary:
     plain = ProjectSummary(
         name=name, address=address_of(name), title=name, problem=one.problem, closed=one.name in host.closed
     )
-    if one.project is None:
+    if (app := one.served) is None:
         return plain
     try:
-        with one.project.reads() as session:
+        with app.state.project.reads() as session:
             decided, labels = read(session), counts(session)
             people = select(Person.name).where(Person.kind == "person", Person.active).order_by(Person.number)
             return plain.model_copy(

@@ -16,7 +16,9 @@ HOSTS_VARIABLE = "HYBRIDAL_WEBHOOK_HOSTS"
 
 LONGEST_URL = 1000
 _NAT64 = IPv6Network("64:ff9b::/96")
-_METADATA = {IPv4Address("168.63.129.16")}  # of Azure: the only one that looks like any other server's
+# What looks like any other server's address: Azure's metadata; what a network keeps for its own protocols (metadata of
+# Oracle's cloud among them), and for its own translation of old addresses; old ones written as new ones.
+_RESERVED = [ip_network(one) for one in ("168.63.129.16/32", "192.0.0.0/24", "64:ff9b:1::/48", "::/96")]
 
 Address = IPv4Address | IPv6Address
 
@@ -52,7 +54,7 @@ def is_outside(address: Address) -> bool:
             return False
         if address.ipv4_mapped:
             return is_outside(address.ipv4_mapped)
-    return address.is_global and not address.is_multicast and address not in _METADATA
+    return address.is_global and not address.is_multicast and not any(address in network for network in _RESERVED)
 
 
 def find_addresses(host: str, port: int) -> list[str]:

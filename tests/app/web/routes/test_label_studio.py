@@ -10,23 +10,24 @@ from fastapi.testclient import TestClient
 from hybridal.app.exchange.files import label_rows
 from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
-from hybridal.app.web.auth import LoginLink
+from hybridal.app.web.proxy import Proxies, ProxyHeaders
 
 from ...exchange.projects import empty, made
+from ...made_up import me
+from ..visits import local, signed_in, with_token
 
 JSON = {"Content-Type": "application/json"}
 CONFIG = '<View><Text name="t" value="$body"/><Choices name="topic" toName="t"/></View>'
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.delenv("HYBRIDAL_ML_TOKEN", raising=False)
+def project(tmp_path: Path) -> Project:
     return made(tmp_path)
 
 
-def label_studio(project: Project, local: bool = True) -> TestClient:
-    """Calls as Label Studio does: without a cookie."""
-    return TestClient(create_app(project, LoginLink() if local else None), base_url="http://localhost")
+def label_studio(project: Project) -> TestClient:
+    """Calls as Label Studio does: without a cookie, with a token of the project."""
+    return with_token(create_app(project), me(project), "reviewer").client
 
 
 def event(name: str) -> dict[str, Any]:
@@ -83,29 +84,40 @@ def test_an_event_becomes_a_label(project: Project) -> None:
 
 
 def test_a_page_elsewhere_cannot_send_events_through_somebodys_browser(project: Project) -> None:
+    browser = signed_in(local(project), me(project))
+    assert browser.get("/ml/health").status_code == 401
+    assert browser.post("/ml/webhook", json=event("bug")).status_code == 401
+
+
+def test_it_needs_a_token_of_a_reviewer_as_label_studio_sends_it(project: Project) -> None:
+    app = local(project)  # on its owner's machine, too
+    visit = with_token(app, me(project), "reviewer")
+    secret = visit.client.headers.pop("Authorization").removeprefix("Bearer ")
+    basic = b64encode(f"anybody:{secret}".encode()).decode()
+    for header in (f"Token {secret}", f"Bearer {secret}", f"Basic {basic}"):
+        assert visit.client.get("/ml/health", headers={"Authorization": header}).status_code == 200
+    swapped = b64encode(f"{secret}:x".encode()).decode()
+    for header in ("Token wrong", secret, "Token", "Basic sesame", f"Basic {swapped}"):
+        assert visit.client.get("/ml/health", headers={"Authorization": header}).status_code == 401
+    assert "page Programs" in visit.post("/ml/webhook", json=event("bug")).json()["error"]
+    refused = with_token(app, me(project), "annotator").get("/ml/health")
+    assert (refused.status_code, "a reviewer's" in refused.text) == (403, True)
+
+
+def test_a_token_opens_its_own_project_alone(project: Project, tmp_path: Path) -> None:
     client = label_studio(project)
-    for kind in ("text/plain", "application/x-www-form-urlencoded", None):
-        headers = {"Content-Type": kind} if kind else {}
-        answer = client.post("/ml/webhook", content=b'{"action": "START_TRAINING"}', headers=headers)
-        assert answer.status_code == 422
-    # Older versions of FastAPI take JSON of no type at all; but browsers say where a page comes from, servers do not.
-    answer = client.post("/ml/webhook", json=event("bug"), headers={"Origin": "https://evil.example"})
-    assert answer.status_code == 403
+    assert client.get("/ml/health").status_code == 200
+    other = TestClient(create_app(empty(tmp_path / "other")), headers=dict(client.headers))
+    assert other.get("/ml/health").status_code == 401
 
 
-def test_other_machines_need_a_token_that_somebody_set(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = label_studio(project, local=False)
-    assert client.get("/ml/health").status_code == 403
-    monkeypatch.setenv("HYBRIDAL_ML_TOKEN", "sesame")
-    assert client.get("/ml/health").status_code == 401
-    assert client.post("/ml/webhook", json=event("bug")).status_code == 401
-    basic = b64encode(b"anybody:sesame").decode()
-    for header in ("Token sesame", "Bearer sesame", f"Basic {basic}"):
-        assert client.get("/ml/health", headers={"Authorization": header}).status_code == 200
-    for header in ("Token wrong", "sesame", "Token", "Basic sesame", f"Basic {b64encode(b'sesame:x').decode()}"):
-        assert client.get("/ml/health", headers={"Authorization": header}).status_code == 401
-
-
-def test_a_token_that_is_set_is_needed_on_this_machine_too(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HYBRIDAL_ML_TOKEN", "sesame")
-    assert label_studio(project).post("/ml/predict", json={"tasks": []}).status_code == 401
+def test_behind_a_proxy_it_needs_the_token_too_and_whom_the_proxy_names_is_not_one(project: Project) -> None:
+    app = create_app(project)
+    secret = with_token(app, me(project), "reviewer").client.headers["Authorization"]
+    proxied = ProxyHeaders(app, Proxies("127.0.0.1"), sign_in_header="X-Remote-User")
+    client = TestClient(proxied, client=("127.0.0.1", 4711), headers={"X-Forwarded-For": "192.0.2.7"})
+    named = {"X-Remote-User": "me"}
+    assert client.get("/api/project", headers=named).status_code == 200
+    assert client.get("/ml/health", headers=named).status_code == 401
+    assert client.post("/ml/webhook", json=event("bug"), headers=named).status_code == 401
+    assert client.post("/ml/webhook", json=event("bug"), headers={"Authorization": secret}).status_code == 201

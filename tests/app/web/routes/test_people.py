@@ -15,7 +15,7 @@ from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
 
 from ...made_up import me
-from ..visits import HOME, Visit, signed_in
+from ..visits import HOME, Visit, signed_in, with_token
 
 
 @pytest.fixture(autouse=True)
@@ -174,14 +174,18 @@ def test_a_password_is_changed_with_the_old_one_and_only_an_owner_resets_others(
         assert ann is not None
         change_password(session, ann.number, hash_password("correct horse"))
     visit = signed_in(annotator.client.app, ann)  # type: ignore[arg-type]
+    program, others = (with_token(owner.client.app, one, "annotator") for one in (ann, me(project)))  # type: ignore[arg-type]
     wrong = {"old": "nonsense", "new": "battery staple"}
     assert visit.post("/api/password", wrong).json() == {"error": "The old password is wrong."}
     assert visit.post("/api/password", {"old": "correct horse", "new": "short"}).status_code == 400
     assert visit.post("/api/password", {"number": 1, "new": "battery staple"}).status_code == 403
     assert visit.post("/api/password", {"old": "correct horse", "new": "battery staple"}).json() == {"ok": True}
     assert visit.get("/api/project").status_code == 200
+    assert program.get("/api/project").status_code == 200
     assert owner.post("/api/password", {"number": ann.number, "new": "fresh start"}).json() == {"ok": True}
     assert visit.get("/api/project").status_code == 401
+    assert program.get("/api/project").status_code == 401
+    assert others.get("/api/project").status_code == 200
     assert owner.post("/api/password", {"number": 999, "new": "fresh start"}).status_code == 404
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from pydantic import Field
 from sqlalchemy.orm import Session
 
@@ -12,8 +11,9 @@ from hybridal.app.people import User, may
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schema
+from hybridal.app.web.threads import Router
 
-router = APIRouter(prefix="/api/classes")
+router = Router(prefix="/api/classes")
 
 
 class NewClass(Schema):

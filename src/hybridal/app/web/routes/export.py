@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, UploadFile
+from fastapi import Form, UploadFile
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 from sqlalchemy import select
@@ -18,9 +18,10 @@ from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import Imported, import_tasks
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.schemas import CleanStr, Done, Schema
+from hybridal.app.web.threads import Router, parts_in_thread
 from hybridal.errors import UserError
 
-router = APIRouter(prefix="/api")
+router = Router(prefix="/api")
 
 _TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -131,4 +132,4 @@ def score_first(seen: LookedAt, _: Annotator, project: CurrentProject) -> Done:
 def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:
     """Sent while it is made."""
     headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
-    return StreamingResponse(parts, media_type=_TYPES[kind], headers=headers)
+    return StreamingResponse(parts_in_thread(parts), media_type=_TYPES[kind], headers=headers)

@@ -2,57 +2,33 @@
 
 from __future__ import annotations
 
-import os
-from base64 import b64decode
-from hmac import compare_digest
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Request
+from fastapi import Body, Depends, Request
 
 from hybridal.app.errors import ForbiddenError, SignInError
 from hybridal.app.exchange.label_studio import LabelConfig, read_config
 from hybridal.app.exchange.label_studio_export import model_version, predict_tasks
 from hybridal.app.exchange.label_studio_import import handle_event
-from hybridal.app.web.auth import CurrentProject
+from hybridal.app.people import may
+from hybridal.app.web.auth import LABEL_STUDIO, CurrentProject, user_of
 from hybridal.app.web.schemas import Schema
+from hybridal.app.web.threads import Router
 from hybridal.errors import UserError
-
-TOKEN_VARIABLE = "HYBRIDAL_ML_TOKEN"
 
 Sent = Annotated[dict[str, Any], Body()]
 
 
-def token_of(header: str) -> str:
-    """The token of an Authorization header: `Token …`, `Bearer …`, or the password of Basic.
-
-    >>> token_of("Token abc"), token_of("Basic bWU6YWJj"), token_of("Basic ???"), token_of("")
-    ('abc', 'abc', '', '')
-    """
-    kind, _, value = header.partition(" ")
-    if kind.lower() in ("token", "bearer"):
-        return value.strip()
-    if kind.lower() != "basic":
-        return ""
-    try:
-        return b64decode(value, validate=True).decode().partition(":")[2]
-    except ValueError:
-        return ""
-
-
 async def check_token(request: Request) -> None:
-    """Lets in who has the token; on this machine alone none is needed unless one is set."""
-    wanted = os.environ.get(TOKEN_VARIABLE, "")
-    if not wanted:
-        if "origin" in request.headers:
-            raise ForbiddenError("This endpoint is for Label Studio's server, not for browsers.")
-        if request.app.state.local:
-            return
-        raise ForbiddenError(f"Set {TOKEN_VARIABLE} where the app is started, and give Label Studio the same token.")
-    if not compare_digest(token_of(request.headers.get("authorization", "")).encode(), wanted.encode()):
-        raise SignInError("The token is wrong.")
+    """Lets in who shows a token of this project, and no other; under /ml, nothing else says who asks."""
+    found = user_of(request)
+    if found is None:
+        raise SignInError("Show a token of this project; a reviewer or an owner makes one on the page Programs.")
+    if not may(found.role, "reviewer"):
+        raise ForbiddenError("This token is an annotator's; Label Studio needs a reviewer's.")
 
 
-router = APIRouter(prefix="/ml", dependencies=[Depends(check_token)])
+router = Router(prefix=LABEL_STUDIO.rstrip("/"), dependencies=[Depends(check_token)])
 
 
 class Health(Schema):

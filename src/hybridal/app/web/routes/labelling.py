@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from sqlalchemy.orm import Session
 
@@ -24,8 +24,9 @@ from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.reading import reads_to
 from hybridal.app.web.routes.classes import may_define
 from hybridal.app.web.schemas import BatchKey, CleanStr, Counts, Item, Key, Saved, Schema, items_of
+from hybridal.app.web.threads import Router
 
-router = APIRouter(prefix="/api")
+router = Router(prefix="/api")
 
 
 class Next(Schema):

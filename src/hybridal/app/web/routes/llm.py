@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Query, Request
+from fastapi import Depends, FastAPI, Query, Request
 from pydantic import Field
 
 from hybridal.app.llm.annotator import (
@@ -25,6 +25,7 @@ from hybridal.app.llm.records import llm_counts, spent_tokens
 from hybridal.app.llm.trial import try_llm
 from hybridal.app.web.auth import CurrentProject, Owner
 from hybridal.app.web.schemas import Items, Schema
+from hybridal.app.web.threads import Router
 
 
 @asynccontextmanager
@@ -44,7 +45,7 @@ def worker_of(request: Request) -> LlmWorker:
     return worker
 
 
-router = APIRouter(prefix="/api/llm", lifespan=at_work)
+router = Router(prefix="/api/llm", lifespan=at_work)
 Working = Annotated[LlmWorker, Depends(worker_of)]
 
 

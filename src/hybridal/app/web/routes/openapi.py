@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 
 from hybridal.app.web.auth import Annotator
+from hybridal.app.web.threads import Router
 
-router = APIRouter(prefix="/api")
+router = Router(prefix="/api")
 
 
 @router.get("/openapi.json")

@@ -6,7 +6,7 @@ from typing import Literal
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import Field
 from sqlalchemy import delete, func, select
 
@@ -15,7 +15,6 @@ from hybridal.app.errors import ForbiddenError, SignInError
 from hybridal.app.people import (
     LONGEST_NAME,
     LONGEST_PASSWORD,
-    User,
     accept_invitation,
     change_password,
     change_person,
@@ -35,8 +34,9 @@ from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.paths import link
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
+from hybridal.app.web.threads import Router, in_thread
 
-router = APIRouter(prefix="/api")
+router = Router(prefix="/api")
 
 # To hash a password takes a moment and 64 MB, on purpose: strangers must not make the app do forty at once.
 _HASHING = CapacityLimiter(2)
@@ -68,35 +68,43 @@ class JoinRequest(Credentials):
 async def login(given: Credentials, request: Request, response: Response, project: CurrentProject) -> Done:
     """Signs this browser in."""
     _slow_down(request, given.name)
-    return await run_sync(_sign_in, given, request, response, project, limiter=_HASHING)
+    person = await in_thread(_find, project, given.name)
+    fits = await run_sync(password_fits, given.password, person.password if person else None, limiter=_HASHING)
+    if not fits or person is None:
+        raise SignInError("The name or the password is wrong.")
+    set_cookie(response, request, project, await in_thread(_sign_in, project, person))
+    return Done()
 
 
 @router.post("/join", dependencies=WITH_PASSWORDS)
 async def join(given: JoinRequest, request: Request, response: Response, project: CurrentProject) -> Done:
     """Takes an invitation up, and signs this browser in."""
     _slow_down(request, given.token)
-    return await run_sync(_join, given, request, response, project, limiter=_HASHING)
-
-
-def _sign_in(given: Credentials, request: Request, response: Response, project: Project) -> Done:
-    with project.reads() as session:
-        name = " ".join(given.name.split())  # as it was kept: some keyboards add a blank
-        person = session.scalar(select(Person).where(Person.name == name, Person.active))
-    if not password_fits(given.password, person.password if person else None) or person is None:
-        raise SignInError("The name or the password is wrong.")
-    with project.sessions.begin() as session:
-        set_cookie(response, request, project, sign_in(session, person))
+    await in_thread(_check, project, given.token)
+    password = await run_sync(hash_password, given.password, limiter=_HASHING)
+    set_cookie(response, request, project, await in_thread(_join, project, given, password))
     return Done()
 
 
-def _join(given: JoinRequest, request: Request, response: Response, project: Project) -> Done:
+def _find(project: Project, name: str) -> Person | None:
     with project.reads() as session:
-        check_invitation(session, given.token)
-    password = hash_password(given.password)  # slow on purpose: not while others wait to write
+        name = " ".join(name.split())  # as it was kept: some keyboards add a blank
+        return session.scalar(select(Person).where(Person.name == name, Person.active))
+
+
+def _sign_in(project: Project, person: Person) -> str:
     with project.sessions.begin() as session:
-        person = accept_invitation(session, given.token, given.name, password)
-        set_cookie(response, request, project, sign_in(session, person))
-    return Done()
+        return sign_in(session, person)
+
+
+def _check(project: Project, token: str) -> None:
+    with project.reads() as session:
+        check_invitation(session, token)
+
+
+def _join(project: Project, given: JoinRequest, password: str) -> str:
+    with project.sessions.begin() as session:
+        return sign_in(session, accept_invitation(session, given.token, given.name, password))
 
 
 @router.post("/logout")
@@ -119,24 +127,26 @@ class PasswordChange(Schema):
 
 @router.post("/password", dependencies=WITH_PASSWORDS)
 async def set_password(given: PasswordChange, user: AtBrowser, request: Request, project: CurrentProject) -> Done:
-    """Changes one's own password, or resets somebody's; their other browsers are signed out."""
+    """Changes one's own password, or resets somebody's, which ends their tokens too; other browsers are signed out."""
     _slow_down(request, user.name)
-    return await run_sync(_set_password, given, user, request, project, limiter=_HASHING)
-
-
-def _set_password(given: PasswordChange, user: User, request: Request, project: Project) -> Done:
-    mine = given.number in (None, user.person.number)
+    number = given.number or user.person.number
+    mine = number == user.person.number
     if not mine and not may(user.role, "owner"):
         raise ForbiddenError("Only an owner may reset the password of somebody else.")
-    if mine and user.can_return and not password_fits(given.old, user.person.password):
+    known = not mine or not user.can_return
+    if not known and not await run_sync(password_fits, given.old, user.person.password, limiter=_HASHING):
         raise ForbiddenError("The old password is wrong.")
-    password = hash_password(given.new)
-    with project.sessions.begin() as session:
-        if not mine and given.number == project_owner(session).number:
-            raise ForbiddenError("Who began the project sets their password when they start the app.")
-        change_password(session, given.number or user.person.number, password, keep=user.login)
+    password = await run_sync(hash_password, given.new, limiter=_HASHING)
+    await in_thread(_set_password, project, number, password, user.login if mine else None)
     request.app.state.sessions.clear()
     return Done()
+
+
+def _set_password(project: Project, number: int, password: str, keep: str | None) -> None:
+    with project.sessions.begin() as session:
+        if keep is None and number == project_owner(session).number:
+            raise ForbiddenError("Who began the project sets their password when they start the app.")
+        change_password(session, number, password, keep)
 
 
 def _slow_down(request: Request, name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 from sqlalchemy import update
 from sqlalchemy.orm import Session
@@ -17,9 +16,10 @@ from hybridal.app.settings import read
 from hybridal.app.trainer.wanted import labels_towards
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
+from hybridal.app.web.threads import Router
 from hybridal.core.rules import protocol
 
-router = APIRouter(prefix="/api")
+router = Router(prefix="/api")
 
 SHOWN = (
     *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter
 from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -16,9 +15,10 @@ from hybridal.app.labelling.finding import State, rows_found
 from hybridal.app.labelling.removal import delete_texts, in_parts, restore_texts
 from hybridal.app.web.auth import CurrentProject, Owner
 from hybridal.app.web.schemas import CleanStr, Schema
+from hybridal.app.web.threads import Router
 from hybridal.errors import UserError
 
-router = APIRouter(prefix="/api/texts")
+router = Router(prefix="/api/texts")
 
 Ids = Annotated[list[CleanStr], Field(max_length=500, examples=[["t17"]])]
 

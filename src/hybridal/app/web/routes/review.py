@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from hybridal.app.insight.agreement import AgreementReport, agreement_report, disagreements, ratings
@@ -14,8 +13,9 @@ from hybridal.app.labelling.annotations import annotate, find_annotation
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.web.auth import Annotator, CurrentProject, Reviewer
 from hybridal.app.web.schemas import CleanStr, Counts, Key, Saved, Schema, excerpt
+from hybridal.app.web.threads import Router
 
-router = APIRouter(prefix="/api")
+router = Router(prefix="/api")
 
 Listed = dict[str, list[dict[str, Any]]]
 

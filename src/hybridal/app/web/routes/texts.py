@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, UploadFile
+from fastapi import Form, Query, UploadFile
 from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -26,12 +26,13 @@ from hybridal.app.project import Project
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, sees_predictions
 from hybridal.app.web.schemas import PredictionSchema, Schema, excerpt, predictions_of
+from hybridal.app.web.threads import Router
 from hybridal.errors import UserError
 from hybridal.system.scratch import scratch
 from hybridal.tasks.columns import Columns
 from hybridal.tasks.table import NoColumnError
 
-router = APIRouter(prefix="/api")
+router = Router(prefix="/api")
 
 
 class TextSummary(Schema):

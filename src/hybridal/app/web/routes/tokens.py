@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import Field
 
 from hybridal.app.people import LONGEST_NAME
 from hybridal.app.tokens import list_tokens, make_token, withdraw_token
 from hybridal.app.web.auth import AtBrowser, CurrentProject
 from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
+from hybridal.app.web.threads import Router
 
-router = APIRouter(prefix="/api/tokens")
+router = Router(prefix="/api/tokens")
 
 
 class TokenSchema(Schema):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from pydantic import Field
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from hybridal.app.db.schema import Webhook
 from hybridal.app.web.auth import CurrentProject, Owner, OwnerAtBrowser
 from hybridal.app.web.schemas import Done, Items, Number, Schema
+from hybridal.app.web.threads import Router
 from hybridal.app.webhooks.address import LONGEST_URL
 from hybridal.app.webhooks.delivery import (
     DeliveryWorker,
@@ -33,7 +34,7 @@ async def at_work(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(worker.stop)
 
 
-router = APIRouter(prefix="/api/webhooks", lifespan=at_work)
+router = Router(prefix="/api/webhooks", lifespan=at_work)
 
 
 class DeliverySchema(Schema):

@@ -14,7 +14,7 @@ export function passwordDialog(person) {
     { class: "stack" },
     el("h2", { id: "password-title" }, person ? `A new password for ${person.name}` : "Change your password"),
     person
-      ? el("p", { class: "muted" }, "Tell it to them; they can change it. They are signed out everywhere.")
+      ? el("p", { class: "muted" }, "Tell it to them; they can change it. They are signed out everywhere, and their tokens for programs end.")
       : field("old", "Old password", "current-password"),
     field("new", "New password (8 characters or more)", "new-password"),
     problem,
