@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -15,6 +16,9 @@ from hybridal.tasks.newsgroups import FILES
 settings.register_profile("hybridal", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("hybridal")
 
+# What is imported for a session stays: to look through all of it for garbage again and again takes a fifth of its time.
+gc.disable()
+
 # Read once, when the hub's client is imported: it must stand before any test module imports it.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -24,6 +28,13 @@ _KERNELS = (
     *(f"models/cuda/{name}" for name in ("adamw", "attention", "kernels", "lookups", "row", "stack")),
 )
 collect_ignore = [] if find_spec("triton") else [f"src/hybridal/{name}.py" for name in _KERNELS]
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
