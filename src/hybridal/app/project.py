@@ -228,9 +228,19 @@ CHAPTER_FILE = "chapter.json"
 
 def chapter_folders(runs: Path) -> list[Path]:
     """The chapters' folders in order, without those that a later one has replaced; other things may lie beside them."""
-    found = sorted((path for path in runs.glob("[0-9]*") if path.name.isdigit()), key=lambda path: int(path.name))
+    replaced = replaced_folders(runs)
+    return [path for path in _numbered(runs) if path not in replaced]
+
+
+def replaced_folders(runs: Path) -> list[Path]:
+    """Those that a later one goes on with, and that whoever made it could not remove any more."""
+    found = _numbered(runs)
     replaced = {_replaced(path) for path in found}
-    return [path for path in found if path.name not in replaced]
+    return [path for path in found if path.name in replaced]
+
+
+def _numbered(runs: Path) -> list[Path]:
+    return sorted((path for path in runs.glob("[0-9]*") if path.name.isdigit()), key=lambda path: int(path.name))
 
 
 def _replaced(folder: Path) -> str | None:

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Scoring, Text
+from hybridal.app.labelling import classes
 from hybridal.app.project import Project
 from hybridal.app.trainer.predictions import Scored, keep_predictions
 from hybridal.app.vectors import stamp_of
@@ -189,3 +190,13 @@ def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[
     hunt.select_option("What teaches most")
     expect(text).to_contain_text("text")
     assert "likely" not in page.url
+    # One that no model knows is no reason to be silent.
+    with app.project.sessions.begin() as session:
+        classes.add(session, ["new"])
+    page.reload()
+    hunt.select_option("Most likely: new")
+    expect(page.get_by_text("No model knows “new” yet, so texts come as usual")).to_be_visible()
+    expect(text).to_contain_text("text")
+    shot(page, "label-hunt-unknown")
+    hunt.select_option("Most likely: c")
+    expect(page.locator("#unhunted")).to_be_hidden()

@@ -10,7 +10,7 @@ from hybridal.app.db.schema import Annotation, Class, Prediction, Text
 from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.insight.progress import class_balance
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.annotations import annotate, undo
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.classes import merge
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.project import Project
@@ -171,35 +171,6 @@ def test_an_archived_class_is_offered_to_nobody_and_its_labels_stay(project: Pro
     assert names(project) == ["a", "c"]
 
 
-def test_a_deleted_class_leaves_its_texts_unlabelled_and_its_name_free(tmp_path: Path, db: str | None) -> None:
-    project = make(tmp_path / "p", db=db)
-    one, other = people(project, 2)
-    with project.sessions.begin() as session:
-        said = [(one, "t1", "b"), (one, "t1", "a"), (one, "t2", "a"), (other, "t2", "b"), (other, "t3", "c")]
-        for key, (person, id, name) in enumerate(said):
-            annotate(session, person, id, "label", class_name=name, key=str(key))
-        a = classes.find(session, "a").number
-    with project.sessions.begin() as session:
-        assert classes.remove(session, a) == 2
-        with pytest.raises(ConflictError, match="merged or deleted before"):
-            classes.remove(session, a)
-    # Who differed only in this class agrees now, and the record has all that was said.
-    assert consensus(project) == {"t2": ("b", "people"), "t3": ("c", "people")}
-    with project.sessions.begin() as session:
-        check_books(session)
-        assert len(session.scalars(select(Annotation)).all()) == 5
-        assert "a" not in snapshot(session).classes.values()
-        again = classes.add(session, ["a"])[0]
-        assert (again.number != a, classes.get(session, a).name) == (True, "a (deleted)")
-        annotate(session, one, "t1", "label", class_name="a", key="new")
-        undo(session, one, "back")  # what she said before was of the class that is gone
-        check_books(session)
-        classes.remove(session, again.number)
-        assert classes.get(session, again.number).name == "a (deleted 2)"
-    assert consensus(project) == {"t2": ("b", "people"), "t3": ("c", "people")}
-    project.close()
-
-
 def test_only_two_different_classes_in_use_are_merged(tmp_path: Path) -> None:
     project = make(tmp_path / "p")
     with project.sessions.begin() as session:
@@ -208,20 +179,4 @@ def test_only_two_different_classes_in_use_are_merged(tmp_path: Path) -> None:
         for gone, left in ((b, b), (a, c), (c, a)):
             with pytest.raises(ConflictError):
                 merge(session, gone, left)
-    project.close()
-
-
-def test_the_names_that_a_deleted_class_had_taken_over_are_free_too(tmp_path: Path, db: str | None) -> None:
-    project = make(tmp_path / "p", db=db)
-    with project.sessions.begin() as session:
-        a, b = (classes.find(session, name).number for name in "ab")
-        classes.merge(session, a, b)
-        assert classes.find(session, "a").number == b
-        classes.remove(session, b)
-        for name in ("a", "b", "a (deleted)", "b (deleted)"):
-            with pytest.raises(MissingError):
-                classes.find(session, name)
-        again = classes.add(session, ["a", "b"])
-        assert not {a, b} & {one.number for one in again}
-        assert [one.archived for one in again] == ["", ""]
     project.close()

@@ -10,6 +10,7 @@ from hybridal.app.db.schema import Text
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.class_removal import remove, rows_to_unlabel, unlabel
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.finding import search
 from hybridal.app.labelling.queue import lease_texts
@@ -176,7 +177,8 @@ def test_what_was_labelled_once_is_not_set_aside_later(tmp_path: Path) -> None:
         pool = session.scalars(select(Text.id).where(Text.split == "pool")).all()
         for id in pool:
             annotate(session, me(project), id, "label", class_name="a", key=id)
-        classes.remove(session, classes.find(session, "a").number)
+        remove(session, classes.find(session, "a").number)
+        unlabel(session, rows_to_unlabel(session))
     first = reserve(project)
     project.decide({"validation_share": 0.1})
     assert reserve(project) == first

@@ -242,6 +242,8 @@ def test_where_classes_or_texts_come_or_go_the_model_goes_on(tmp_path: Path, how
     # A trainer that was killed before it could remove what it replaced.
     shutil.copytree(project.runs / "002", project.runs / "001")
     assert [path.name for path in chapter_folders(project.runs)] == ["002"]
+    started(project)
+    assert [path.name for path in project.runs.iterdir()] == ["002"]
     project.close()
 
 

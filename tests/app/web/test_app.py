@@ -62,6 +62,7 @@ OWNERS = {
     ("POST", "/api/texts/delete"),
     ("POST", "/api/texts/restore"),
     ("POST", "/api/classes/1/delete"),
+    ("GET", "/api/classes/deletion"),
     ("GET", "/api/llm"),
     ("PUT", "/api/llm"),
     ("POST", "/api/llm/start"),

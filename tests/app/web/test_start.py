@@ -206,7 +206,7 @@ def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
         operator.get("/open/mails")
         assert operator.get("/p/mails/api/project").status_code == 200
         monkeypatch.setattr(module, "PAUSE", 60)  # nobody looks; then, what is let go takes its time
-        monkeypatch.setattr(Nobody, "stop", lambda _: may_end.wait(60))
+        monkeypatch.setattr(Nobody, "stop", lambda _: may_end.wait(5))
         time.sleep(0.1)
         (folder / "mails").rename(tmp_path / "gone")
         (folder / "old news").rename(folder / "mails")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Literal
 
 from sqlalchemy import bindparam, delete, func, select, update
@@ -143,57 +142,22 @@ def checked(name: str) -> str:
 def archive(session: Session, number: int, how: Archived) -> Class:
     """Takes a class out of use, or back into it; every label stays in the record (see `Archived`)."""
     exclusive(session)
-    found = _in_use(session, number)
+    found = in_use(session, number)
     found.archived = how
-    if how:
-        session.execute(update(Text).where(Text.suggestion == number).values(suggestion=None))
     if how == "out":
         session.execute(delete(Prediction).where(Prediction.class_number == number))
     return found
-
-
-def remove(session: Session, number: int) -> int:
-    """Deletes a class: who gave it has said nothing, as far as anything counts. How many texts it was said of.
-
-    It stays as a row whose name says so, which the record refers to; its old name is free.
-    """
-    exclusive(session)
-    lock_annotations(session)
-    found = _in_use(session, number)
-    texts = _having(session, number)
-    before = {text.row: votes_on(session, text) for text in texts}
-    session.execute(delete(Vote).where(Vote.class_number == number))
-    session.execute(delete(Prediction).where(Prediction.class_number == number))
-    session.execute(update(Text).where(Text.suggestion == number).values(suggestion=None))
-    changes = []
-    for text in texts:
-        said = [*before[text.row].values()]
-        left = [vote for vote in said if vote.class_number != number]
-        changes.append(Change(text, said, left, max(vote.number for vote in said)))
-    update_consensus(session, changes)
-    merged = session.scalars(select(Class).where(Class.became.is_not(None))).all()
-    for one in [found, *(one for one in merged if resolve(session, one.number) == number)]:
-        one.name = _name_of_deleted(session, one.name)
-        session.flush()
-    found.archived = "deleted"
-    return len(texts)
-
-
-def _name_of_deleted(session: Session, name: str) -> str:
-    taken = {*session.scalars(select(Class.name))}
-    names = (f"{name} (deleted{'' if n == 1 else f' {n}'})" for n in count(1))
-    return next(one for one in names if one not in taken)
 
 
 def merge(session: Session, number: int, into: int) -> Class:
     """Everything of class `number` is of class `into` from now on; people who differed only in this agree now."""
     exclusive(session)
     lock_annotations(session)
-    gone, left = _in_use(session, number), _in_use(session, into)
+    gone, left = in_use(session, number), in_use(session, into)
     if gone is left or left.archived:
         raise ConflictError("A class is merged into another one that can be given.")
     gone.became, gone.archived = left.number, ""
-    touched = _having(session, number, disputed=True)
+    touched = _disputed(session, number)
     before = {text.row: [*votes_on(session, text).values()] for text in touched}
     for table in (Vote, Consensus, Prediction):
         session.execute(update(table).where(table.class_number == number).values(class_number=into))
@@ -207,17 +171,16 @@ def merge(session: Session, number: int, into: int) -> Class:
     return left
 
 
-def _in_use(session: Session, number: int) -> Class:
+def in_use(session: Session, number: int) -> Class:
+    """The class of this number, unless it was merged or deleted."""
     found = get(session, number)
     if found.became is not None or found.archived == "deleted":
         raise ConflictError(f"The class '{found.name:.40}' was merged or deleted before.")
     return found
 
 
-def _having(session: Session, number: int, disputed: bool = False) -> list[Text]:
-    """The texts that somebody gave this class, locked; or those of them that have no consensus."""
+def _disputed(session: Session, number: int) -> list[Text]:
+    """The texts that somebody gave this class and that have no consensus, locked."""
     rows = select(Vote.text_row).where(Vote.class_number == number).distinct().order_by(Vote.text_row)
-    if disputed:
-        without = Consensus.text_row.is_(None)
-        rows = rows.outerjoin(Consensus, Consensus.text_row == Vote.text_row).where(without)
-    return [lock_text(session, row) for row in session.scalars(rows).all()]
+    without = rows.outerjoin(Consensus, Consensus.text_row == Vote.text_row).where(Consensus.text_row.is_(None))
+    return [lock_text(session, row) for row in session.scalars(without).all()]

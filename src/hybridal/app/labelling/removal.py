@@ -20,7 +20,7 @@ def delete_texts(session: Session, rows: Sequence[int], at: float) -> int:
     `at` is the time that they are deleted by, the same for all that one person deletes at once. Returns how many there
     were.
     """
-    texts = _locked(session, rows, Text.deleted.is_(None))
+    texts = lock_some(session, rows, Text.deleted.is_(None))
     here = [text.row for text in texts]
     said = votes_by_text(session, here)
     update_consensus(session, [Change(text, [*said[text.row].values()], [], 0) for text in texts])
@@ -33,7 +33,7 @@ def delete_texts(session: Session, rows: Sequence[int], at: float) -> int:
 
 def restore_texts(session: Session, rows: Sequence[int]) -> int:
     """Brings deleted texts back with all that was said of them; how many there were."""
-    texts = _locked(session, rows, Text.deleted.is_not(None))
+    texts = lock_some(session, rows, Text.deleted.is_not(None))
     here = [text.row for text in texts]
     session.execute(update(Text).where(Text.row.in_(here)).values(deleted=None, open=True))
     said = votes_by_text(session, here)
@@ -53,8 +53,9 @@ def in_parts(sessions: Sessions, act: Callable[[Session, Sequence[int]], int], r
     return done
 
 
-def _locked(session: Session, rows: Sequence[int], which: ColumnElement[bool]) -> Sequence[Text]:
-    exclusive(session)  # nobody is given one of them meanwhile
+def lock_some(session: Session, rows: Sequence[int], *which: ColumnElement[bool]) -> Sequence[Text]:
+    """Those of some texts for which this holds; nobody is given or answers one of them until this transaction ends."""
+    exclusive(session)
     lock_texts(session, Text.row.in_(rows))
-    some = select(Text).where(Text.row.in_(rows), which).order_by(Text.row)
+    some = select(Text).where(Text.row.in_(rows), *which).order_by(Text.row)
     return session.scalars(some.execution_options(populate_existing=True)).all()

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from sqlalchemy.exc import InterfaceError, OperationalError
 
-from hybridal.app.project import READER_FILE, Project, clear_scratch
+from hybridal.app.project import READER_FILE, Project, clear_scratch, replaced_folders
 from hybridal.app.trainer import chapter as chapters
 from hybridal.app.trainer.chapter import (
     Chapter,
@@ -31,6 +31,7 @@ from hybridal.app.trainer.scoring import BackgroundScoring
 from hybridal.app.trainer.snapshot import Snapshot, loadable, missing_labels, poll, refusal, snapshot, task_of
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
+from hybridal.system.files import remove_folder
 
 # So many batches are queued that nobody runs out of chosen texts while the next model trains.
 AHEAD = 4
@@ -67,6 +68,8 @@ class Cycle:
             shown = published_round(session)
         if chapter is not None:
             self._leave_reader(chapter)
+            for folder in replaced_folders(self.project.runs):
+                remove_folder(folder)  # else it counts again once what replaced it is replaced, too
         if chapter is None:
             self.status.say("waiting", round=0, seen=0)
         elif chapter.round != shown:

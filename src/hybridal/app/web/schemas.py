@@ -147,6 +147,8 @@ def _suggestions(session: Session, texts: Sequence[Text]) -> dict[int, str]:
     if not rows:
         return {}
     found = session.execute(
-        select(Text.row, Class.name).join(Class, Class.number == Text.suggestion).where(Text.row.in_(rows))
+        select(Text.row, Class.name)
+        .join(Class, Class.number == Text.suggestion)
+        .where(Text.row.in_(rows), Class.archived == "")
     )
     return dict(found.all())

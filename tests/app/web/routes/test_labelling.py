@@ -170,11 +170,14 @@ def test_who_sees_predictions_may_hunt_for_a_class(owner: Visit, annotator: Visi
     shares = np.linspace(0.1, 0.9, len(rows))
     project.probabilities.begin({"classes": [1, 2]}, 2)
     project.probabilities.write([*rows], np.stack([shares, 1 - shares], axis=1), [1] * len(rows))
-    found = owner.get("/api/next", n=6, likely="b").json()["items"]
+    asked = owner.get("/api/next", n=6, likely="b").json()
+    found = asked["items"]
+    assert (asked["known"], owner.get("/api/next").json()["known"]) == (True, True)
     assert [item["id"] for item in found if item["split"] == "pool"] == [*rows.values()][:3]
     assert [item["split"] for item in found].count("validation") == 3, "what is measured on stays a random sample"
     assert owner.get("/api/next", n=6, likely="a").json()["items"] == found, "what they have comes first"
     found = owner.get("/api/next", n=6, likely="a", afresh=True).json()["items"]
     assert [item["id"] for item in found if item["split"] == "pool"] == [*rows.values()][:-4:-1]
+    assert not owner.get("/api/next", likely="c").json()["known"]
     assert owner.get("/api/next", likely="nothing").status_code == 404
     assert annotator.get("/api/next", likely="a").status_code == 403

@@ -1,8 +1,17 @@
 from __future__ import annotations
 
+import time
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import update
+
+from hybridal.app.db.schema import Text
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.class_removal import remove
 from hybridal.app.project import Project
 
-from ...made_up import consensus
+from ...made_up import check_books, consensus, me
 from ..visits import Visit
 
 
@@ -29,12 +38,32 @@ def test_texts_are_deleted_by_id_or_by_search_and_restored_by_time(owner: Visit,
     assert owner.get("/api/texts").json()["total"] == 20
 
 
+def test_a_deletion_of_a_class_that_was_cut_off_goes_on_when_the_app_starts(app: FastAPI, owner: Visit) -> None:
+    project: Project = app.state.project
+    with project.sessions.begin() as session:
+        for i in range(3):
+            annotate(session, me(project), f"t{i}", "label", class_name="a", key=f"{i}")
+        remove(session, 1)
+    assert owner.get("/api/classes/deletion").json() == {"texts": 3}
+    with TestClient(app):
+        end = time.monotonic() + 30
+        while owner.get("/api/classes/deletion").json()["texts"]:
+            assert time.monotonic() < end
+    assert consensus(project) == {}
+    with project.reads() as session:
+        check_books(session)
+
+
 def test_a_class_that_is_archived_is_not_given_and_a_deleted_one_is_no_label(
     owner: Visit, annotator: Visit, project: Project
 ) -> None:
     sent = {"key": "1", "text": "t1", "action": "label", "class": "a"}
     assert annotator.post("/api/annotations", sent).status_code == 200
+    with project.sessions.begin() as session:
+        session.execute(update(Text).values(suggestion=1))
+    assert {item["suggestion"] for item in owner.get("/api/next").json()["items"]} == {"a"}
     assert owner.patch("/api/classes/1", {"archived": "out"}).json()["archived"] == "out"
+    assert {item["suggestion"] for item in owner.get("/api/next").json()["items"]} == {None}
     assert annotator.post("/api/annotations", sent).status_code == 200  # sent again, it counts once
     for path in ("/api/annotations", "/api/adjudications"):
         given = {"key": "2", "text": "t2", "class": "a"} | ({"action": "label"} if "ann" in path else {})
@@ -45,5 +74,6 @@ def test_a_class_that_is_archived_is_not_given_and_a_deleted_one_is_no_label(
     assert "is archived; bring it back" in owner.post("/api/classes", {"name": "a"}).json()["error"]
     assert consensus(project) == {"t1": ("a", "people")}
     assert owner.post("/api/classes/1/delete").json() == {"texts": 1}
+    assert owner.get("/api/classes/deletion").json() == {"texts": 0}
     assert consensus(project) == {}
     assert owner.post("/api/classes", {"name": "a"}).json()["number"] == 4

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from anyio import create_task_group
+from fastapi import FastAPI
 from pydantic import Field
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from hybridal.app.errors import ConflictError, ForbiddenError
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.class_removal import remove, rows_to_unlabel, unlabel
+from hybridal.app.labelling.texts import chunks
 from hybridal.app.people import User, may
+from hybridal.app.project import Project
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schema
-from hybridal.app.web.threads import Router
+from hybridal.app.web.threads import Router, in_thread
 
-router = Router(prefix="/api/classes")
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def at_work(app: FastAPI) -> AsyncIterator[None]:
+    """Goes on with a deletion that was cut off when the last process ended."""
+
+    async def go_on() -> None:
+        try:
+            await finish_removals(app.state.project)
+        except SQLAlchemyError:
+            log.exception("The deletion of a class could not be finished.")
+
+    async with create_task_group() as tasks:
+        tasks.start_soon(go_on)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+router = Router(prefix="/api/classes", lifespan=at_work)
 
 
 class NewClass(Schema):
@@ -96,13 +125,41 @@ def merge_classes(number: Number, other: MergeTarget, _: Owner, project: Current
 
 
 class Unlabelled(Schema):
-    """How many texts a deleted class was said of."""
+    """How many texts a deleted class was said of, or is still to be taken off."""
 
     texts: int
 
 
 @router.post("/{number}/delete")
-def delete_class(number: Number, _: Owner, project: CurrentProject) -> Unlabelled:
+async def delete_class(number: Number, _: Owner, project: CurrentProject) -> Unlabelled:
     """Deletes a class: what was said of it stays in the record, and is no label any more. `merge` keeps its labels."""
+    texts = await in_thread(_remove, project, number)
+    await finish_removals(project)
+    return Unlabelled(texts=texts)
+
+
+@router.get("/deletion")
+def left_to_unlabel(_: Owner, project: CurrentProject) -> Unlabelled:
+    """How many texts are left that have to do with a class that is being deleted."""
+    return Unlabelled(texts=len(_left(project)))
+
+
+async def finish_removals(project: Project) -> None:
+    """Takes deleted classes off all texts, in short transactions while people label."""
+    for part in chunks(await in_thread(_left, project)):
+        await in_thread(_unlabel, project, part)
+
+
+def _remove(project: Project, number: int) -> int:
     with project.sessions.begin() as session:
-        return Unlabelled(texts=classes.remove(session, number))
+        return remove(session, number)
+
+
+def _left(project: Project) -> Sequence[int]:
+    with project.reads() as session:
+        return rows_to_unlabel(session)
+
+
+def _unlabel(project: Project, rows: Sequence[int]) -> None:
+    with project.sessions.begin() as session:
+        unlabel(session, rows)

@@ -34,6 +34,7 @@ class Next(Schema):
 
     items: list[Item]
     left: int
+    known: bool = Field(True, description="False: no model knows the class that is hunted for; texts come as usual.")
 
 
 class NewAnnotation(Schema):
@@ -79,7 +80,8 @@ def next_texts(
     with project.sessions.begin() as session:
         decided, now = read(session), counts(session)
         shown = items_of(session, lease_texts(session, user.person, n, wanted, afresh), decided["show_predictions"])
-    return Next(items=_with_reading(project, shown), left=now["texts"] - now["labelled"])
+    left, known = now["texts"] - now["labelled"], not likely or bool(wanted)
+    return Next(items=_with_reading(project, shown), left=left, known=known)
 
 
 def _likely(project: Project, user: User, name: str) -> Sequence[int]:

@@ -6,12 +6,13 @@ import { byId, el, named, redraw } from "./dom.js";
 import { count } from "./format.js";
 import { toast, told } from "./toast.js";
 
+const AGAIN = 1000;
 let asked = 0;
 
 export async function classEditor() {
   onSubmit(byId("add-class"), () => told(add));
   document.addEventListener("texts-added", () => told(show)); // with labels of classes that were not there
-  await show();
+  await Promise.all([show(), sayLeft()]);
 }
 
 async function add() {
@@ -137,11 +138,20 @@ async function remove(each) {
   const question = `Delete “${each.name}”? The texts that have it are unlabelled again; what people said stays in the record.`;
   if (confirm(`${question} To keep its labels, merge it into another class instead.`)) {
     await told(async () => {
+      setTimeout(() => told(sayLeft), AGAIN); // it takes a while where many texts have it
       const { texts } = await post(`/api/classes/${each.number}/delete`);
       toast(`“${each.name}” is deleted; ${count(texts, "text")} had it.`);
     });
   }
   await told(show);
+}
+
+/** How far the deletion of a class is, until it is done: one that was cut off goes on when the app is started again. */
+async function sayLeft() {
+  const { texts } = await get("/api/classes/deletion");
+  byId("deletion").hidden = !texts;
+  byId("deletion").textContent = `A class is being deleted: ${count(texts, "text")} left. Labelling goes on meanwhile.`;
+  if (texts) setTimeout(() => told(sayLeft), AGAIN);
 }
 
 async function merge(each, { name: into, number }) {

@@ -12,6 +12,7 @@ export class Hunt {
       const query = this.class ? `?${new URLSearchParams({ likely: this.class })}` : location.pathname;
       history.replaceState(null, "", query);
       this.select.blur(); // keys are for the text again
+      this.say(this.class, true);
       changed();
     });
     this.select.disabled = false;
@@ -20,6 +21,13 @@ export class Hunt {
   /** The class that is hunted for; empty: none. */
   get class() {
     return this.select?.value ?? "";
+  }
+
+  /** Whether a model knows the class that was asked for; where none does, the usual texts come, and that is said. */
+  say(asked, known) {
+    if (asked !== this.class) return; // another one by now
+    byId("unhunted").hidden = known;
+    byId("unhunted").textContent = `No model knows “${asked}” yet, so texts come as usual until some of them are labelled so.`;
   }
 
   /** The classes may be others by now. */

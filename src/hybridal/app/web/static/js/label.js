@@ -27,7 +27,12 @@ const card = new Card();
 const beside = new Beside();
 const buttons = new ClassButtons(byId("classes"), label);
 const hunt = new Hunt(() => project.classes, () => meanwhile(() => queue.restart()));
-const fetchNext = (n, afresh) => get("/api/next", { n, likely: hunt.class, ...(afresh && { afresh }) });
+const fetchNext = async (n, afresh) => {
+  const likely = hunt.class;
+  const found = await get("/api/next", { n, likely, ...(afresh && { afresh }) });
+  hunt.say(likely, found.known);
+  return found;
+};
 const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean));
 const defineClass = newClassDialog(() => told(refresh));
 const help = helpDialog(() => project.classes);
