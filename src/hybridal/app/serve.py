@@ -72,16 +72,17 @@ def serve_folder(
     *,
     host: str = HERE[0],
     password: str | None = None,
+    owner: str | None = None,
     trainers: int | None = None,
     db: str | None = None,
     settings: Mapping[str, Any] | None = None,
     **listening: Unpack[Listening],
 ) -> None:
-    """All projects in a folder. Who starts it comes in by a link, or a password.
+    """All projects in a folder. Who starts it comes in by a link, a password or, named as `owner`, through the proxy.
 
     `db` is for projects that have a schema there, as all have that are made now; `settings` are those of new ones.
     """
-    login_link = LoginLink() if host in HERE else None
+    login_link = LoginLink() if host in HERE and owner is None else None
     db = os.environ.pop(DB_VARIABLE, None) if db is None else db  # not for projects that have their own
     if db is not None:
         connect(with_schema(db, "public")).dispose()  # refuses what is no address
@@ -92,7 +93,7 @@ def serve_folder(
         settings=settings or {},
         db=db,
     )
-    _run(create_start_app(projects, Operator(password), login_link), login_link, host, None, **listening)
+    _run(create_start_app(projects, Operator(password, owner), login_link), login_link, host, None, **listening)
 
 
 def _run(

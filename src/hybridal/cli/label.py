@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PLAN = "Plan"
 PASSWORD_VARIABLE = "HYBRIDAL_OWNER_PASSWORD"
+NAMELESS = "`owner`: say under which name the proxy signs you in."
 
 
 def label(
@@ -53,12 +54,8 @@ def label(
     port: o.Port = None,
     browser: o.Browser = True,
     behind_proxy: o.BehindProxy = False,
-    sign_in_header: Annotated[
-        str | None, typer.Option(help="Header in which the proxy says who signed in.", rich_help_panel=o.SERVER)
-    ] = None,
-    owner: Annotated[
-        str | None, typer.Option(help="Your name there, with --sign-in-header.", rich_help_panel=o.SERVER)
-    ] = None,
+    sign_in_header: o.SignInHeader = None,
+    owner: o.Owner = None,
     db: o.Db = None,
     project: Annotated[
         Path | None, typer.Option(help="Folder of the project (default: beside FILE).", rich_help_panel=o.SERVER)
@@ -182,7 +179,7 @@ def check_owner(folder: Path, db: str | None, name: str | None) -> None:
         with closing(Project.open(folder, db)) as project, project.reads() as session:
             if project_owner(session).name != CREATOR:
                 return
-    raise UserError("`owner`: say under which name the proxy signs you in.", field="owner")
+    raise UserError(NAMELESS, field="owner")
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -67,6 +67,10 @@ Db = Annotated[
 BehindProxy = Annotated[
     bool, typer.Option("--behind-proxy", help="Trust the headers of a proxy in front.", rich_help_panel=SERVER)
 ]
+SignInHeader = Annotated[
+    str | None, typer.Option(help="Header in which the proxy says who signed in.", rich_help_panel=SERVER)
+]
+Owner = Annotated[str | None, typer.Option(help="Your name there, with --sign-in-header.", rich_help_panel=SERVER)]
 ProtocolName = Annotated[
     str | None, typer.Option("--protocol", help="best (default), paper, reference or quick.", rich_help_panel=_METHOD)
 ]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hybridal.cli import options as o
-from hybridal.cli.label import new_password
+from hybridal.cli.label import NAMELESS, new_password
 from hybridal.errors import UserError
 
 
@@ -23,16 +23,27 @@ def serve(
     port: o.Port = None,
     browser: o.Browser = True,
     behind_proxy: o.BehindProxy = False,
+    sign_in_header: o.SignInHeader = None,
+    owner: o.Owner = None,
     db: o.Db = None,
 ) -> None:
     """Serve several projects, each a folder made by `hybridal label` or on the start page; stop with Ctrl-C."""
     try:
+        from hybridal.app.people import checked_name
         from hybridal.app.serve import HERE, serve_folder
+        from hybridal.app.web.proxy import check_sign_in
     except ModuleNotFoundError as error:
         raise UserError(f"The labelling app needs {error.name}; install `hybridal[app]`.") from error
     from hybridal.system.lock import locked
 
-    password = None if host in HERE else new_password("A password for the start page")
+    if sign_in_header is not None:
+        check_sign_in(sign_in_header, behind_proxy)
+        if owner is None:
+            raise UserError(NAMELESS, field="owner")
+        owner = checked_name(owner)
+    elif owner is not None:
+        raise UserError("`owner`: it is the name that a proxy knows you by; add `sign_in_header`.", field="owner")
+    password = None if host in HERE or owner is not None else new_password("A password for the start page")
     if (folder / "project.json").exists():
         raise UserError(f"{folder} is a project itself; serve it with `hybridal label`, or name the folder it is in.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -44,6 +55,8 @@ def serve(
             port=port,
             browser=browser,
             behind_proxy=behind_proxy,
+            sign_in_header=sign_in_header,
+            owner=owner,
             password=password,
             trainers=trainers,
             db=db,

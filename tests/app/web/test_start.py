@@ -21,6 +21,7 @@ from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host, check_folder_name, folder_name
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.operator import Operator
+from hybridal.app.web.proxy import Proxies, ProxyHeaders
 from hybridal.app.web.start import create_start_app
 from hybridal.errors import UserError
 from hybridal.system.lock import locked
@@ -143,6 +144,29 @@ def test_on_a_network_the_operator_has_a_password(folder: Path) -> None:
         wrong = [operator.client.post("/api/login", json={"password": "battery"}).status_code for _ in range(2)]
         assert wrong == [401, 429]
         assert "Password" in operator.get("/login").text
+
+
+def test_where_a_proxy_signs_people_in_it_also_says_who_runs_the_server(folder: Path) -> None:
+    host = Host(folder, Turns(), local=False, settings={})
+    start = create_start_app(host, Operator(name="ada"), None)
+    app = ProxyHeaders(start, Proxies("127.0.0.1"), "X-User")
+    with TestClient(app, base_url=HOME, follow_redirects=False, client=("127.0.0.1", 1)) as client:
+
+        def come(name: str) -> Visitor:
+            client.headers["X-User"] = name
+            return Visitor(client)
+
+        come("ada").until(lambda found: all(one["trainer"] for one in found.values()) and len(found) == 2)
+        assert come("ada").get("/").status_code == 200
+        assert client.post("/api/projects", json={"name": "forged"}).status_code == 403
+        bob = come("bob")
+        assert (bob.get("/").headers["location"], bob.get("/api/projects").status_code) == ("/login", 401)
+        assert "for who runs the server alone" in bob.get("/login").text
+        assert bob.get("/p/mails/api/project").json()["me"] == {"name": "bob", "role": "annotator"}
+        assert come("ada").get("/p/mails/api/project").json()["me"] == {"name": "me", "role": "owner"}
+        assert "All projects" in come("ada").get("/p/mails/").text
+        for name, status in (("me", 403), ("", 401)):  # "me" is the owner before anybody named them
+            assert come(name).get("/p/old%20news/api/project").status_code == status
 
 
 def test_a_project_is_created_without_texts_and_is_there_at_once(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hybridal.app.errors import ForbiddenError, SignInError, TooLargeError, TooOftenError
 from hybridal.app.people import (
+    CREATOR,
     User,
     add_newcomer,
     checked_name,
@@ -190,7 +191,8 @@ async def _who(request: Request, cookie_name: str) -> User | None:
     if (secret := shown_token(request)) is not None:
         key, ask = f"token {secret}", partial(_ask_for_token, project_of(request), secret)
     elif (name := signed_in_as(request)) is not None:
-        key, ask = f"proxy {name}", partial(_ask_for_name, project_of(request), name)
+        operator: bool | None = getattr(request.state, "operator", None)
+        key, ask = f"proxy {name}", partial(_ask_for_name, project_of(request), name, operator)
     elif cookie := request.cookies.get(cookie_name):
         key, ask = f"cookie {cookie}", partial(_ask_for_cookie, project_of(request), cookie)
     else:
@@ -206,13 +208,18 @@ def _ask_for_cookie(project: Project, cookie: str) -> User | None:
 _SECRET = draw_token()
 
 
-def _ask_for_name(project: Project, name: str) -> User | None:
-    """Whom a proxy signed in. Their word against forgery is good for as long as this process lives."""
+def _ask_for_name(project: Project, name: str, operator: bool | None) -> User | None:
+    """Whom a proxy signed in. Their word against forgery is good for as long as this process lives.
+
+    Where there are several projects, the `operator` acts as the owner of each; None: there is one project alone.
+    """
     if not name:
         return None
     name = checked_name(name)
+    if operator is False and name == CREATOR:
+        raise ForbiddenError(f"'{name}' is what projects call their owners here; sign in under another name.")
     with project.reads() as session:
-        person = find_newcomer(session, name)
+        person = project_owner(session) if operator else find_newcomer(session, name)
     if person is None:
         with project.sessions.begin() as session:
             person = add_newcomer(session, name)

@@ -1,4 +1,4 @@
-"""Who runs a server of several projects, and comes in by a link or a password."""
+"""Who runs a server of several projects, and comes in by a link, a password, or the word of a proxy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from hybridal.app.db.schema import Person
 from hybridal.app.people import User, draw_token, hash_password, password_fits, token_digest
 from hybridal.app.web.auth import keep_cookie
 from hybridal.app.web.middleware import AccessMiddleware
+from hybridal.app.web.proxy import signed_in_as
 
 
 class Operator:
-    """The password, if there is one, and the browsers that are signed in; a new start of the server signs all out."""
+    """The password, if there is one, and the browsers that are signed in; a new start of the server signs all out.
 
-    def __init__(self, password: str | None = None) -> None:
+    Or their `name`, where a proxy signs people in: then nothing else counts.
+    """
+
+    def __init__(self, password: str | None = None, name: str | None = None) -> None:
         self.password = None if password is None else hash_password(password)
+        self.named = None if name is None else (name, User(_person(name), draw_token(), "proxy", by_proxy=True))
         self.cookie = f"hybridal_server_{draw_token()[:8]}"
         self._users: dict[str, User] = {}
 
@@ -27,16 +32,24 @@ class Operator:
         """Signs a browser in."""
         token = draw_token()
         login = token_digest(token)
-        self._users[login] = User(Person(name="operator", role="owner", password=self.password), draw_token(), login)
+        self._users[login] = User(_person("operator", self.password), draw_token(), login)
         keep_cookie(answer, request, self.cookie, token, "/")
 
-    def find(self, cookies: dict[str, str]) -> User | None:
+    def find(self, request: Request) -> User | None:
         """Whether it is they who ask."""
-        return self._users.get(token_digest(cookies[self.cookie])) if self.cookie in cookies else None
+        if self.named is not None:
+            name, user = self.named
+            return user if signed_in_as(request) == name else None
+        cookie = request.cookies.get(self.cookie)
+        return None if cookie is None else self._users.get(token_digest(cookie))
 
     def sign_out(self, user: User) -> None:
         """Forgets a browser."""
         self._users.pop(user.login, None)
+
+
+def _person(name: str, password: str | None = None) -> Person:
+    return Person(name=name, role="owner", password=password)
 
 
 class OperatorMiddleware(AccessMiddleware):
@@ -44,7 +57,7 @@ class OperatorMiddleware(AccessMiddleware):
 
     async def who(self, request: Request) -> User | None:
         operator: Operator = request.app.state.operator
-        return operator.find(request.cookies)
+        return operator.find(request)
 
     def admit(self, request: Request, answer: Response) -> None:
         operator: Operator = request.app.state.operator

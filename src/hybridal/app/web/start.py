@@ -68,7 +68,7 @@ class ProjectPaths:
         app = found.served if found else None
         if app is None:
             return await self.app(scope, receive, send)
-        is_operator = self.operator.find(Request(scope).cookies) is not None
+        is_operator = self.operator.find(Request(scope)) is not None
         inside = {**scope, "root_path": PROJECTS + name, "state": {**scope.get("state", {}), "operator": is_operator}}
         return await app(inside, receive, send)
 
@@ -102,8 +102,9 @@ async def start(request: Request) -> Response:
 @router.get("/login")
 async def login_page(request: Request) -> Response:
     """Asks for the operator's password, where there is one."""
-    accounts = request.app.state.operator.password is not None
-    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, place="server")
+    operator: Operator = request.app.state.operator
+    accounts, place = operator.password is not None, "server" if operator.named is None else "operator"
+    return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, place=place)
 
 
 @router.get("/p/{name}")

@@ -27,7 +27,7 @@ export class Hunt {
   say(asked, known) {
     if (asked !== this.class) return; // another one by now
     byId("unhunted").hidden = known;
-    byId("unhunted").textContent = `No model knows “${asked}” yet, so texts come as usual until some of them are labelled so.`;
+    byId("unhunted").textContent = `No model knows “${asked}” yet, so texts come as usual until some are labelled so.`;
   }
 
   /** The classes may be others by now. */
