@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select, text, update
 from sqlalchemy.exc import InternalError, OperationalError, SQLAlchemyError
 
-from hybridal.app.db.connect import WriterLock, connect, exclusive
+from hybridal.app.db.connect import WriterLock, connect, durable_later, exclusive
 from hybridal.app.db.schema import Tally
 from hybridal.app.project import Project
 from hybridal.errors import UserError
@@ -130,6 +130,21 @@ def test_a_session_that_only_reads_cannot_write_in_postgresql(tmp_path: Path, em
     project = make(tmp_path / "p", db=empty_postgres)
     with pytest.raises(InternalError, match="read-only"), project.reads() as session:
         session.execute(update(Tally).values(texts=99))
+    project.close()
+
+
+@pytest.mark.postgres
+def test_postgresql_knows_its_texts_from_the_start_and_waits_for_the_disk_unless_told(
+    tmp_path: Path, empty_postgres: str
+) -> None:
+    project = make(tmp_path / "p", db=empty_postgres)
+    waits = text("SHOW synchronous_commit")
+    with project.sessions.begin() as session:
+        assert session.scalar(text("SELECT reltuples FROM pg_class WHERE relname = 'texts'")) > 0
+        durable_later(session)
+        assert session.scalar(waits) == "off"
+    with project.sessions.begin() as session:
+        assert session.scalar(waits) == "on"
     project.close()
 
 

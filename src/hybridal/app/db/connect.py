@@ -150,6 +150,21 @@ def try_to_lock_annotations(session: Session) -> bool:
     return True
 
 
+def count_texts_again(session: Session) -> None:
+    """After many texts came: without statistics PostgreSQL would look through all of them for each that is asked for.
+
+    By itself it makes them after a minute.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text("ANALYZE texts"))
+
+
+def durable_later(session: Session) -> None:
+    """This transaction is kept a moment after it ends, and nobody's waits for the disk with it: not for labels."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text("SET LOCAL synchronous_commit TO OFF"))
+
+
 def execute(session: Session, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:
     """Executes a statement that was built once, with these values: a fifth of the work of building it each time."""
     session.flush()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import Sessions, exclusive
+from hybridal.app.db.connect import Sessions, count_texts_again, exclusive
 from hybridal.app.db.schema import Annotation, Consensus, Lease, QueuedText, Text, Vote, clean, text_digest
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
@@ -178,6 +178,8 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
         labels = [(row, value["split"], new[i].label) for i, row, value in zip(part, rows, values, strict=True)]
         _label(session, [(row, number[label]) for row, _, label in labels if label is not None])
         moved.update(split for _, split, label in labels if label is not None)
+    if 10 * n >= before:
+        count_texts_again(session)
     moved["labelled"] = moved["validation"] + moved["pool"]
     move_counts(session, Counter(), moved)
 

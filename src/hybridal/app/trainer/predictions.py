@@ -10,6 +10,7 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from hybridal.acquisition.entropy import entropies
+from hybridal.app.db.connect import durable_later
 from hybridal.app.db.schema import Prediction, Text
 from hybridal.app.labelling.classes import current
 from hybridal.app.labelling.texts import chunks
@@ -18,7 +19,7 @@ from hybridal.app.trainer.snapshot import current_classes
 from hybridal.core.outputs import Floats
 
 PART = 100  # texts in a transaction
-PAUSE = 0.02  # seconds between two of them: in SQLite, whoever waits gets in here
+PAUSE = 0.02  # seconds between two of them at least: half of the time, and the database, belong to who waits
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,9 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
         # In the file first: what the database says is there, is there.
         project.probabilities.write(some, probabilities, [round + 1] * len(some))
         best, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
+        begun = time.monotonic()
         with project.sessions.begin() as session:
+            durable_later(session)  # what is lost is computed again
             # A text may have been deleted since, and a class merged or archived: also since the part before.
             still = (
                 select(Text.row)
@@ -70,7 +73,7 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
             session.execute(delete(Prediction).where(Prediction.text_row.in_(some)))
             if kept := [one for one in said if one["class_number"] in shown]:
                 session.execute(insert(Prediction), kept)
-        time.sleep(PAUSE)
+        time.sleep(max(PAUSE, time.monotonic() - begun))
 
 
 def rows_of(session: Session, ids: Sequence[str]) -> Mapping[str, int]:
