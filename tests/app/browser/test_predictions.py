@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from hybridal.app.db.schema import Scoring, Text
 from hybridal.app.labelling import classes
@@ -33,6 +33,8 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
     predict(app.project, {"t1": (0.1, 0.7, 0.2), "t2": (0.05, 0.9, 0.05), "t3": (0.4, 0.3, 0.3)})
+    with app.project.sessions.begin() as session:
+        session.execute(update(Text).values(split="pool"))  # so that all can be selected
     page = window.open(app.link, at="/texts")
     items = page.locator(".item")
     expect(items).to_have_count(20)
@@ -55,6 +57,19 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
     predict(app.project, {"t1": (0.2, 0.75, 0.05), "t2": (0.6, 0.35, 0.05)}, round=2)
     expect(items.first).to_contain_text("75%")
     expect(items.locator(".written")).to_have_text(["text 1", "text 2"])
+    # Selected stays selected, unless another class is predicted by now than who selected it saw.
+    with app.project.sessions.begin() as session:
+        session.get_one(Scoring, 1).round = 3
+    with page.expect_response("**/api/scoring/first"):
+        page.goto(f"{app.address}/texts?order=sure")
+    expect(items.locator(".written")).to_have_text(["text 1", "text 2", "text 3"])
+    page.get_by_label("Select all on this page").check()
+    expect(page.locator("#bulk")).to_contain_text("3 selected")
+    predict(app.project, {"t1": (0.1, 0.85, 0.05), "t2": (0.1, 0.7, 0.2), "t3": (0.5, 0.3, 0.2)}, round=3)
+    expect(items.first).to_contain_text("85%")
+    expect(page.locator("#bulk")).to_contain_text("2 selected")
+    boxes = items.locator("input[type=checkbox]")
+    assert [boxes.nth(at).is_checked() for at in range(3)] == [True, False, True]
 
 
 def test_a_prediction_is_accepted_with_one_key(window: Window, app: Served) -> None:

@@ -88,6 +88,24 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
     project.close()
 
 
+def test_a_trainer_that_has_no_database_any_more_leaves_its_place_to_those_who_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, others_wait = made(tmp_path / "toys.hybridal"), Event()
+    others_wait.set()
+
+    def away(*_: object) -> int:
+        raise OperationalError("", {}, Exception("gone"))
+
+    monkeypatch.setattr(module, "work", away)
+    monkeypatch.setattr(module, "hear_the_server", lambda: others_wait)
+    monkeypatch.setattr(module, "_share_the_machine", lambda: None)
+    monkeypatch.setattr("os.nice", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("It waits for its database."))
+    assert module.main(project.folder) == MORE_TO_DO
+    project.close()
+
+
 @pytest.mark.parametrize(
     ("pieces", "turn", "code", "done"),
     [

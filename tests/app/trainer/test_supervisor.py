@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
@@ -16,6 +17,7 @@ from hybridal.app.trainer import supervisor as module
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
 from hybridal.app.trainer.supervisor import PATIENCE, Supervisor
 from hybridal.app.trainer.turns import Turns
+from hybridal.app.trainer.wanted import Look
 
 from .projects import ask, made, row
 
@@ -204,6 +206,24 @@ def test_two_projects_take_turns_and_say_for_whom_they_wait(
         supervisor.stop()
     assert {row(one).phase for one in (project, second)} == {"stopped"}
     assert not turns.crowded
+
+
+def test_a_trainer_whose_database_is_away_is_told_too_that_others_wait(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: Project) -> Look:
+        raise OperationalError("", {}, Exception("gone"))
+
+    runs(monkeypatch, POLITE.format(code=MORE_TO_DO))
+    turns = Turns()
+    supervisor = Supervisor(project, turns)
+    supervisor.start()
+    until(lambda: supervisor.alive)
+    child = supervisor.child
+    monkeypatch.setattr(module, "look", away)
+    turns.join("another")
+    until(lambda: child is not None and child.poll() == MORE_TO_DO)
+    supervisor.stop()
 
 
 def test_who_has_nothing_to_do_rests_until_it_has(

@@ -103,6 +103,22 @@ def test_what_fails_is_sent_again_as_it_was_and_what_came_later_waits(
     again.close()
 
 
+def test_a_message_never_has_the_id_of_another_though_its_number_is_used_again(
+    project: Project, receiver: Receiver
+) -> None:
+    numbers = []
+    for id in ("t0", "t1"):
+        made = hook(project, receiver.url)
+        label(project, id)
+        deliver(project)
+        numbers += [one.number for one in sent(project, made.number)]
+        with project.sessions.begin() as session:
+            remove_webhook(session, made.number)
+        time.sleep(0.002)
+    assert numbers == [1, 1]
+    assert len({headers["webhook-id"] for headers, _ in receiver.got}) == 2
+
+
 def test_after_a_day_a_message_is_given_up_and_the_next_one_goes(project: Project, receiver: Receiver) -> None:
     hook(project, receiver.url)
     receiver.status = 404
