@@ -11,7 +11,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from bench.claims import ACCURACY, ALPHA, FIXED, RETRAIN, SCHEDULES, has, name, pairs
+from bench.best_chance import RULES, title
+from bench.claims import ACCURACY, ALPHA, FINETUNE, FIXED, RETRAIN, SCHEDULES, has, name, pairs
 from bench.facts import Cell
 from bench.settling import changes, fired, rule_of, rules_of, whose
 from bench.tables import bounds
@@ -54,7 +55,44 @@ def draw_ends(runs: pd.DataFrame, path: Path) -> None:
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set_xlabel("optimiser steps, share of retraining's")
-        figure.legend(handles=list(keys.values()), loc="outside lower center", ncols=len(keys))
+        figure.legend(handles=list(keys.values()), loc="outside lower center", ncols=5)
+        figure.savefig(path, dpi=150)
+
+
+def draw_chances(runs: pd.DataFrame, path: Path) -> None:
+    """What every switch costs and what comes of it: NLL, raw and scaled, and F1, beside a coin between the extremes."""
+    panels = {
+        "test_nll": ("NLL, raw", (0.38, 0.72)),
+        "test_nll_scaled": ("NLL after a temperature", (0.38, 0.72)),
+        "test_f1": ("macro-F1", (0.79, 0.83)),
+    }
+    ends = {spec: pairs(runs, spec) for spec in (RETRAIN, FINETUNE, "newonly", *FIXED, *RULES)}
+    at = {spec: float(own["steps"].mean() / other["steps"].mean()) for spec, (own, other) in ends.items()}
+    coin: dict[str, Any] = {"color": INK, "linewidth": 0.9, "linestyle": DASHED, "label": "a coin at equal steps"}
+    hollow: dict[str, Any] = {"markerfacecolor": "none"}
+    with styled():
+        figure = new_figure(4.6, WIDTH)
+        keys: dict[str, Line2D] = {}
+        for axes, (measure, (heading, limits)) in zip(figure.subplots(1, 3), panels.items(), strict=True):
+            mean = {spec: float(own[measure].mean()) for spec, (own, _) in ends.items()}
+            axes.plot([at[FINETUNE], at[RETRAIN]], [mean[FINETUNE], mean[RETRAIN]], **coin)
+            for spec, style in ((spec, look(spec)) for spec in ends):
+                size = 10 if spec in (RETRAIN, FINETUNE) else 7
+                dot: dict[str, Any] = {"color": style.light, "marker": style.marker, "linestyle": "none"}
+                theirs = spec in RULES and whose(spec) != "own"
+                axes.plot(at[spec], mean[spec], markersize=size, **dot, **(hollow if theirs else {}))
+                family = "fixed:K" if spec in FIXED else title(spec).replace("`", "").split(",")[0]
+                keys[family] = Line2D([], [], **dot, label=family)
+            axes.set_title(heading)
+            axes.set_ylim(*limits)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
+            axes.set_xlim(0, 1.06)
+            axes.set_xlabel("steps, share of retraining's")
+        keys["hollow"] = Line2D(
+            [], [], color=INK, marker="o", linestyle="none", label="hollow: the paper's ε", **hollow
+        )
+        keys["coin"] = Line2D([], [], **coin)
+        figure.legend(handles=list(keys.values()), loc="outside lower center", ncols=5)
         figure.savefig(path, dpi=150)
 
 
@@ -72,7 +110,7 @@ def draw_signals(cells: Sequence[Cell], path: Path) -> None:
             for spec in rules_of(signal.name):
                 epsilon, share = rule_of(spec).detector.epsilon, fired(cells, spec).notna().mean()
                 axes.axhline(epsilon, color=INK, linewidth=0.9, linestyle=DASHED)
-                label = f"ε {whose(spec, cells[0].named['backbone'])}:\n{epsilon:.2g}, fires in {share:.0%}"
+                label = f"{whose(spec)} ε:\n{epsilon:.2g}, fires in {share:.0%}"
                 axes.text(25.8, epsilon, label, fontsize=8, va="center", color=INK, linespacing=1.05)
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: change(value)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,21 +51,24 @@ def overlaps(cells: Sequence[Cell], one: str, other: str) -> tuple[list[float], 
     return early, late
 
 
-def at_the_switch(cells: Sequence[Cell]) -> list[float]:
-    """Of each cell what a first fine-tuning and another retraining chose alike, from the same pool."""
-    found = []
+def forked(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
+    """Of each cell what a switched run and retraining chose alike: in the round of the switch, and in later ones."""
+    early, late = [], []
     for cell in cells:
-        trunk = [word for word in cell.known if len(word) > 1 and set(word) == {"R"}]
-        pairs = [(cell.known[word], cell.known[fork]) for word in trunk if (fork := f"{word[:-1]}F") in cell.known]
-        found += [float(np.mean([overlap(*both) for both in pairs]))] if pairs else []
-    return found
+        found: dict[bool, list[float]] = {True: [], False: []}
+        for word, fact in cell.known.items():
+            trunk = cell.known.get("R" * len(word))
+            if re.fullmatch("R+F+", word) and trunk and trunk.acquired and fact.acquired:
+                found[word.endswith("RF")].append(overlap(fact, trunk))
+        early.append(float(np.mean(found[True])))
+        late.append(float(np.mean(found[False])))
+    return early, late
 
 
 def batches(cells: Sequence[Cell]) -> str:
     """Do two schedules choose the same texts?"""
-    switched = at_the_switch(cells)
-    rows = [["fine-tuning for the first time, and retraining", spread(interval(switched), ".2f"), "not computed"]]
+    pairs = {"any switch, and retraining": forked(cells)}
     for one, other in ((FINETUNE, "replay:96"), (FINETUNE, "anchor:0.6"), ("replay:96", "replay:32")):
-        shown = [spread(interval(part), ".2f") for part in overlaps(cells, one, other)]
-        rows.append([f"{name(one)} and {name(other)}", *shown])
+        pairs[f"{name(one)} and {name(other)}"] = overlaps(cells, one, other)
+    rows = [[title, *(spread(interval(part), ".2f") for part in parts)] for title, parts in pairs.items()]
     return table(["overlap of batches", "from the same pool", "later, from pools of their own"], rows)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from bench import claim_figures, findings, learners
+from bench import claim_figures, engines, findings, learners
+from bench.claims import coin_toss
 from bench.facts import cells, played, runs
 from bench.tables import bounds
 from hybridal.study.presets import preset
@@ -40,9 +42,38 @@ def test_each_signals_own_threshold_is_half_its_largest_early_change() -> None:
         assert float(own.split(":")[2]) == pytest.approx(largest / 2, rel=1e-5)
 
 
+def test_rounds_of_two_commits_are_one_cell_only_where_they_are_equal() -> None:
+    known = findings.facts()
+    older, newer = (findings.of(known, engine=commit, study="findings")[:1] for commit in findings.SECOND)
+    [cell] = engines.joined(older, newer, "both")
+    assert cell.named["engine"] == "both"
+    assert cell.known.keys() == older[0].known.keys() | newer[0].known.keys()
+    word = next(iter(older[0].known.keys() & newer[0].known.keys()))
+    older[0].known[word] = replace(older[0].known[word], temperature=9.0)
+    with pytest.raises(ValueError, match=f"{word} of two commits differ"):
+        engines.joined(older, newer, "both")
+
+
+def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() -> None:
+    """It retrains where fine-tuning harms and fine-tunes where it does not; within a task it times nothing."""
+    nll = {"retrain": (1.0, 1.0), "finetune": (3.0, 1.0), "picky": (1.0, 1.0)}
+    steps = {"retrain": (100, 100), "finetune": (50, 50), "picky": (100, 50)}
+    rows = [
+        {"task": task, "seed": seed, "schedule": spec, "steps": steps[spec][at], "test_nll": nll[spec][at]}
+        for at, task in enumerate(("harmed", "spared"))
+        for seed in (1, 2)
+        for spec in nll
+    ]
+    ends = pd.DataFrame(rows)
+    assert coin_toss(ends, "picky").gain[0] == pytest.approx(-0.5)  # (1 + 1) / 2 less (2 + 1) / 2
+    assert coin_toss(ends, "picky", each_task=True).gain[0] == pytest.approx(0.0)
+
+
 def test_the_figures_are_drawn(tmp_path: Path) -> None:
-    main = findings.of(findings.facts(), **findings.MAIN)[:8]
-    claim_figures.draw_ends(runs(main, ("retrain", "finetune", "fixed:5")), tmp_path / "ends.png")
+    main = findings.second_edition(findings.facts())[:8]
+    ends = runs(main, findings.SPECS)
+    claim_figures.draw_ends(ends[ends["schedule"] != "auto"], tmp_path / "ends.png")
+    claim_figures.draw_chances(ends, tmp_path / "chances.png")
     claim_figures.draw_signals(main, tmp_path / "signals.png")
     learners.draw(tmp_path / "learners.png")
     assert min(path.stat().st_size for path in tmp_path.iterdir()) > 10_000
