@@ -23,6 +23,7 @@ from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schema
 from hybridal.app.web.threads import Router, in_thread
 
+AT_ONCE = 100  # texts in a transaction: who labels hardly waits for it
 log = logging.getLogger(__name__)
 
 
@@ -146,7 +147,7 @@ def left_to_unlabel(_: Owner, project: CurrentProject) -> Unlabelled:
 
 async def finish_removals(project: Project) -> None:
     """Takes deleted classes off all texts, in short transactions while people label."""
-    for part in chunks(await in_thread(_left, project)):
+    for part in chunks(await in_thread(_left, project), AT_ONCE):
         await in_thread(_unlabel, project, part)
 
 
