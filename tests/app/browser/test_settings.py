@@ -9,8 +9,11 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import Text
 from hybridal.app.labelling import classes
+from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.class_removal import remove
 from hybridal.app.labelling.consensus import counts
 
+from ..made_up import consensus, me
 from .served import Served
 from .window import Window
 
@@ -29,7 +32,9 @@ def names(app: Served) -> list[str]:
         return [one.name for one in classes.active(session)]
 
 
-def test_classes_are_renamed_moved_merged_added_archived_and_deleted(page: Page, app: Served) -> None:
+def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
+    page: Page, app: Served, shot: Callable[[Page, str], None]
+) -> None:
     page.get_by_label("Name of a", exact=True).fill("apple")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Move apple down").click()
@@ -46,9 +51,19 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(page: Page,
     assert names(app) == ["b", "date"]
     page.get_by_role("button", name="Bring apple back").click()
     expect(page.locator("#class-list li")).to_have_count(3)
+    # A deletion is under way: how far it is, is said until it is done.
+    with app.project.sessions.begin() as session:
+        annotate(session, me(app.project), "t1", "label", class_name="b", key="b")
+        remove(session, classes.find(session, "b").number)
+    page.reload()
+    expect(page.locator("#deletion")).to_have_text(
+        "A class is being deleted: 1 text left. Labelling goes on meanwhile."
+    )
+    shot(page, "settings-deletion")
     page.get_by_label("More for date").select_option(label="so that its texts are unlabelled again")
     expect(page.locator("#toasts")).to_contain_text("“date” is deleted; 0 texts had it.")
-    assert names(app) == ["b", "apple"]
+    expect(page.locator("#deletion")).to_be_hidden()
+    assert (names(app), consensus(app.project)) == (["apple"], {})
 
 
 def test_a_name_that_is_taken_is_refused_with_a_sentence(page: Page, app: Served) -> None:
