@@ -27,7 +27,7 @@ from hybridal.models.portable import pooled_classifier, portable_classifier
 from hybridal.models.probe import Probe
 from hybridal.models.source import Source
 from hybridal.models.tokens import Encoder, Tokens
-from hybridal.models.trunk import States, Trunk
+from hybridal.models.trunk import States, Trunk, freeze
 from hybridal.randomness import key
 from hybridal.system.cache import cache_dir
 
@@ -61,12 +61,18 @@ class Classifier:
             _own_memory(self.module)
         self.module.eval()
         self._head = _last_linear(self.module, len(classes))
-        self._trunk = None if train_layers is None else Trunk(self.module, train_layers)
-        records = device.fast and on_gpu and self._trunk is None and familiar(self.module)
+        records = device.fast and on_gpu and familiar(self.module)
+        self._trunk: Trunk | None = None
+        self._frozen: list[Any] = []
+        if train_layers is not None and records:
+            self._frozen = freeze(self.module, train_layers)
+        elif train_layers is not None:
+            self._trunk = Trunk(self.module, train_layers)
         self.recorder = Recorder(device.torch) if records else None
         self.stack: Stack | None = None
         if records:
             teach_masks(self.module)
+        if records and not self._frozen:
             self.stack = _teach_stack(self.module, device, first_tokens=pooling == "first")
         self.packs = device.fast and not on_gpu and teach_packing(self.module, first_tokens=pooling == "first")
         if self.packs:
@@ -84,7 +90,7 @@ class Classifier:
 
     def trainable(self) -> dict[str, Any]:
         """The parameters that training changes, by name."""
-        return dict(self.module.named_parameters())
+        return {name: parameter for name, parameter in self.module.named_parameters() if parameter.requires_grad}
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the trainable parameters."""
@@ -182,9 +188,9 @@ class Classifier:
         return States(self._trunk, tokens, width, self.device.torch, cache_dir() / "states")
 
     def matrices(self) -> dict[str, Tensor]:
-        """The weight matrices of all linear layers."""
-        layers = self.module.named_modules()
-        return {name: layer.weight.detach() for name, layer in layers if isinstance(layer, nn.Linear)}
+        """The weight matrices of all linear layers that learn."""
+        layers = ((name, layer) for name, layer in self.module.named_modules() if isinstance(layer, nn.Linear))
+        return {name: layer.weight.detach() for name, layer in layers if layer.weight.requires_grad}
 
     def batch(self, source: Source, rows: Ints) -> tuple[Tensor, Tensor]:
         values, mask = source.batch(rows)
@@ -237,6 +243,8 @@ class Classifier:
     def training(self, dropout: bool) -> Iterator[None]:
         """Dropout on or off inside, and always off outside."""
         self.module.train(dropout)
+        for part in self._frozen:
+            part.eval()
         try:
             yield
         finally:

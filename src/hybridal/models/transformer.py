@@ -220,7 +220,7 @@ class ModelNow:
         return self._validation
 
     def weights(self) -> Weights:
-        return {name: p.detach() for name, p in self._model.classifier.module.named_parameters()}
+        return {name: p.detach() for name, p in self._model.classifier.trainable().items()}
 
     def matrices(self) -> Weights:
         return self._model.classifier.matrices()

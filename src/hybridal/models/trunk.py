@@ -1,6 +1,7 @@
 """The layers below those that are trained: their outputs for a text never change, so they are computed once and kept.
 
-What is trained sees those outputs in place of token ids, and runs alone.
+What is trained sees those outputs in place of token ids, and runs alone. In the recorded steps of a GPU they stay where
+they are: it computes them again sooner than it could be sent what they said.
 """
 
 from __future__ import annotations
@@ -23,25 +24,31 @@ from hybridal.models.packing import OWN_ATTENTION, familiar, layer_stack
 from hybridal.models.tokens import Tokens
 
 
+def freeze(module: Any, top: int) -> list[Any]:
+    """All below the `top` layers: the embeddings, then the other layers. They no longer learn, nor drop anything."""
+    base = module.base_model
+    known = familiar(module) and module.config.model_type not in OWN_ATTENTION
+    if not known or hasattr(base, "embeddings_project"):
+        raise UserError(
+            "`train_layers` does not know the layers of this kind of backbone; leave it out.",
+            field="protocol.train_layers",
+        )
+    layers: Any = layer_stack(module).layer
+    if top > len(layers):
+        raise UserError(
+            f"`train_layers` {top} is more than the {len(layers)} layers of this backbone.",
+            field="protocol.train_layers",
+        )
+    return [part.requires_grad_(False).eval() for part in (base.embeddings, *layers[: len(layers) - top])]
+
+
 class Trunk:
     """The lower part of an encoder, taken out of it. `top` layers stay, with all that is above them."""
 
     def __init__(self, module: Any, top: int) -> None:
         self._base = module.base_model
-        known = familiar(module) and module.config.model_type not in OWN_ATTENTION
-        if not known or hasattr(self._base, "embeddings_project"):
-            raise UserError(
-                "`train_layers` does not know the layers of this kind of backbone; leave it out.",
-                field="protocol.train_layers",
-            )
+        self._embeddings, *self._lower = freeze(module, top)
         self._layers: Any = layer_stack(module).layer
-        if top > len(self._layers):
-            raise UserError(
-                f"`train_layers` {top} is more than the {len(self._layers)} layers of this backbone.",
-                field="protocol.train_layers",
-            )
-        self._embeddings = self._base.embeddings
-        self._lower = [self._layers[number] for number in range(len(self._layers) - top)]
         self._take_out()
 
     def __call__(self, ids: Tensor) -> Tensor:
@@ -63,10 +70,8 @@ class Trunk:
             self._take_out()
 
     def _take_out(self) -> None:
-        self._embeddings.requires_grad_(False).eval()
         self._base.embeddings = _Given()
-        for number, layer in enumerate(self._lower):
-            layer.requires_grad_(False).eval()
+        for number in range(len(self._lower)):
             self._layers[number] = _Skip()
 
 

@@ -13,13 +13,16 @@ from hybridal.core.outputs import Ints
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.cuda.steps import GraphSteps
+from hybridal.models.device import Device
 from hybridal.models.examples import Examples
+from hybridal.models.packing import teach_masks
 from hybridal.models.rates import rates
 from hybridal.models.steps import PlainSteps
+from hybridal.models.trunk import freeze
 from hybridal.tasks import Task
 
 from ..parts import ARCHITECTURES, classifier_of, examples_of, farthest, random_backbone, same_weights
-from .parts import Repeater, pair
+from .parts import GRAPHS, PLAIN, Repeater, pair
 
 RULES = protocol("paper", {"learning_rate": 1e-4})
 
@@ -152,3 +155,47 @@ def test_other_rules_do_not_replay_the_steps_of_the_first(tiny: Backbone, task: 
     alone = train(classifier, GraphSteps(classifier, Repeater(), faster), texts, dropout=False)
     train(classifier, GraphSteps(classifier, recorder, RULES), texts, dropout=False)
     assert same_weights(train(classifier, GraphSteps(classifier, recorder, faster), texts, dropout=False), alone)
+
+
+def trained_at_the_top(classifier: Classifier, recorder: Repeater | None, texts: Examples) -> dict[str, Any]:
+    """Two epochs of the last layer and what is above it."""
+    source = classifier.source(texts.source)  # type: ignore[arg-type]
+    steps: Any = PlainSteps(classifier, RULES) if recorder is None else GraphSteps(classifier, recorder, RULES)
+    return train(classifier, steps, Examples(source, texts.rows, texts.labels), dropout=False)
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_layers_that_stay_frozen_in_a_graph_say_what_those_that_were_taken_out_say(
+    pooling: str, tiny: Backbone, task: Task
+) -> None:
+    plain, texts = Device("cpu", "fp32", fast=False), examples_of(tiny, task.train)
+    apart = Classifier(tiny, task.classes, 7, plain, train_layers=1, pooling=pooling)
+    whole = Classifier(tiny, task.classes, 7, plain, pooling=pooling)
+    freeze(whole.module, 1)
+    whole.pretrained = whole.weights()
+    teach_masks(whole.module)
+    expected, found = trained_at_the_top(apart, None, texts), trained_at_the_top(whole, Repeater(), texts)
+    assert {*found} == {*expected}
+    assert {*whole.matrices()} == {*apart.matrices()}
+    assert_same_way(apart.pretrained, expected, found)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("top", [0, 1])
+@pytest.mark.parametrize("architecture", [name for name in ARCHITECTURES if name != "mpnet"])
+def test_graphs_train_the_top_as_the_plain_path_does(
+    architecture: str, top: int, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    backbone = random_backbone(architecture, tiny.folder, tmp_path)
+    plain, fast = (Classifier(backbone, task.classes, 7, device, train_layers=top) for device in (PLAIN, GRAPHS))
+    texts = examples_of(backbone, task.train)
+    assert fast.recorder is not None
+    assert {*fast.trainable()} == {*plain.trainable()}
+    rates = [RULES.learning_rate] * 8
+    for one in (plain, fast):
+        steps, source = steps_of(one), one.source(texts.source)  # type: ignore[arg-type]
+        examples = Examples(source, texts.rows, texts.labels)
+        with one.training(dropout=False):
+            steps.begin(None)
+            steps.run(examples, examples.batches(16, np.random.default_rng(0))[:8], rates, 5)
+    assert_same_way(plain.pretrained, plain.weights(), fast.weights())
