@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bench.claims import FINETUNE, RETRAIN, coin_toss, name, pairs, regret_of, spread
+from bench.facts import Cell, runs
 from bench.settling import PAPER_FIRED, rule_of, rules_of, whose
 from bench.tables import bounds, interval, ratio, table
+from hybridal.evidence.names import schedule_of
+from hybridal.study.presets import preset
 
 RULES = tuple(rules_of(*PAPER_FIRED))
 
@@ -21,20 +24,20 @@ def title(spec: str) -> str:
     return f"`{rule_of(spec).signal.name}`, {whose(spec)}" if spec.startswith("hybrid:") else name(spec)
 
 
-def switching(runs: pd.DataFrame) -> list[str]:
+def switching(ends: pd.DataFrame) -> list[str]:
     """The rules that switched in one run at least, after fine-tuning from the start; the others are retraining."""
-    made = runs.groupby("schedule")["t_star"].count()
+    made = ends.groupby("schedule")["t_star"].count()
     return [FINETUNE, *(spec for spec in RULES if made[spec])]
 
 
-def f1_and_cost(runs: pd.DataFrame) -> str:
+def f1_and_cost(ends: pd.DataFrame) -> str:
     """Macro-F1 against retraining and fine-tuning, each with what it is not below over tasks, steps and regret."""
-    regret, rows = regret_of(runs, (0.5,)), []
-    for spec in switching(runs):
-        own, retrain = pairs(runs, spec)
+    regret, rows = regret_of(ends, (0.5,)), []
+    for spec in switching(ends):
+        own, retrain = pairs(ends, spec)
         cells = [title(spec), spread(interval(own["steps"] / retrain["steps"]), ".2f")]
         for reference in (RETRAIN, FINETUNE):
-            gain = own["test_f1"] - pairs(runs, spec, reference)[1]["test_f1"]
+            gain = own["test_f1"] - pairs(ends, spec, reference)[1]["test_f1"]
             by_task = f"{bounds(gain.groupby('task').mean())[1]:+.3f}"
             cells += ["", ""] if spec == reference else [spread(bounds(gain), "+.3f"), by_task]
         rows.append([*cells, spread(interval(regret.loc[regret["schedule"] == spec, 0.5]), ".3f")])
@@ -42,25 +45,28 @@ def f1_and_cost(runs: pd.DataFrame) -> str:
     return table([*head, "against fine-tuning", "not below, over tasks", "regret, λ = 0.5"], rows)
 
 
-def calibration(runs: pd.DataFrame) -> str:
+def calibration(ends: pd.DataFrame) -> str:
     """NLL raw and scaled against both ends, and against a coin between them at equal steps."""
     rows = []
-    for spec in switching(runs):
-        own, retrain = pairs(runs, spec)
-        finetune = pairs(runs, spec, FINETUNE)[1]
+    for spec in switching(ends):
+        own, retrain = pairs(ends, spec)
+        finetune = pairs(ends, spec, FINETUNE)[1]
         raw = spread(ratio(own["test_nll"], retrain["test_nll"]), ".2f")
         scaled = [
             spread(ratio(own["test_nll_scaled"], other["test_nll_scaled"]), ".2f") for other in (retrain, finetune)
         ]
-        tosses = [coin_toss(runs, spec, each_task).shown for each_task in (False, True)]
+        tosses = [coin_toss(ends, spec, each_task).shown for each_task in (False, True)]
         rows.append([title(spec), raw, *([scaled[0], "", "", ""] if spec == FINETUNE else [*scaled, *tosses])])
     head = ["signal, ε", "NLL to retraining's", "scaled NLL to retraining's", "to fine-tuning's"]
     return table([*head, "NLL less a coin's", "less that of a coin for each task"], rows)
 
 
-def ranges(runs: pd.DataFrame, specs: Sequence[str]) -> str:
-    """From the least to the largest mean F1 and share of steps of some schedules."""
-    ends = [pairs(runs, spec) for spec in specs]
+def grid(cells: Sequence[Cell], signal: str) -> str:
+    """How far F1 and steps go over the (ε, k) of a signal, the paper's and ours, that were computed in all cells."""
+    asked = [*rules_of(signal), *(spec for spec in preset("tuning").schedules if rule_of(spec).signal.name == signal)]
+    specs = list(dict.fromkeys(schedule_of(spec).spec for spec in asked))
+    found = runs(cells, [RETRAIN, *specs])
+    ends = [both for spec in specs if len((both := pairs(found, spec))[0]) == len(cells)]
     f1 = [own["test_f1"].mean() for own, _ in ends]
     steps = [(own["steps"] / retrain["steps"]).mean() for own, retrain in ends]
-    return f"F1 {min(f1):.3f} to {max(f1):.3f}, steps {min(steps):.0%} to {max(steps):.0%} of retraining's"
+    return f"{len(ends)} pairs, F1 {min(f1):.3f} to {max(f1):.3f}, steps {min(steps):.0%} to {max(steps):.0%}"

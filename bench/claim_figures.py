@@ -40,7 +40,7 @@ def draw_ends(runs: pd.DataFrame, path: Path) -> None:
             right.plot([share, share], [raw, scaled], color=style.light, linewidth=1, alpha=0.5)
             right.plot(share, raw, **dot)
             right.plot(share, scaled, **dot, markerfacecolor="none")
-            family = "fixed:K" if spec in FIXED else name(spec).strip("`")
+            family = "fixed:K" if spec in FIXED else "replay:M" if "replay" in spec else name(spec).strip("`")
             keys[family] = Line2D([], [], **dot, label=family)
         left.axhline(0, color=MUTED, linewidth=0.8)
         left.axhspan(-2.5, -1, color=GRID, alpha=0.6, linewidth=0)

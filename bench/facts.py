@@ -10,6 +10,7 @@ import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def _row(fact: Round) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cell:
     """What a cell is called, how many rounds a run has in it, and its rounds by their word."""
 
@@ -88,6 +89,7 @@ def cells(facts: pd.DataFrame) -> list[Cell]:
 
 def _round(row: Mapping[Any, Any]) -> Round:
     parts = {split: {name: row.get(f"{split}_{name}") for name in MEASURED} for split in SPLITS}
+    acquired = () if row["acquired"] is None else row["acquired"]
     return Round.from_json(
         {
             **{name: row[name] for name in PLAIN},
@@ -95,8 +97,8 @@ def _round(row: Mapping[Any, Any]) -> Round:
             "cost": {name: row[name] for name in COUNTED},
             "changes": {name.removeprefix("change_"): row[name] for name in row if name.startswith("change_")},
             "news": json.loads(row["news"]) if row["news"] else None,
-            "acquired": () if row["acquired"] is None else row["acquired"],
-            "scores": (),
+            "acquired": acquired,
+            "scores": [] if row["mean_score"] is None else [row["mean_score"]] * len(acquired),  # all that is kept
         }
     )
 
@@ -107,8 +109,13 @@ def played(cells: Iterable[Cell], spec: str) -> list[tuple[Cell, tuple[Round, ..
     Without its signal a schedule would seem never to switch.
     """
     schedule = schedule_of(spec)
-    found = ((cell, histories(cell.known, [schedule], cell.rounds)[schedule.spec]) for cell in cells)
+    found = ((cell, _history(cell, schedule.spec)) for cell in cells)
     return [(cell, run) for cell, run in found if len(run) == cell.rounds and _watched(schedule, run)]
+
+
+@cache
+def _history(cell: Cell, spec: str) -> tuple[Round, ...]:
+    return histories(cell.known, [schedule_of(spec)], cell.rounds)[spec]
 
 
 def runs(cells: Iterable[Cell], specs: Sequence[str]) -> pd.DataFrame:

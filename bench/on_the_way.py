@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bench.claims import ACCURACY, FINETUNE, RETRAIN, name, spread
 from bench.facts import Cell, played
+from bench.settling import rule_of
 from bench.tables import interval, table
 from hybridal.core.facts import Round
 
@@ -63,6 +64,20 @@ def forked(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
         early.append(float(np.mean(found[True])))
         late.append(float(np.mean(found[False])))
     return early, late
+
+
+def entropies(cells: Sequence[Cell], spec: str) -> tuple[list[float], list[float]]:
+    """Of each run that switched, by how much the entropy of its batches rose after that, and retraining's there."""
+    own: list[float] = []
+    trunks: list[float] = []
+    trunk = {id(cell): history for cell, history in played(cells, RETRAIN)}
+    for cell, history in played(cells, spec):
+        t_star = rule_of(spec).t_star(history)
+        if t_star is not None and t_star < cell.rounds - 1:  # the last round chooses nothing
+            for found, run in ((own, history), (trunks, trunk[id(cell)])):
+                means = [float(np.mean(fact.scores)) for fact in run[:-1]]
+                found.append(float(np.mean(means[t_star:]) - np.mean(means[:t_star])))
+    return own, trunks
 
 
 def batches(cells: Sequence[Cell]) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from bench.best_chance import RULES, ranges, switching
+from bench.best_chance import RULES, grid, switching
 from bench.claims import ACCURACY, ALPHA, FINETUNE, KEY, RETRAIN, coin_toss, pairs, regret_of, spread
 from bench.facts import Cell, played
-from bench.on_the_way import by_round, forked, overlaps
-from bench.settling import PAPER_FIRED, above_after, correlations, fired, late_changes, rule_of, rules_of, whose
+from bench.on_the_way import by_round, entropies, forked, overlaps
+from bench.settling import PAPER_FIRED, above_after, correlations, fired, late_changes, rule_of, whose
 from bench.tables import bounds, interval, ratio, table
 
 NOT_TESTED = "not tested by us"
@@ -19,7 +19,7 @@ NOT_TESTED = "not tested by us"
 
 def verdicts(runs: pd.DataFrame, cells: Sequence[Cell], first: pd.DataFrame) -> str:
     """`runs` and `cells` are those of the second edition; the first one's have variants of the protocol too."""
-    rows = [*_ends(runs), *_timing(runs), *_signals(cells), *_chances(runs), *_on_the_way(cells)]
+    rows = [*_ends(runs), *_timing(runs), *_signals(cells), *_chances(runs, cells), *_on_the_way(cells)]
     rows += [*_robust(first), *_untested()]
     return table(["claim", "the paper", "our figure", "verdict"], rows)
 
@@ -173,7 +173,7 @@ def _signals(cells: Sequence[Cell]) -> list[list[str]]:
     ]
 
 
-def _chances(runs: pd.DataFrame) -> list[list[str]]:
+def _chances(runs: pd.DataFrame, cells: Sequence[Cell]) -> list[list[str]]:
     switched = switching(runs)[1:]
     tosses = [coin_toss(runs, spec, each_task=True).gain for spec in switched]
     better, worse = (sum(part) for part in zip(*((high < 0, low > 0) for _, low, high in tosses), strict=True))
@@ -190,8 +190,9 @@ def _chances(runs: pd.DataFrame) -> list[list[str]]:
         [
             "The choice of (ε, k) hardly moves F1",
             "by 0.011 over a grid of 16, time by a factor of 1.5 to 2.5",
-            f"three pairs each: ΔAcc {ranges(runs, rules_of('accuracy'))}; Δα {ranges(runs, rules_of('alpha'))}",
-            "**Holds** for these; the grid itself is not computed (`tuning`).",
+            f"ΔAcc {grid(cells, 'accuracy')} of retraining's; Δα {grid(cells, 'alpha')}",
+            "**Holds** for these pairs: retraining and fine-tuning are less than a point apart; not the whole grid was "
+            "computed (`tuning`).",
         ],
     ]
 
@@ -200,6 +201,7 @@ def _on_the_way(cells: Sequence[Cell]) -> list[list[str]]:
     specs = {"retraining": RETRAIN, "ΔAcc": ACCURACY, "fine-tuning": FINETUNE, "new labels alone": "newonly"}
     nll = {title: by_round(cells, spec)[[1, 9, 24], 1] for title, spec in specs.items()}
     shown = "; ".join(f"{title} " + ", ".join(f"{value:.2f}" for value in values) for title, values in nll.items())
+    own, trunk = (spread(interval(part), "+.2f") for part in entropies(cells, ACCURACY))
     early, late = (spread(interval(part), ".2f") for part in forked(cells))
     replays = spread(interval(overlaps(cells, "replay:96", "replay:32")[1]), ".2f")
     return [
@@ -214,6 +216,12 @@ def _on_the_way(cells: Sequence[Cell]) -> list[list[str]]:
             "below 0.02",
             f"at the switch {early}, later {late}; of two replays {replays}",
             "**Holds**, and is no mark of the switch: any two schedules soon choose from different pools.",
+        ],
+        [
+            "Texts chosen after the switch are less uncertain",
+            "mean entropy -0.08 (ΔAcc), -0.09 (Δα)",
+            f"ΔAcc {own}; retraining in the same rounds {trunk}",
+            "**Holds**; a third of it comes with the labels, without any switch.",
         ],
     ]
 
