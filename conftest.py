@@ -22,12 +22,22 @@ gc.disable()
 # Read once, when the hub's client is imported: it must stand before any test module imports it.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+_SLOW_TO_START = {"chromium", "laboratory", "nodes"}
+
 # Triton comes with torch's builds for CUDA; without it these cannot be read for doctests.
 _KERNELS = (
     "signals/_tridiagonal",
     *(f"models/cuda/{name}" for name in ("adamw", "attention", "kernels", "lookups", "row", "stack")),
 )
 collect_ignore = [] if find_spec("triton") else [f"src/hybridal/{name}.py" for name in _KERNELS]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What shares something that takes long to start comes first, so that one worker has it all.
+
+    What is left to be shared out at the end, each worker can do as well.
+    """
+    items.sort(key=lambda item: _SLOW_TO_START.isdisjoint(getattr(item, "fixturenames", ())))
 
 
 def pytest_collection_finish() -> None:

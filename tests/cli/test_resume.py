@@ -414,7 +414,7 @@ class TestComparison:
         schedules = "retrain,finetune,fixed:3,hybrid:accuracy:0.9:1"
         arguments = ("compare", *toy, *SMALL, "--schedules", schedules, "--out", folder)
         assert laboratory.run(*arguments, kill=Kill("os.write", 6, "half")).code == KILLED
-        assert laboratory.run("resume", folder, kill=Kill("hybridal.runs.checkpoint.save", 1)).code == KILLED
+        assert laboratory.run("resume", folder, kill=Kill("hybridal.runs.checkpoint.write", 1)).code == KILLED
         assert laboratory.run("resume", folder).code == 0
         assert facts(folder) == facts(compared)
 

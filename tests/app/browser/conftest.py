@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from .axe import Axe, axe_script
 from .served import Served, served
-from .window import FLAGS, Window, warmed
+from .window import FLAGS, Warm, Window
 
 
 # Not for the whole session: while Playwright is open, no other test of this process could run an event loop.
@@ -27,12 +27,12 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def warm(chromium: Browser) -> BrowserContext:
-    return warmed(chromium)
+def warm(chromium: Browser) -> Warm:
+    return Warm.of(chromium)
 
 
 @pytest.fixture
-def window(chromium: Browser, warm: BrowserContext) -> Iterator[Window]:
+def window(chromium: Browser, warm: Warm) -> Iterator[Window]:
     """Opens pages, and insists that no script of theirs failed."""
     opened = Window(chromium, warm)
     yield opened

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     for script in ("label.js", "card.js"):
         page.route(f"**/{script}", lambda route: route.abort())
         page.reload()

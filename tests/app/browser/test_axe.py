@@ -16,11 +16,11 @@ from hybridal.app.settings import write
 
 from ..made_up import make, me
 from .axe import Axe
-from .command import started
 from .served import Served
 from .test_looks import PATHS
 from .test_progress import PROGRESS
-from .window import Window
+from .test_start import served as several
+from .window import Window, go_and_settle
 
 pytestmark = pytest.mark.browser
 
@@ -45,9 +45,9 @@ def furnish(app: Served) -> None:
 
 
 def checked(page: Page, axe: Axe, where: str) -> list[str]:
-    """The faults of a page. All rules are asked once a size; of colours alone, each size has two schemes."""
+    """The faults of a page. All rules are asked once a size and once a scheme; `test_looks` has a phone's colours."""
     found: list[str] = []
-    for size, scheme, *rules in ((DESK, "light"), (DESK, "dark", COLOURS), (PHONE, "dark"), (PHONE, "light", COLOURS)):
+    for size, scheme, *rules in ((DESK, "light"), (DESK, "dark", COLOURS), (PHONE, "dark")):
         page.set_viewport_size(size)  # type: ignore[arg-type]
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         found += [f"{where} ({scheme}, {size}) {fault}" for fault in axe.faults(page, *rules)]
@@ -56,13 +56,12 @@ def checked(page: Page, axe: Axe, where: str) -> list[str]:
 
 def test_no_page_has_a_serious_fault(window: Window, app: Served, axe: Axe) -> None:
     furnish(app)
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     page.route("**/api/progress", lambda route: route.fulfill(json=PROGRESS))
     faults: list[str] = []
     for path in PATHS:
-        page.goto(app.address + path)
+        go_and_settle(page, app.address + path)
         expect(page.locator("#trainer p")).not_to_be_empty()
-        page.wait_for_load_state("networkidle")
         if path == "/programs/api":  # a page of a thousand elements, which are a few kinds
             faults += axe.faults(page)
             continue
@@ -85,7 +84,7 @@ def test_no_page_has_a_serious_fault(window: Window, app: Served, axe: Axe) -> N
 
 def test_nor_has_the_start_page_of_a_server(window: Window, tmp_path: Path, axe: Axe) -> None:
     make(tmp_path / "all" / "old", classes=()).close()  # nothing to learn: no trainer is started for it
-    with started(tmp_path / "all", "--trainers", "1", verb="serve") as link:
+    with several(tmp_path / "all") as link:
         page = window.open(link)
         expect(page.locator("#projects > li")).to_have_count(1)
         assert checked(page, axe, "start") == []

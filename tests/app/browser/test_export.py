@@ -9,7 +9,7 @@ from hybridal.app.db.schema import Scoring
 from hybridal.app.people import invite
 
 from .served import Served
-from .window import Window
+from .window import HURRY, Window
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +31,7 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
 
 
 def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Window, app: Served) -> None:
-    page = window.open(app.link, at="/export")
+    page = window.open(app.link, at="/export", routed=True)
     expect(page.locator("#scoring-state")).to_contain_text("no model yet")
     page.route("**/labels.csv", lambda route: route.fulfill(status=502, body="<h1>Bad gateway</h1>"))
     page.get_by_role("link", name="CSV").first.click()
@@ -52,6 +52,7 @@ def test_scoring_has_a_bar_and_can_be_paused(window: Window, app: Served, shot: 
     shot(page, "export-scoring")
     page.get_by_role("button", name="Pause scoring").click()
     expect(state).to_have_text("Paused at 5 of 20 texts. What is scored is kept.")
+    page.add_init_script(HURRY)
     page.reload()
     page.get_by_role("button", name="Go on scoring").click()
     expect(state).to_contain_text("Learning goes first")

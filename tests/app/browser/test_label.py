@@ -98,7 +98,7 @@ def test_a_flag_and_a_comment_go_with_the_answer_and_are_gone_with_the_next_text
 
 
 def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     shown(page)
     page.keyboard.press("1")
     saved(page)
@@ -125,7 +125,7 @@ def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(win
 
 
 def test_an_answer_outlives_the_page_of_a_wifi_that_wants_a_password(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     first = shown(page)
     page.route("**/api/annotations", lambda route: route.fulfill(content_type="text/html", body="<h1>Welcome</h1>"))
     page.keyboard.press("1")
@@ -150,7 +150,7 @@ def test_undo_reaches_back_beyond_a_reload(window: Window, app: Served) -> None:
 
 
 def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     text = shown(page)
     held: list[Route] = []
     page.route("**/api/annotations", lambda route: held.append(route), times=1)
@@ -167,7 +167,7 @@ def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, ap
 
 
 def test_a_comment_is_written_to_its_end_whatever_comes_back_meanwhile(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     first = shown(page)
     held: list[Route] = []
     page.route("**/api/annotations", lambda route: held.append(route), times=1)
@@ -190,7 +190,7 @@ def test_a_comment_is_written_to_its_end_whatever_comes_back_meanwhile(window: W
 
 
 def test_coming_back_leaves_a_text_that_came_since_and_its_flag(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     shown(page)
     held: list[Route] = []
     page.route("**/api/next*", lambda route: held.append(route), times=1)

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from .served import Served
-from .window import Window
+from .window import Window, go_and_settle
 
 pytestmark = pytest.mark.browser
 
@@ -22,9 +22,8 @@ def test_every_page_fits_a_phone_has_contrast_and_names_its_controls(
 ) -> None:
     page = window.open(app.link, viewport={"width": 360, "height": 740}, reduced_motion="reduce", has_touch=True)
     for path in PATHS:
-        page.goto(app.address + path)
+        go_and_settle(page, app.address + path)
         expect(page.locator("#trainer p")).not_to_be_empty()
-        page.wait_for_load_state("networkidle")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
         assert page.evaluate(NAMELESS) == [], path
         for scheme in ("light", "dark"):

@@ -56,7 +56,7 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
 
 
 def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served) -> None:
-    page = window.open(app.link, at="/people")
+    page = window.open(app.link, at="/people", routed=True)
     held: list[Route] = []
     page.route(
         "**/api/invitations", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()

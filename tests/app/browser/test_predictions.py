@@ -17,7 +17,7 @@ from hybridal.app.vectors import stamp_of
 
 from ..made_up import consensus
 from .served import Served
-from .window import Window
+from .window import HURRY, Window
 
 pytestmark = pytest.mark.browser
 
@@ -50,6 +50,7 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
     # A newer model comes: what is looked at is asked for first, and said again in its place.
     with app.project.sessions.begin() as session:
         session.get_one(Scoring, 1).round = 2
+    page.add_init_script(HURRY)
     with page.expect_response("**/api/scoring/first"):
         page.reload()
     with app.project.reads() as session:

@@ -39,7 +39,7 @@ PROGRESS = {
 
 @pytest.fixture
 def page(window: Window, app: Served) -> Page:
-    opened = window.open(app.link)
+    opened = window.open(app.link, routed=True)
     opened.route("**/api/progress", lambda route: route.fulfill(json=PROGRESS))
     opened.goto(f"{app.address}/progress")
     return opened

@@ -104,7 +104,7 @@ def test_enter_held_down_decides_one_text(window: Window, app: Served) -> None:
 
 def test_a_decision_that_is_pressed_twice_is_sent_once(window: Window, app: Served) -> None:
     says(app, me(app.project), "t1", "a", flagged=True)
-    page = window.open(app.link, at="/review#flagged")
+    page = window.open(app.link, at="/review#flagged", routed=True)
     held: list[Route] = []
     page.route("**/api/adjudications", lambda route: held.append(route))
     keep = page.get_by_role("button", name="Keep a")
@@ -118,7 +118,7 @@ def test_a_decision_that_is_pressed_twice_is_sent_once(window: Window, app: Serv
 
 
 def test_a_text_is_opened_once_however_often_it_is_asked_for(window: Window, app: Served) -> None:
-    page = window.open(app.link, at="/texts")
+    page = window.open(app.link, at="/texts", routed=True)
     held: list[Route] = []
     page.route("**/api/texts/*", lambda route: held.append(route))
     page.get_by_role("button", name="Open").first.dblclick()

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def page(window: Window, app: Served) -> Page:
-    opened = window.open(app.link, at="/settings")
+def page(window: Window, app: Served, request: pytest.FixtureRequest) -> Page:
+    opened = window.open(app.link, at="/settings", routed=getattr(request, "param", False))
     expect(opened.get_by_label("Name of a", exact=True)).to_be_visible()
     return opened
 
@@ -178,7 +178,7 @@ def test_the_look_at_a_file_fits_a_phone(window: Window, app: Served, shot: Call
 
 
 def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Served) -> None:
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     expect(page.locator("#text")).not_to_be_empty()  # so that what is held is asked for by the page of settings
     held: list[Route] = []
     page.route("**/api/project", lambda route: held.append(route), times=1)
@@ -223,6 +223,7 @@ def test_the_keyboard_stays_on_a_class_while_it_changes(page: Page, app: Served)
     expect(description).to_have_value("fruit")
 
 
+@pytest.mark.parametrize("page", [True], indirect=True, ids=["routed"])
 def test_an_overtaken_list_of_classes_is_not_shown(page: Page, app: Served) -> None:
     held: list[Route] = []
     page.route("**/api/classes?*", lambda route: held.append(route), times=1)

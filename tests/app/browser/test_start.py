@@ -21,7 +21,7 @@ from hybridal.testing.small import toy_file
 
 from ..made_up import make
 from .test_looks import CONTRASTS, NAMELESS
-from .window import Window
+from .window import HURRY, Window
 
 pytestmark = pytest.mark.browser
 
@@ -60,6 +60,7 @@ def test_projects_are_created_filled_stand_in_line_are_closed_and_moved(
     with served(folder) as link:
         address = link.split("/?")[0]
         page = window.open(link)
+        page.add_init_script(HURRY)
         cards = page.locator("#projects > li")
         expect(cards).to_have_count(2)
         expect(page.get_by_label("torn", exact=True)).to_contain_text(

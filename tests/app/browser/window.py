@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, WebError, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError, expect
 
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
+    "--in-process-gpu",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -17,51 +19,68 @@ FLAGS = [
     "--disable-sync",
 ]
 PATIENCE = 60_000  # a busy machine is not a failing test
+HURRY = "window.setTimeout = ((real) => (act, ms, ...given) => real(act, ms / 10, ...given))(window.setTimeout);"
+"""For `page.add_init_script`: pages that look every few seconds look ten times as often."""
 expect.set_options(timeout=PATIENCE)
 
 
-def new_person(browser: Browser, **options: Any) -> BrowserContext:
-    """A browser that nobody has signed in with yet."""
+def new_person(browser: Browser, routed: bool = True, **options: Any) -> BrowserContext:
+    """A browser that nobody has signed in with yet. One that is not `routed` is faster: it keeps files, asks nobody."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
     context.set_default_timeout(PATIENCE)
-    # From the start: Chromium needs a while to watch requests, and those right after a first route slip past it.
-    context.route("**/nowhere", lambda route: route.continue_())
+    if routed:
+        # From the start: Chromium needs a while to watch requests, and those right after a first route slip past it.
+        context.route("**/nowhere", lambda route: route.continue_())
     return context
 
 
-def warmed(browser: Browser) -> BrowserContext:
-    """A person whose browser has a page open already: pages beside it take half as long to come."""
-    context = new_person(browser)
+@dataclass(frozen=True)
+class Warm:
+    """Persons whose browsers have a page open already: pages beside it take half as long to come."""
+
+    plain: BrowserContext
+    routed: BrowserContext
+
+    @classmethod
+    def of(cls, browser: Browser) -> Warm:
+        return cls(_warmed(new_person(browser, routed=False)), _warmed(new_person(browser)))
+
+
+def _warmed(context: BrowserContext) -> BrowserContext:
     page = context.new_page()
     page.route("**/*", lambda route: route.fulfill(body="", content_type="text/html"))
     page.goto("http://127.0.0.1/")
+    page.unroute_all()
     return context
 
 
 class Window:
-    """Each person has a browser of their own; the first of each test has the one that is `warm`."""
+    """Each person has a browser of their own; the first of each test has one that is `warm`."""
 
-    def __init__(self, browser: Browser, warm: BrowserContext) -> None:
+    def __init__(self, browser: Browser, warm: Warm) -> None:
         self.browser = browser
         self.problems: list[str] = []
-        self._warm, self._kept = warm, list(warm.pages)
-        self._free = True
+        self._warm = warm
+        self._used: BrowserContext | None = None
         self._contexts: list[BrowserContext] = []
-        self._watch(warm)
 
-    def person(self, **options: Any) -> BrowserContext:
+    def person(self, routed: bool = True, **options: Any) -> BrowserContext:
         """A new browser: for what cannot be undone, such as another clock."""
-        context = new_person(self.browser, **options)
+        context = new_person(self.browser, routed, **options)
         self._watch(context)
         self._contexts.append(context)
         return context
 
-    def open(self, address: str, at: str | None = None, **options: Any) -> Page:
-        """A page of a person who is new here; `at` is where they go once this address has let them in."""
-        if self._free and not options:
-            self._free, context = False, self._warm
+    def open(self, address: str, at: str | None = None, routed: bool = False, **options: Any) -> Page:
+        """A page of a person who is new here; `at` is where they go once this address has let them in.
+
+        `routed`: what it asks for can be answered by the test.
+        """
+        if self._used is None and not options:
+            context = self._used = self._warm.routed if routed else self._warm.plain
+            self._watch(context)
         else:
-            context = self.person(**options)
+            context = self.person(routed, **options)
         page = context.new_page()
         if at is not None:
             context.request.get(address)
@@ -72,16 +91,18 @@ class Window:
     def close(self) -> None:
         for context in self._contexts:
             context.close()
-        pages = [page for page in self._warm.pages if page not in self._kept]
+        if self._used is None:
+            return
+        kept, *pages = self._used.pages
         origins = {f"http://{urlsplit(page.url).netloc}" for page in pages}
         for page in pages:
             page.close()
-        chromium = self._warm.new_cdp_session(self._kept[0])
+        chromium = self._used.new_cdp_session(kept)
         for origin in origins:
             chromium.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
-        self._warm.clear_cookies()
-        self._warm.remove_listener("weberror", self._failed)
-        self._warm.remove_listener("console", self._said)
+        self._used.clear_cookies()
+        self._used.remove_listener("weberror", self._failed)
+        self._used.remove_listener("console", self._said)
 
     def _watch(self, context: BrowserContext) -> None:
         context.on("weberror", self._failed)
@@ -95,3 +116,26 @@ class Window:
         # Requests that fail are said there too, and some tests want them to.
         if said.type == "error" and not said.text.startswith("Failed to load resource"):
             self.problems.append(said.text)
+
+
+def go_and_settle(page: Page, address: str) -> None:
+    """Goes there, and waits until all that the page asks for has come."""
+    asked: set[Request] = set()
+
+    def ask(request: Request) -> None:
+        asked.add(request)
+
+    def get(request: Request) -> None:
+        asked.discard(request)
+
+    page.on("request", ask)
+    page.on("requestfinished", get)
+    page.on("requestfailed", get)
+    page.goto(address)
+    quiet = 0
+    while quiet < 2:  # what has come may lead to another request
+        page.wait_for_timeout(50)
+        quiet = 0 if asked else quiet + 1
+    page.remove_listener("request", ask)
+    page.remove_listener("requestfinished", get)
+    page.remove_listener("requestfailed", get)

@@ -152,10 +152,10 @@ def test_a_supervised_trainer_goes_on_where_a_killed_one_was(
     supervisor = Supervisor(project)
     supervisor.start()
     try:
-        until(lambda: row(project).phase == "waiting" and row(project).round == 2)
+        until(lambda: supervisor.alive)
         first = supervisor.child
         assert first is not None
-        first.kill()
+        first.kill()  # before it has loaded anything, which takes longest
         until(lambda: "killed" in row(project).error)
         until(lambda: supervisor.alive and supervisor.child is not first)
         until(lambda: (scoring(project).round, scoring(project).done) == (2, 90))
