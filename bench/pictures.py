@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import sync_playwright
 
@@ -37,8 +38,8 @@ CLASSES = {
     "card_not_working": "card not working",
     "top_up_failed": "top-up failed",
 }
-BUDGET, BATCH, LEAST = 320, 16, 200  # labels
-FIRST = DEFAULTS["overrides"]["initial"]
+PLAN: dict[str, Any] = {"budget": 320, "batch": 16, "validation_first": 40}
+FIRST, LEAST = DEFAULTS["overrides"]["initial"], 200  # labels for the first model, and before a picture
 PAGES = {"label": ("/", 800), "progress": ("/progress", 1300)}  # their addresses and heights
 
 
@@ -51,7 +52,7 @@ def main() -> None:
     rows = [(id, text, None) for id, text in zip(task.train.ids, task.train.texts, strict=True)]
     with tempfile.TemporaryDirectory() as folder:
         source = Source("tickets", rows, tuple(CLASSES.values()))
-        project = Project.create(source, Path(folder) / "tickets", budget=BUDGET, batch=BATCH)
+        project = Project.create(source, Path(folder) / "tickets", **PLAN)
         with serving(project.folder, None) as port:
             label(project, truth)
             show(project, f"http://127.0.0.1:{port}", out)
@@ -61,14 +62,14 @@ def main() -> None:
 def label(project: Project, truth: dict[str, str]) -> None:
     """As a person does who waits for each model, until it advises to stop."""
     learnt = 0
-    for key in range(BUDGET):
+    for key in range(PLAN["budget"]):
         with project.sessions.begin() as session:
             me = project_owner(session)
             [text] = lease_texts(session, me, 1)
             annotate(session, me, text.id, "label", class_name=truth[text.id], key=f"key-{key}")
         learnt += text.split == "pool"
-        if text.split == "pool" and (rounds := learnt - FIRST + BATCH) % BATCH == 0:
-            until(project, partial(is_reached, rounds // BATCH))
+        if text.split == "pool" and (learnt - FIRST) % PLAN["batch"] == 0:
+            until(project, partial(is_reached, 1 + (learnt - FIRST) // PLAN["batch"]))
             told = progress(project)
             print(f"{key + 1} labels: {told['advice']}", flush=True)
             if key >= LEAST and told["finish"]["advised"]:
@@ -81,12 +82,12 @@ def is_reached(round: int, trainer: Trainer, _queued: int) -> bool:
 
 def show(project: Project, address: str, out: Path) -> None:
     with project.sessions.begin() as session:
-        cookie = {"name": cookie_name(project), "value": sign_in(session, project_owner(session)), "url": address}
+        token = sign_in(session, project_owner(session))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, (path, height) in PAGES.items():
             page = browser.new_page(viewport={"width": 1280, "height": height})
-            page.context.add_cookies([cookie])
+            page.context.add_cookies([{"name": cookie_name(project), "value": token, "url": address}])
             page.goto(address + path)
             page.wait_for_load_state("networkidle")
             page.wait_for_timeout(1000)
