@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from anyio import create_task_group
+from anyio import create_task_group, sleep
 from fastapi import FastAPI
 from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
@@ -24,18 +24,21 @@ from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schem
 from hybridal.app.web.threads import Router, in_thread
 
 AT_ONCE = 100  # texts in a transaction: who labels hardly waits for it
+LATER = 30.0  # seconds until it is looked whether a deletion was cut off
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def at_work(app: FastAPI) -> AsyncIterator[None]:
-    """Goes on with a deletion that was cut off when the last process ended."""
+    """Goes on with a deletion that was cut off: when the last process ended, or the database failed."""
 
     async def go_on() -> None:
-        try:
-            await finish_removals(app.state.project)
-        except SQLAlchemyError:
-            log.exception("The deletion of a class could not be finished.")
+        while True:
+            try:
+                await finish_removals(app.state.project)
+            except SQLAlchemyError:
+                log.exception("The deletion of a class could not be finished; it goes on later.")
+            await sleep(LATER)
 
     async with create_task_group() as tasks:
         tasks.start_soon(go_on)
