@@ -25,7 +25,7 @@ from hybridal.app.trainer.cycle import Cycle
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 
-from .projects import ask, label, label_some, made, row, unlabelled
+from .projects import RULES, ask, label, label_some, made, row, unlabelled
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_a_model_that_is_made_otherwise_begins_a_chapter_that_knows_all_labels(p
 @pytest.mark.parametrize("how", ["class added", "class archived", "texts added", "text restored"])
 def test_where_classes_or_texts_come_or_go_the_model_goes_on(tmp_path: Path, how: str) -> None:
     # One that is trained, not a probe: what it has learnt is in the encoder too.
-    project = made(tmp_path / "toys.hybridal", schedule="finetune", overrides={"max_epochs": 2, "probe_until": 0})
+    project = made(tmp_path / "toys.hybridal", schedule="finetune", overrides={**RULES, "probe_until": 0})
     with project.sessions.begin() as session:
         classes.add(session, ["space"])
         rows = session.scalars(select(Text.row).where(Text.split == "pool").limit(1)).all()

@@ -6,7 +6,7 @@ from typing import Any
 
 NODE: dict[str, Any] = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
 # How soon a node that is gone is missed: five failed looks instead of a quarter of a minute.
-WATCH = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300}
+HEAD = {**NODE, "_system_config": {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300}}
 
 
 class TwoNodes:
@@ -15,9 +15,7 @@ class TwoNodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self.cluster = Cluster(
-            initialize_head=True, head_node_args={**NODE, "_system_config": WATCH}, shutdown_at_exit=False
-        )
+        self.cluster = Cluster(initialize_head=True, head_node_args=HEAD, shutdown_at_exit=False)
         self._second: Any = self.cluster.add_node(**NODE)
         self.address = str(self.cluster.address)
 
