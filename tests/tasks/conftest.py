@@ -8,13 +8,8 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import settings
 
 Write = Callable[[str, str | bytes], Path]
-
-# Time limits per example only measure how busy the machine is.
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
 
 _REAL = os.environ.get("HYBRIDAL_DATA") or str(Path(__file__).resolve().parents[3] / "shared" / "data")
 
