@@ -1,5 +1,6 @@
 import math
 import warnings
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -63,11 +64,11 @@ def test_rounding_breaks_no_ties() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.sampled_from([0.0, 0.01, 0.02, 0.04, 0.05, 0.3, 1.0])), max_size=8))
-@settings(max_examples=15, deadline=None)  # theirs takes a tenth of a second
+@settings(deadline=None)
 def test_holm_is_statsmodels_with_the_missing_counted(p_values: list[float | None]) -> None:
     corrected = holm(p_values)
     filled = [1.0 if p is None else p for p in p_values]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), patch("gc.collect"):  # theirs looks for garbage each time, in all of the session
         warnings.simplefilter("ignore")
         known = multipletests(filled, method="holm")[1] if filled else []
     for p, mine, theirs in zip(p_values, corrected, known, strict=True):
