@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from hybridal.app.project import Project
 from hybridal.app.serve import HERE, bind, server_config
 from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
+
+from ..copies import copied
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,8 @@ def served(
     **settings: Any,
 ) -> Iterator[Served]:
     """Serves a new project of these texts, or of twenty short ones; with a `sign_in_header` as behind a proxy."""
-    bodies = list(texts) or [f"text {i}" for i in range(20)]
-    rows = [(f"t{i}", body, None) for i, body in enumerate(bodies)]
-    project = Project.create(Source("made up", rows, tuple(classes)), folder, **settings)
+    make = _making(tuple(texts) or tuple(f"text {i}" for i in range(20)), tuple(classes))
+    project = make(folder, **settings) if settings else copied(make, folder)
     login_link, listening = LoginLink(), bind(HERE[0], 0)
     address = f"http://{HERE[0]}:{listening.getsockname()[1]}"
     app = create_app(project, None if sign_in_header else login_link)
@@ -60,3 +62,9 @@ def served(
         thread.join(timeout=10)
         listening.close()
         project.close()
+
+
+@cache
+def _making(bodies: tuple[str, ...], classes: tuple[str, ...]) -> Callable[..., Project]:
+    rows = [(f"t{i}", body, None) for i, body in enumerate(bodies)]
+    return partial(Project.create, Source("made up", rows, classes))

@@ -14,12 +14,13 @@ from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
 from hybridal.core.observer import Observer
 from hybridal.models import evaluation
 
+from ..copies import copied
 from .projects import TASK, label, label_some, made, unlabelled
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     label_some(project, 6, 6)
     project.runs.mkdir()
     yield project

@@ -13,12 +13,13 @@ from hybridal.app.trainer.chapter import Frame, first_batch, learner_options
 from hybridal.app.trainer.snapshot import snapshot
 from hybridal.core.rules import protocol
 
+from ..copies import copied
 from .projects import label_some, made
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
 

@@ -25,12 +25,13 @@ from hybridal.app.trainer.cycle import Cycle
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 
+from ..copies import copied
 from .projects import RULES, ask, label, label_some, made, row, unlabelled
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
 

@@ -20,12 +20,13 @@ from hybridal.models import evaluation
 from hybridal.randomness import stream
 from hybridal.runs.record import RunFolder
 
+from ..copies import copied
 from .projects import ask, label, label_some, made, row, unlabelled
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
 
@@ -74,7 +75,7 @@ def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> 
 
 
 def test_what_is_written_down_of_classes_draws_texts_near_to_it(tmp_path: Path) -> None:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     with project.sessions.begin() as session:
         for found, name in zip(classes.active(session), ("1", "2"), strict=True):
             classes.rename(session, found.number, name)  # names that say nothing
@@ -224,7 +225,7 @@ def test_what_changes_meanwhile_leads_to_the_right_chapter(project: Project, wha
 
 
 def test_classes_that_are_defined_while_labelling_start_it(tmp_path: Path) -> None:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     with project.sessions.begin() as session:
         for found in classes.active(session)[1:]:
             session.delete(found)

@@ -18,6 +18,7 @@ from hybridal.app.insight.progress import progress
 from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.supervisor import Supervisor
 
+from ..copies import copied
 from .laboratory import Laboratory
 from .projects import ask, label_some, made, row, scoring
 
@@ -123,7 +124,7 @@ def test_killed_in_the_last_round_it_is_finished_once(
 
 
 def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_path: Path) -> None:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     label_some(project, 6, 6)
     project.close()
     assert laboratory.train(project.folder, "hybridal.app.trainer.chapter.Frame.write") == KILLED

@@ -15,6 +15,7 @@ from hybridal.app.trainer import __main__ as module
 from hybridal.app.trainer.__main__ import only_trainer
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
 
+from ..copies import copied
 from .projects import made
 
 
@@ -52,7 +53,7 @@ class EndedError(Exception):
 
 
 def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     said: list[object] = []
 
     class Cycle:
@@ -91,7 +92,7 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
 def test_a_trainer_that_has_no_database_any_more_leaves_its_place_to_those_who_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project, others_wait = made(tmp_path / "toys.hybridal"), Event()
+    project, others_wait = copied(made, tmp_path / "toys.hybridal"), Event()
     others_wait.set()
 
     def away(*_: object) -> int:

@@ -16,6 +16,7 @@ from hybridal.app.trainer import publish as module
 from hybridal.app.trainer.predictions import Scored, rows_of
 from hybridal.app.trainer.publish import publish, published_round
 
+from ..copies import copied
 from .projects import TASK, ask, made, row
 
 IDS = list(TASK.train.ids)
@@ -23,7 +24,7 @@ IDS = list(TASK.train.ids)
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
 

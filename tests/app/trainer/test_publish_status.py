@@ -20,6 +20,7 @@ from hybridal.app.trainer.publish import (
 from hybridal.core.facts import Cost, Round
 from hybridal.errors import RunError, UserError
 
+from ..copies import copied
 from .projects import ask, made, row
 
 FOLDER = Path("/home/ann/my texts/tickets.hybridal")
@@ -48,7 +49,7 @@ def test_a_long_reason_is_cut() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
 

@@ -22,12 +22,13 @@ from hybridal.app.trainer.cycle import Cycle
 from hybridal.cli.app import app as command_line
 from hybridal.learners.text_classifier import TextClassifier
 
+from ..copies import copied
 from .projects import RULES, TASK, label_some, made, row, scoring, want_scores
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
 

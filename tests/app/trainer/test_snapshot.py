@@ -24,6 +24,7 @@ from hybridal.app.trainer.snapshot import (
     task_of,
 )
 
+from ..copies import copied
 from .projects import TASK, TRUTH, ask, label, label_some, made, unlabelled
 
 counts = st.lists(st.integers(0, 30), max_size=5)
@@ -72,7 +73,7 @@ def test_who_asks_too_early_is_told_what_is_missing() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
 

@@ -19,6 +19,7 @@ from hybridal.app.trainer.supervisor import PATIENCE, Supervisor
 from hybridal.app.trainer.turns import Turns
 from hybridal.app.trainer.wanted import Look
 
+from ..copies import copied
 from .projects import ask, made, row
 
 SLEEPS = "import time; time.sleep(600)"
@@ -27,7 +28,7 @@ DIES = "raise SystemExit(5)"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "toys.hybridal")
+    project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
 
@@ -184,7 +185,7 @@ sys.exit({code})
 
 @pytest.fixture
 def second(tmp_path: Path) -> Iterator[Project]:
-    project = made(tmp_path / "mails.hybridal")
+    project = copied(made, tmp_path / "mails.hybridal")
     yield project
     project.close()
 
