@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,7 @@ from hybridal.errors import UserError
 
 PORT = 8420
 HERE = ("127.0.0.1", "localhost", "::1")
+_TURN = 0.0005  # seconds that a thread computes before another's turn
 
 
 class Background(Protocol):
@@ -108,6 +110,8 @@ def _run(
     announce: Callable[[str], object] = print,
 ) -> None:
     """Until it is interrupted."""
+    # A request waits for its database a dozen times, and each time for the thread that computes meanwhile.
+    sys.setswitchinterval(_TURN)
     with closing(bind(host, port)) as listening, _ends_on_a_signal():
         end = f":{listening.getsockname()[1]}/" + (f"?token={login_link.token}" if login_link else "")
         links = [f"http://{_shown(name)}{end}" for name in names(host)]
