@@ -159,7 +159,7 @@ def test_an_archived_class_is_offered_to_nobody_and_its_labels_stay(project: Pro
     assert {name for name, _ in consensus(project).values()} == {"a", "b", "c"}
     with project.sessions.begin() as session:
         with pytest.raises(ConflictError, match="is archived; choose another"):
-            classes.check_offered(session, "a")
+            classes.find_offered(session, "a")
         now = snapshot(session)
         assert set(now.classes.values()) == {"b", "c"}
         assert {*now.pool, *now.validation} == {"t2", "t3"}

@@ -34,10 +34,11 @@ def annotate(
     comment: str = "",
     key: str,
     decides: bool = False,
+    offered: bool = False,
 ) -> int:
     """Records what a person says of a text, in place of what they said before; `decides` settles a disagreement.
 
-    Returns the number of the annotation.
+    `offered`: only a class that people may still give, not one that is archived. Returns the number of the annotation.
     """
     text = find_and_lock(session, text_id)
     if text is None:
@@ -50,7 +51,8 @@ def annotate(
         return int(earlier.number)
     if (action == "label") != (class_name is not None):
         raise UserError("A label needs a class; a skip must not have one.")
-    class_number = None if class_name is None else classes.find(session, class_name).number
+    find = classes.find_offered if offered else classes.find
+    class_number = None if class_name is None else find(session, class_name).number
     number: int = execute(
         session,
         _ADD,

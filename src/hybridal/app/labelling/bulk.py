@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Lease, Person, Text, Vote, now
 from hybridal.app.labelling.annotations import annotate, one_undo_at_a_time, take_back
-from hybridal.app.labelling.classes import check_offered
 from hybridal.app.labelling.consensus import lock_text, lock_texts
 from hybridal.app.labelling.texts import chunks
 
@@ -32,10 +31,8 @@ def label_many(sessions: Sessions, person: Person, labels: Mapping[str, str], ke
         with sessions.begin() as session:
             lock_texts(session, free)
             ids = session.scalars(select(Text.id).where(free).order_by(Text.row)).all()
-            for name in {labels[id] for id in ids}:
-                check_offered(session, name)
             for id in ids:
-                annotate(session, person, id, "label", class_name=labels[id], key=keys[id])
+                annotate(session, person, id, "label", class_name=labels[id], key=keys[id], offered=True)
     with sessions() as session:
         return len(_given(session, person, key))
 

@@ -48,10 +48,11 @@ def find(session: Session, name: str) -> Class:
     return now
 
 
-def check_offered(session: Session, name: str) -> None:
-    """Refuses a class that is archived: files may still bring labels of it, people give no more."""
+def find_offered(session: Session, name: str) -> Class:
+    """As `find`, and refuses a class that is archived: files may still bring labels of it, people give no more."""
     if (found := find(session, name)).archived:
         raise ConflictError(f"The class '{found.name:.40}' is archived; choose another.")
+    return found
 
 
 def resolve(session: Session, number: int) -> int:

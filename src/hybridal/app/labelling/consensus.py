@@ -232,7 +232,7 @@ def update_consensus(session: Session, changes: Sequence[Change], *, was_majorit
 
     `was_majority`: the rule before, where that changed.
     """
-    majority = by_majority(session)
+    majority = any(len(one.before) > 1 or len(one.after) > 1 for one in changes) and by_majority(session)
     was_majority = majority if was_majority is None else was_majority
     gone: list[dict[str, Any]] = []
     made: list[dict[str, Any]] = []

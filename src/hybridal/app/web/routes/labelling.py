@@ -96,10 +96,8 @@ def _likely(project: Project, user: User, name: str) -> Sequence[int]:
 def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentProject) -> Saved:
     """Writes an answer down; when this returns, it is safe."""
     with project.sessions.begin() as session:
-        # Sent again, it defines nothing: its class may have another name by now.
-        if given.class_ is not None and find_annotation(session, user.person, given.key) is None:
-            _define(session, user, given.class_)
-            classes.check_offered(session, given.class_)
+        if given.class_ is not None and may_define(session, user):
+            _define(session, user, given.class_, given.key)
         annotate(
             session,
             user.person,
@@ -109,6 +107,7 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
             flagged=given.flagged,
             comment=given.comment,
             key=given.key,
+            offered=True,
         )
         now = counts(session)
     return Saved(ok=True, counts=Counts(**now))
@@ -149,7 +148,7 @@ def label_texts(given: ManyLabels, user: Annotator, project: CurrentProject) -> 
     """Labels many texts at once: of those to learn from, the ones that who asks has not answered yet."""
     with project.reads() as session:
         for name in {*given.labels.values()}:
-            classes.check_offered(session, name)
+            classes.find_offered(session, name)
     n = label_many(project.sessions, user.person, given.labels, given.key)
     with project.reads() as session:
         return SavedMany(ok=True, n=n, counts=Counts(**counts(session)))
@@ -168,9 +167,9 @@ def _with_reading(project: Project, items: list[Item]) -> list[Item]:
     return [item.model_copy(update={"read_to": reads_to(project, item.text)}) for item in items]
 
 
-def _define(session: Session, user: User, name: str) -> None:
-    """Makes a class that is new, for those who may define classes as they go."""
-    if may_define(session, user):
+def _define(session: Session, user: User, name: str, key: str) -> None:
+    """Makes a class that is new; sent again, an answer defines nothing: its class may have another name by now."""
+    if find_annotation(session, user.person, key) is None:
         try:
             classes.find(session, name)
         except MissingError:

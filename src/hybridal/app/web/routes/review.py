@@ -9,7 +9,7 @@ from pydantic import Field
 from hybridal.app.insight.agreement import AgreementReport, agreement_report, disagreements, ratings
 from hybridal.app.insight.progress import progress, review_texts
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.annotations import annotate, find_annotation
+from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.web.auth import Annotator, CurrentProject, Reviewer
 from hybridal.app.web.schemas import CleanStr, Counts, Key, Saved, Schema, excerpt
@@ -47,9 +47,8 @@ def get_disagreements(_: Reviewer, project: CurrentProject) -> Listed:
 def adjudicate(given: Adjudication, user: Reviewer, project: CurrentProject) -> Saved:
     """Decides what a text's class is: it wins over all other answers."""
     with project.sessions.begin() as session:
-        if find_annotation(session, user.person, given.key) is None:
-            classes.check_offered(session, given.class_)
-        annotate(session, user.person, given.text, "label", class_name=given.class_, key=given.key, decides=True)
+        named: dict[str, Any] = {"class_name": given.class_, "key": given.key}
+        annotate(session, user.person, given.text, "label", **named, decides=True, offered=True)
         now = counts(session)
     return Saved(ok=True, counts=Counts(**now))
 
