@@ -22,6 +22,7 @@ from hybridal.app.labelling.consensus import (
     is_open,
     votes_on,
 )
+from hybridal.app.labelling.gone_classes import follow, merge, rows_to_follow
 from hybridal.app.labelling.source import Source
 from hybridal.app.people import add_person, project_owner
 from hybridal.app.project import READER_FILE, Project
@@ -62,6 +63,12 @@ def consensus(project: Project) -> dict[str, tuple[str, str]]:
     with project.reads() as session:
         rows = session.execute(found.join(Class, Class.number == Consensus.class_number))
         return {id: (name, source) for id, name, source in rows}
+
+
+def merge_classes(session: Session, number: int, into: int) -> None:
+    """Merges a class into another, and all texts follow."""
+    merge(session, number, into)
+    follow(session, rows_to_follow(session))
 
 
 def check_books(session: Session) -> None:

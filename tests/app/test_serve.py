@@ -19,7 +19,6 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-import sqlalchemy
 from sqlalchemy import create_engine, event, select, text
 
 from hybridal.app.db.schema import Annotation
@@ -164,17 +163,17 @@ def test_a_database_that_drops_its_connections_loses_no_label(tmp_path: Path, em
     project = make(tmp_path / "p", db=empty_postgres)
     visit = signed_in(local(project), me(project))
     outside = create_engine(empty_postgres, isolation_level="AUTOCOMMIT")
-    commits = 0
+    answers = 0
 
-    @event.listens_for(project.engine, "commit")
-    def drop(connection: sqlalchemy.Connection) -> None:
-        """Every other answer loses its connection at the last moment, with all others that are open."""
-        nonlocal commits
-        if not connection.get_execution_options().get("reads"):
-            commits += 1
+    @event.listens_for(project.engine, "after_cursor_execute")
+    def drop(connection, cursor, statement, parameters, context, many):  # type: ignore[no-untyped-def]
+        """Every other answer loses its connection before the commit, with all others that are open."""
+        nonlocal answers
+        if statement.startswith("UPDATE tally"):
+            answers += 1
             with outside.connect() as other:
                 end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-                other.execute(text(f"{end} AND datname = current_database() AND {commits % 2} = 0"))
+                other.execute(text(f"{end} AND datname = current_database() AND {answers % 2} = 0"))
 
     statuses: Counter[int] = Counter()
     for number in range(10):

@@ -110,7 +110,7 @@ def _run(
     announce: Callable[[str], object] = print,
 ) -> None:
     """Until it is interrupted."""
-    # A request waits for its database a dozen times, and each time for the thread that computes meanwhile.
+    # A request waits for its database several times, and each time for the thread that computes meanwhile.
     sys.setswitchinterval(_TURN)
     with closing(bind(host, port)) as listening, _ends_on_a_signal():
         end = f":{listening.getsockname()[1]}/" + (f"?token={login_link.token}" if login_link else "")

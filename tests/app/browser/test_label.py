@@ -136,6 +136,22 @@ def test_an_answer_outlives_the_page_of_a_wifi_that_wants_a_password(window: Win
     assert len(app.answers()) == 1
 
 
+def test_an_answer_whose_request_hangs_is_sent_again(window: Window, app: Served) -> None:
+    page = window.open(app.link, routed=True)
+    page.add_init_script(
+        "const wait = AbortSignal.timeout; AbortSignal.timeout = (ms) => wait.call(AbortSignal, ms / 30)"
+    )
+    page.reload()
+    shown(page)
+    held: list[Route] = []
+    page.route("**/api/annotations", lambda route: held.append(route), times=1)
+    page.keyboard.press("1")
+    caught(page, held)
+    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    saved(page)
+    assert len(app.answers()) == 1
+
+
 def test_undo_reaches_back_beyond_a_reload(window: Window, app: Served) -> None:
     page = window.open(app.link)
     first = shown(page)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select, update
 
 from hybridal.app.db.schema import Scoring, Text
@@ -57,6 +57,7 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
         assert session.get_one(Scoring, 1).first == "2,3"
     predict(app.project, {"t1": (0.2, 0.75, 0.05), "t2": (0.6, 0.35, 0.05)}, round=2)
     expect(items.first).to_contain_text("75%")
+    expect(items.nth(1)).to_contain_text("60%")  # of another class: it would not be listed any more
     expect(items.locator(".written")).to_have_text(["text 1", "text 2"])
     # Selected stays selected, unless another class is predicted by now than who selected it saw.
     with app.project.sessions.begin() as session:
@@ -184,7 +185,7 @@ def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[
         pool = [*session.scalars(select(Text.id).where(Text.split == "pool").order_by(Text.row))]
     predict(app.project, {id: (0.9 - at / 50, 0.1, at / 50) for at, id in enumerate(pool)})
     bodies = [id.replace("t", "text ") for id in reversed(pool)]
-    page = window.open(app.link)
+    page = window.open(app.link, routed=True)
     text, hunt = page.locator("#text"), page.get_by_label("What to label next")
     expect(text).to_contain_text("text")
     hunt.select_option("Most likely: c")
@@ -209,9 +210,12 @@ def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[
     # One that no model knows is no reason to be silent.
     with app.project.sessions.begin() as session:
         classes.add(session, ["new"])
+    held: list[Route] = []
+    page.route("**/api/next?*", lambda route: route.continue_() if held else held.append(route))
     page.reload()
-    hunt.select_option("Most likely: new")
-    expect(page.get_by_text("No model knows “new” yet, so texts come as usual")).to_be_visible()
+    hunt.select_option("Most likely: new")  # while the first texts are still on their way
+    held[0].continue_()
+    expect(page.get_by_text("No model knows “new” yet, so texts come as usual")).to_be_visible(timeout=2500)
     expect(text).to_contain_text("text")
     shot(page, "label-hunt-unknown")
     hunt.select_option("Most likely: c")

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.class_removal import remove
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.labelling.gone_classes import remove
 
 from ..made_up import consensus, me
 from .served import Served
@@ -57,7 +57,7 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
         remove(session, classes.find(session, "b").number)
     page.reload()
     expect(page.locator("#deletion")).to_have_text(
-        "A class is being deleted: 1 text left. Labelling goes on meanwhile."
+        "A class is being deleted or merged: 1 text left. Labelling goes on meanwhile."
     )
     shot(page, "settings-deletion")
     page.get_by_label("More for date").select_option(label="so that its texts are unlabelled again")

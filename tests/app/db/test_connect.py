@@ -140,11 +140,33 @@ def test_postgresql_knows_its_texts_from_the_start_and_waits_for_the_disk_unless
     project = make(tmp_path / "p", db=empty_postgres)
     waits = text("SHOW synchronous_commit")
     with project.sessions.begin() as session:
-        assert session.scalar(text("SELECT reltuples FROM pg_class WHERE relname = 'texts'")) > 0
+        assert session.scalar(text("SELECT reltuples FROM pg_class WHERE oid = 'texts'::regclass")) > 0
         durable_later(session)
         assert session.scalar(waits) == "off"
     with project.sessions.begin() as session:
         assert session.scalar(waits) == "on"
+    project.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("just", [0.0, 60.0])
+def test_a_server_that_ended_its_connections_costs_new_ones_and_no_error(
+    just: float, tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybridal.app.db.connect._JUST", just)
+    project = make(tmp_path / "p", db=empty_postgres)
+    pid, end = text("SELECT pg_backend_pid()"), text("SELECT pg_terminate_backend(:pid, 5000)")
+    with project.reads() as one, project.reads() as other:
+        kept, ended = one.scalar(pid), other.scalar(pid)
+    with project.reads() as one:
+        one.execute(end, {"pid": ended})
+    seen = set()
+    for _ in range(3):
+        with project.reads() as one, project.reads() as other:
+            seen |= {one.scalar(pid), other.scalar(pid)}
+    assert kept in seen
+    assert ended not in seen
+    assert len(seen) == 2
     project.close()
 
 

@@ -12,6 +12,7 @@ from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.project import Project
+from hybridal.app.settings import read
 from hybridal.errors import UserError
 
 from ..made_up import check_books, consensus, make, me, people
@@ -19,12 +20,13 @@ from ..made_up import check_books, consensus, make, me, people
 
 def say(project: Project, person: Person, id: str, name: str, key: str, **more: bool) -> int:
     with project.sessions.begin() as session:
-        return annotate(session, person, id, "label", class_name=name, key=key, **more)  # type: ignore[arg-type]
+        annotate(session, person, id, "label", class_name=name, key=key, **more)  # type: ignore[arg-type]
+        return session.scalars(select(Annotation.number).where(Annotation.key == key)).one()
 
 
 def test_an_answer_makes_a_verdict_and_ends_the_lease(project: Project) -> None:
     with project.sessions.begin() as session:
-        [text] = lease_texts(session, me(project), 1)
+        [text] = lease_texts(session, me(project), 1, read(session)).texts
     say(project, me(project), text.id, "a", "1")
     assert consensus(project) == {text.id: ("a", "people")}
     with project.reads() as session:

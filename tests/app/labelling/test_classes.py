@@ -11,13 +11,12 @@ from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.insight.progress import class_balance
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.classes import merge
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.project import Project
 from hybridal.app.trainer.snapshot import snapshot
 from hybridal.errors import UserError
 
-from ..made_up import check_books, consensus, make, me, people
+from ..made_up import check_books, consensus, make, me, merge_classes, people
 
 
 def names(project: Project) -> list[str]:
@@ -46,7 +45,7 @@ def test_two_classes_cannot_have_one_name(project: Project) -> None:
         number = {one.name: one.number for one in classes.active(session)}
         with pytest.raises(ConflictError, match="merge the two"):
             classes.rename(session, number["a"], "b")
-        merge(session, number["c"], number["b"])
+        merge_classes(session, number["c"], number["b"])
         with pytest.raises(ConflictError, match="was merged"):
             classes.rename(session, number["a"], "c")
         assert classes.rename(session, number["a"], "a").name == "a"
@@ -83,7 +82,7 @@ def test_everything_of_one_class_is_of_the_other(tmp_path: Path, db: str | None)
         session.add(Prediction(text_row=row, class_number=number["a"], probability=0.9, entropy=0.1, round=1))
         assert counts(session)["disagreements"] == 1
     with project.sessions.begin() as session:
-        merge(session, number["a"], number["b"])
+        merge_classes(session, number["a"], number["b"])
     # Who differed only in the two names agrees now.
     assert consensus(project) == {"t1": ("b", "people"), "t2": ("b", "people"), "t3": ("b", "people")}
     with project.sessions.begin() as session:
@@ -92,7 +91,7 @@ def test_everything_of_one_class_is_of_the_other(tmp_path: Path, db: str | None)
         # What was said is kept; a page that does not know yet may go on saying it.
         assert number["a"] in session.scalars(select(Annotation.class_number)).all()
         annotate(session, one, "t4", "label", class_name="a", key="late")
-        merge(session, number["b"], number["c"])
+        merge_classes(session, number["b"], number["c"])
         assert classes.resolve(session, number["a"]) == number["c"]
     assert {name for name, _ in consensus(project).values()} == {"c"}
     project.close()
@@ -109,7 +108,7 @@ def test_an_answer_that_is_under_way_is_of_the_class_that_is_left(tmp_path: Path
 
     def merge_them() -> None:
         with project.sessions.begin() as session:
-            merge(session, number["a"], number["b"])
+            merge_classes(session, number["a"], number["b"])
         merged.set()
 
     merging = threading.Thread(target=merge_them)
@@ -139,7 +138,7 @@ def test_an_answer_that_waited_for_a_merge_hears_of_it(tmp_path: Path, empty_pos
     answering = threading.Thread(target=answer_it)
     with project.sessions.begin() as session:
         a, b, _ = classes.active(session)
-        merge(session, a.number, b.number)
+        merge_classes(session, a.number, b.number)
         answering.start()
         answering.join(0.2)
         assert answering.is_alive()
@@ -175,8 +174,8 @@ def test_only_two_different_classes_in_use_are_merged(tmp_path: Path) -> None:
     project = make(tmp_path / "p")
     with project.sessions.begin() as session:
         a, b, c = session.scalars(select(Class.number).order_by(Class.number)).all()
-        merge(session, a, b)
+        merge_classes(session, a, b)
         for gone, left in ((b, b), (a, c), (c, a)):
             with pytest.raises(ConflictError):
-                merge(session, gone, left)
+                merge_classes(session, gone, left)
     project.close()

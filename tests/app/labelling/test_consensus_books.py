@@ -15,13 +15,13 @@ from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote
 from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
-from hybridal.app.labelling.classes import merge
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.removal import delete_texts, restore_texts
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import machine_annotator
+from hybridal.app.settings import read
 
-from ..made_up import check_books, make, me, people
+from ..made_up import check_books, make, me, merge_classes, people
 
 WHO, WHICH = st.integers(0, 3), st.integers(0, 5)
 
@@ -98,7 +98,7 @@ class Books(RuleBasedStateMachine):
         with self.project.sessions.begin() as session:
             numbers = {one.name: one.number for one in session.scalars(select(Class))}
             try:
-                merge(session, numbers[gone], numbers[left])
+                merge_classes(session, numbers[gone], numbers[left])
             except ConflictError:
                 session.rollback()
 
@@ -109,7 +109,7 @@ class Books(RuleBasedStateMachine):
     @rule(who=WHO, n=st.integers(1, 4))
     def ask(self, who: int, n: int) -> None:
         with self.project.sessions.begin() as session:
-            lease_texts(session, self.people[who], n)
+            lease_texts(session, self.people[who], n, read(session))
 
     @rule(label=st.none() | st.sampled_from(["a", "d"]))
     def more(self, label: str | None) -> None:

@@ -16,13 +16,14 @@ from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.queue import lease_texts, next_splits
 from hybridal.app.labelling.texts import reserve
 from hybridal.app.project import Project
+from hybridal.app.settings import read
 
 from ..made_up import make, me, people
 
 
 def ids(project: Project, person: Person, n: int) -> list[str]:
     with project.sessions.begin() as session:
-        return [text.id for text in lease_texts(session, person, n)]
+        return [text.id for text in lease_texts(session, person, n, read(session)).texts]
 
 
 def say(project: Project, person: Person, id: str, class_name: str | None = "a", key: str | None = None) -> None:
@@ -283,14 +284,15 @@ def test_who_hunts_gets_what_they_want_and_validation_goes_on(tmp_path: Path, db
     owner, [other] = me(project), people(project, 1)
     with project.sessions.begin() as session:
         of = dict(session.execute(select(Text.row, Text.split).order_by(Text.row.desc())).all())
-        before = [text.row for text in lease_texts(session, owner, 6)]
+        before = [text.row for text in lease_texts(session, owner, 6, read(session)).texts]
     pool = [row for row, split in of.items() if split == "pool" and row not in before]
     measured = [row for row, split in of.items() if split == "validation" and row not in before]
     wanted = [measured[-1], *pool[:9]]
     with project.sessions.begin() as session:
         session.add(Lease(text_row=pool[0], person_number=other.number, until=now() + 100))
         first, again = (
-            [text.row for text in lease_texts(session, owner, 8, wanted, afresh)] for afresh in (True, False)
+            [text.row for text in lease_texts(session, owner, 8, read(session), wanted, afresh).texts]
+            for afresh in (True, False)
         )
         mine = {*session.scalars(select(Lease.text_row).where(Lease.person_number == owner.number))}
     hunted = [row for row in first if of[row] == "pool"]
@@ -298,5 +300,7 @@ def test_who_hunts_gets_what_they_want_and_validation_goes_on(tmp_path: Path, db
     assert {row for row in before if of[row] == "validation"} < {*first}
     assert {*first} == {*again} == mine, "what else they had, they gave back"
     with project.sessions.begin() as session:
-        assert len(lease_texts(session, owner, 20, wanted)) == 20, "where there are no more, others come"
+        assert len(lease_texts(session, owner, 20, read(session), wanted).texts) == 20, (
+            "where there are no more, others come"
+        )
     project.close()

@@ -16,6 +16,7 @@ from hybridal.app.labelling.finding import rows_found, search
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.removal import delete_texts, in_parts, restore_texts
 from hybridal.app.project import Project
+from hybridal.app.settings import read
 from hybridal.app.trainer.snapshot import snapshot, task_of
 
 from ..made_up import check_books, consensus, make, people
@@ -33,7 +34,7 @@ def test_a_deleted_text_is_nowhere_and_comes_back_as_it_was(tmp_path: Path, db: 
         annotate(session, one, "t1", "label", class_name="a", key="1")
         annotate(session, other, "t1", "label", class_name="b", key="2")
         annotate(session, one, "t2", "label", class_name="a", flagged=True, key="3")
-        [text] = lease_texts(session, other, 1)
+        [text] = lease_texts(session, other, 1, read(session)).texts
         session.add(Prediction(text_row=text.row, class_number=1, probability=0.9, entropy=0.1, round=1))
         session.add(QueuedText(text_row=text.row, rank=1, round=1))
         before = counts(session)
@@ -44,7 +45,7 @@ def test_a_deleted_text_is_nowhere_and_comes_back_as_it_was(tmp_path: Path, db: 
         check_books(session)
         assert counts(session) == {**dict.fromkeys(before, 0), "texts": 17}
         assert session.scalar(select(func.count()).select_from(Annotation)) == 3
-        assert text.row not in {leased.row for leased in lease_texts(session, other, 100)}
+        assert text.row not in {leased.row for leased in lease_texts(session, other, 100, read(session)).texts}
         assert (
             session.scalars(select(Prediction.text_row)).all() == session.scalars(select(QueuedText.rank)).all() == []
         )

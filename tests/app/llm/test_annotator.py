@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from hybridal.app.db.schema import Lease, QueuedText, now
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.classes import merge
 from hybridal.app.llm.annotator import (
     LlmSettings,
     ModelPrediction,
@@ -28,6 +27,7 @@ from hybridal.app.llm.annotator import (
 from hybridal.app.llm.prompt import LlmLabel
 from hybridal.errors import UserError
 
+from ..made_up import merge_classes
 from .projects import llm_of, made, person, recorded, says, text
 
 SHARE = st.floats(0, 1)
@@ -138,7 +138,7 @@ def test_it_needs_something_to_choose_from(tmp_path: Path) -> None:
     project = made(tmp_path)
     with project.sessions.begin() as session:
         bug, idea = classes.active(session)
-        merge(session, bug.number, idea.number)
+        merge_classes(session, bug.number, idea.number)
         with pytest.raises(UserError, match="two classes"):
             llm_annotator(session, LlmSettings(model="small")).insist()
 

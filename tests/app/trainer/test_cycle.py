@@ -15,7 +15,6 @@ from hybridal.app.db.schema import Class, Consensus, Person, Prediction, QueuedT
 from hybridal.app.insight.progress import progress, review_texts
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.annotations import undo
-from hybridal.app.labelling.classes import merge
 from hybridal.app.labelling.removal import delete_texts, restore_texts
 from hybridal.app.project import READER_FILE, Project, chapter_folders
 from hybridal.app.settings import DEFAULTS
@@ -26,6 +25,7 @@ from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 
 from ..copies import copied
+from ..made_up import merge_classes
 from .projects import RULES, ask, label, label_some, made, row, unlabelled
 
 
@@ -280,7 +280,7 @@ def test_merged_classes_are_learnt_as_one(project: Project) -> None:
     label(project, unlabelled(project, "pool", 6), "match")
     cycle = trained(project)
     with project.sessions.begin() as session:
-        merge(session, classes.find(session, "match").number, classes.find(session, "sport").number)
+        merge_classes(session, classes.find(session, "match").number, classes.find(session, "sport").number)
     ask(project, "train")
     assert cycle.turn()
     assert cycle.chapter is not None

@@ -9,7 +9,6 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import Prediction, QueuedText, Text
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.classes import merge
 from hybridal.app.project import Project
 from hybridal.app.trainer import predictions as keeping
 from hybridal.app.trainer import publish as module
@@ -17,6 +16,7 @@ from hybridal.app.trainer.predictions import Scored, rows_of
 from hybridal.app.trainer.publish import publish, published_round
 
 from ..copies import copied
+from ..made_up import merge_classes
 from .projects import TASK, ask, made, row
 
 IDS = list(TASK.train.ids)
@@ -102,7 +102,7 @@ def test_half_of_a_queue_is_never_seen(project: Project, monkeypatch: pytest.Mon
 def test_a_class_that_was_merged_while_the_model_trained_is_called_what_it_became(project: Project) -> None:
     with project.sessions.begin() as session:
         gone, left = classes.find(session, "food").number, classes.find(session, "sport").number
-        merge(session, gone, left)
+        merge_classes(session, gone, left)
     publish(project, 1, [], [Scored(IDS[:1], np.array([[0.875, 0.125]]), (gone, left))])
     assert predictions(project) == {IDS[0]: (left, 0.875, 1)}
 

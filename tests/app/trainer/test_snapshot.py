@@ -11,7 +11,7 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Person, Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
-from hybridal.app.labelling.classes import merge
+from hybridal.app.labelling.classes import resolve_merges
 from hybridal.app.project import Project
 from hybridal.app.trainer.snapshot import (
     LabelCounts,
@@ -19,12 +19,12 @@ from hybridal.app.trainer.snapshot import (
     missing_labels,
     poll,
     refusal,
-    resolve_merges,
     snapshot,
     task_of,
 )
 
 from ..copies import copied
+from ..made_up import merge_classes
 from .projects import TASK, TRUTH, ask, label, label_some, made, unlabelled
 
 counts = st.lists(st.integers(0, 30), max_size=5)
@@ -120,7 +120,7 @@ def test_a_merged_class_counts_for_what_it_became(project: Project) -> None:
     ids = label(project, unlabelled(project, "pool", 2), "match")
     with project.sessions.begin() as session:
         sport = classes.find(session, "sport").number
-        merge(session, classes.find(session, "match").number, sport)
+        merge_classes(session, classes.find(session, "match").number, sport)
     now = taken(project)
     assert now.pool == dict.fromkeys(ids, sport)
     assert [*now.classes.values()] == ["sport", "food"]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from filelock import FileLock
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
+from hybridal.app.db.unawaited import send_together
 from hybridal.errors import UserError
 from hybridal.system.files import identity_of
 
@@ -60,9 +63,11 @@ Sessions = sessionmaker[Session]
 
 _LOCK_KEY = 0x68796272  # any number, as long as nothing else in this database uses it
 
-# As many as there are threads that answer requests: a connection that is one too many is closed after each use.
+# As many as there are threads that answer requests, and some for what is done beside them: a connection that is one too
+# many is closed after each use.
 CONNECT_SECONDS = 5
-_POOL: dict[str, Any] = {"pool_size": 40, "max_overflow": 20, "pool_use_lifo": True}
+_JUST = 5.0  # seconds in which no firewall forgets a connection
+_POOL: dict[str, Any] = {"pool_size": 20, "max_overflow": 20, "pool_use_lifo": True}
 
 
 def connect(url: str) -> Engine:
@@ -125,12 +130,22 @@ def reading(engine: Engine) -> Sessions:
     return sessionmaker(engine.execution_options(**options), expire_on_commit=False)
 
 
-def exclusive(session: Session | Connection) -> None:
-    """Until this transaction ends, no other that asks for the same goes on. In SQLite a writer is always alone."""
+# Each schema has its own: the projects of one database do not wait for each other.
+_LOCK = f"SELECT pg_advisory_xact_lock({_LOCK_KEY}, hashtext(current_schema()))"
+_LOCKS = {
+    durable: text(_LOCK if durable else f"{_LOCK}, set_config('synchronous_commit', 'off', true)")
+    for durable in (True, False)
+}
+
+
+def exclusive(session: Session | Connection, *, durable: bool = True) -> None:
+    """Until this transaction ends, no other that asks for the same goes on. In SQLite a writer is always alone.
+
+    One that is not `durable` is kept a moment after it ends, as after `durable_later`.
+    """
     connection = session.connection() if isinstance(session, Session) else session
     if connection.dialect.name == "postgresql":
-        # Each schema has its own: the projects of one database do not wait for each other.
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key, hashtext(current_schema()))"), {"key": _LOCK_KEY})
+        connection.execute(_LOCKS[durable])
 
 
 def lock_annotations(session: Session) -> None:
@@ -173,11 +188,12 @@ def execute(session: Session, statement: Executable, **values: Any) -> CursorRes
 
 def _postgresql(url: str) -> Engine:
     try:
-        # pre_ping: a server that was restarted costs a new connection, not an error.
         waits = {"connect_timeout": CONNECT_SECONDS}  # a server that is away must not hold all threads
-        engine = create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=waits, **_POOL)
+        engine = create_engine(url, hide_parameters=True, connect_args=waits, **_POOL)
     except ModuleNotFoundError as error:
         raise UserError("`db`: install `hybridal[postgres]` to use PostgreSQL.", field="db") from error
+    send_together(engine)
+    _replace_the_dead(engine)
     if found := _SCHEMA.fullmatch(str(engine.url.query.get("options", ""))):
 
         @event.listens_for(engine, "first_connect", once=True)
@@ -186,6 +202,33 @@ def _postgresql(url: str) -> Engine:
             connection.commit()
 
     return engine
+
+
+def _replace_the_dead(engine: Engine) -> None:
+    """A server that was restarted costs a new connection, not an error.
+
+    One that was just used is only listened to: a server says nothing unasked, unless it ends the connection.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def note(connection: Any, record: Any) -> None:  # noqa: ARG001
+        record.info["used"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def look(connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001
+        if (used := record.info.get("used")) is None:
+            return
+        try:
+            if time.monotonic() - used > _JUST:
+                engine.dialect.do_ping(connection)
+                return
+            with DefaultSelector() as listening:
+                listening.register(connection, EVENT_READ)
+                if not listening.select(0):
+                    return
+        except engine.dialect.loaded_dbapi.Error:
+            pass
+        raise DisconnectionError("the server has ended this connection")
 
 
 def _sqlite(url: str, lock: WriterLock) -> Engine:

@@ -8,18 +8,37 @@ from sqlalchemy import Row, bindparam, insert, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import execute
-from hybridal.app.db.schema import Annotation, Person, Text, Vote
+from hybridal.app.db.schema import Annotation, Class, Person, Tally, Text, Vote
 from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.consensus import CastVote, find_and_lock, lock_text, record_vote
+from hybridal.app.labelling.consensus import (
+    COUNT_NAMES,
+    VOTE,
+    CastVote,
+    find_and_lock,
+    lock_text,
+    record_vote,
+    votes_on,
+)
 from hybridal.app.labelling.queue import lease_again
 from hybridal.errors import UserError
 
 _USED = "The key '{key}' was already used for something else; use a new key for each annotation."
 
 _ADD = insert(Annotation).returning(Annotation.number)
-_OF_THIS_KEY = select(Annotation.number, Annotation.text_row, Annotation.person_number, Annotation.action).where(
-    Annotation.key == bindparam("key")
+_EARLIER = select(Annotation.number, Annotation.text_row, Annotation.person_number, Annotation.action)
+_OF_THIS_KEY = _EARLIER.where(Annotation.key == bindparam("key"))
+
+# All that an answer is judged by, with a row for each vote on its text, and one where there is none.
+_LOOK = (
+    _EARLIER.add_columns(Class.number.label("given"), Class.became, Class.archived)
+    .add_columns(*(getattr(Tally, name).label(f"all_{name}") for name in COUNT_NAMES))
+    .add_columns(Vote.person_number.label("voter"), *VOTE)
+    .select_from(Tally)
+    .outerjoin(Annotation, Annotation.key == bindparam("key"))
+    .outerjoin(Class, Class.name == bindparam("name"))
+    .outerjoin(Vote, Vote.text_row == bindparam("row"))
+    .outerjoin(Person, Person.number == Vote.person_number)
 )
 
 
@@ -35,24 +54,28 @@ def annotate(
     key: str,
     decides: bool = False,
     offered: bool = False,
-) -> int:
+) -> dict[str, int]:
     """Records what a person says of a text, in place of what they said before; `decides` settles a disagreement.
 
-    `offered`: only a class that people may still give, not one that is archived. Returns the number of the annotation.
+    `offered`: only a class that people may still give, not one that is archived. Returns the project's counts then.
     """
     text = find_and_lock(session, text_id)
     if text is None:
         raise MissingError(f"There is no text '{text_id:.40}'.")
     if text.deleted is not None:
         raise MissingError(f"The text '{text_id:.40}' was deleted.")
-    if earlier := find_annotation(session, person, key):
-        if earlier.text_row != text.row or earlier.action == "withdraw":
+    name = None if class_name is None else class_name.strip()
+    seen = execute(session, _LOOK, key=key, name=name, row=text.row).all()
+    now, counts = seen[0], {name: getattr(seen[0], f"all_{name}") for name in COUNT_NAMES}
+    if now.number is not None:
+        if (now.text_row, now.person_number) != (text.row, person.number) or now.action == "withdraw":
             raise ConflictError(_USED.format(key=key))
-        return int(earlier.number)
-    if (action == "label") != (class_name is not None):
+        return counts
+    if (action == "label") != (name is not None):
         raise UserError("A label needs a class; a skip must not have one.")
-    find = classes.find_offered if offered else classes.find
-    class_number = None if class_name is None else find(session, class_name).number
+    class_number = now.given
+    if name is not None and (now.given is None or now.became is not None or now.archived):
+        class_number = (classes.find_offered if offered else classes.find)(session, name).number
     number: int = execute(
         session,
         _ADD,
@@ -65,8 +88,10 @@ def annotate(
         comment=comment,
         decides=decides,
     ).scalar_one()
-    record_vote(session, text, person, CastVote(person.kind, class_number, number, decides, flagged), number)
-    return number
+    before = {one.voter: CastVote(*one[-len(VOTE) :]) for one in seen if one.voter is not None}
+    vote = CastVote(person.kind, class_number, number, decides, flagged)
+    moved = record_vote(session, text, person, before, vote, number)
+    return {name: counts[name] + moved[name] for name in COUNT_NAMES}
 
 
 def undo(session: Session, person: Person, key: str, undoes: str | None = None) -> Text | None:
@@ -158,4 +183,4 @@ def _add_withdrawal(session: Session, person: Person, text: Text, key: str, left
     withdrawal = Annotation(key=key, text_row=text.row, person_number=person.number, action="withdraw")
     session.add(withdrawal)
     session.flush()
-    record_vote(session, text, person, left, withdrawal.number)
+    record_vote(session, text, person, votes_on(session, text), left, withdrawal.number)

@@ -1,17 +1,16 @@
-"""The classes: added, renamed, described, ordered, merged, archived, deleted at any time; no annotation is lost."""
+"""The classes: added, renamed, described, ordered and archived at any time; no annotation is lost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import exclusive, lock_annotations
-from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Vote
+from hybridal.app.db.connect import exclusive
+from hybridal.app.db.schema import Class, Prediction
 from hybridal.app.errors import ConflictError, MissingError
-from hybridal.app.labelling.consensus import Change, lock_text, update_consensus, votes_on
 from hybridal.errors import UserError
 
 MOST_CLASSES = 1000
@@ -59,6 +58,26 @@ def resolve(session: Session, number: int) -> int:
     """The number of what a class has become by now."""
     found = get(session, number)
     return number if found.became is None else resolve(session, found.became)
+
+
+def current_classes(session: Session) -> dict[int, int]:
+    """The class that each class number stands for now."""
+    rows = session.execute(select(Class.number, Class.became))
+    return resolve_merges(dict(rows.all()))
+
+
+def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
+    """The class that each class stands for, itself where it was never merged.
+
+    >>> resolve_merges({1: None, 2: 3, 3: 1})
+    {1: 1, 2: 1, 3: 1}
+    """
+
+    def end(number: int) -> int:
+        further = became[number]
+        return number if further is None else end(further)
+
+    return {number: end(number) for number in became}
 
 
 def get(session: Session, number: int) -> Class:
@@ -150,38 +169,9 @@ def archive(session: Session, number: int, how: Archived) -> Class:
     return found
 
 
-def merge(session: Session, number: int, into: int) -> Class:
-    """Everything of class `number` is of class `into` from now on; people who differed only in this agree now."""
-    exclusive(session)
-    lock_annotations(session)
-    gone, left = in_use(session, number), in_use(session, into)
-    if gone is left or left.archived:
-        raise ConflictError("A class is merged into another one that can be given.")
-    gone.became, gone.archived = left.number, ""
-    touched = _disputed(session, number)
-    before = {text.row: [*votes_on(session, text).values()] for text in touched}
-    for table in (Vote, Consensus, Prediction):
-        session.execute(update(table).where(table.class_number == number).values(class_number=into))
-    session.execute(update(Text).where(Text.suggestion == number).values(suggestion=into))
-    session.flush()
-    session.expire_all()
-    after = {text.row: [*votes_on(session, text).values()] for text in touched}
-    newest = {row: max(vote.number for vote in votes) for row, votes in after.items()}
-    changes = [Change(text, before[text.row], after[text.row], newest[text.row]) for text in touched]
-    update_consensus(session, changes)
-    return left
-
-
 def in_use(session: Session, number: int) -> Class:
     """The class of this number, unless it was merged or deleted."""
     found = get(session, number)
     if found.became is not None or found.archived == "deleted":
         raise ConflictError(f"The class '{found.name:.40}' was merged or deleted before.")
     return found
-
-
-def _disputed(session: Session, number: int) -> list[Text]:
-    """The texts that somebody gave this class and that have no consensus, locked."""
-    rows = select(Vote.text_row).where(Vote.class_number == number).distinct().order_by(Vote.text_row)
-    without = rows.outerjoin(Consensus, Consensus.text_row == Vote.text_row).where(Consensus.text_row.is_(None))
-    return [lock_text(session, row) for row in session.scalars(without).all()]

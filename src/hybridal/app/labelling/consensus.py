@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import exclusive, execute, lock_annotations
 from hybridal.app.db.schema import Consensus, Lease, Person, Setting, Tally, Text, Vote
+from hybridal.app.db.unawaited import UNAWAITED
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,11 @@ def classes_of(votes: Sequence[CastVote], kind: str) -> Counter[int]:
 
 COUNT_NAMES = ("texts", "labelled", "validation", "pool", "skipped", "flagged", "disagreements")
 
-_MOVE = update(Tally).values({name: getattr(Tally, name) + bindparam(f"by_{name}") for name in COUNT_NAMES})
+_MOVE = (
+    update(Tally)
+    .values({name: getattr(Tally, name) + bindparam(f"by_{name}") for name in COUNT_NAMES})
+    .execution_options(**UNAWAITED)
+)
 _COUNTS = select(*(getattr(Tally, name) for name in COUNT_NAMES))
 
 
@@ -108,10 +113,16 @@ def counts_of(split: str, votes: Sequence[CastVote], majority: bool = False) -> 
     return Counter(name for name, true in holds.items() if true)
 
 
-def move_counts(session: Session, before: Counter[str], now: Counter[str]) -> None:
+Moved = dict[str, int]
+"""By how much each count moved."""
+
+
+def move_counts(session: Session, before: Counter[str], now: Counter[str]) -> Moved:
     """Moves the counts by the difference. The last act of a transaction: it makes others wait until its end."""
-    if now != before:
-        execute(session, _MOVE, **{f"by_{name}": now[name] - before[name] for name in COUNT_NAMES})
+    moved = {name: now[name] - before[name] for name in COUNT_NAMES}
+    if any(moved.values()):
+        execute(session, _MOVE, **{f"by_{name}": by for name, by in moved.items()})
+    return moved
 
 
 def counts(session: Session) -> dict[str, int]:
@@ -133,27 +144,26 @@ def new_labels(session: Session, since: int) -> int:
 _LOCKED = select(Text).with_for_update(key_share=True).execution_options(populate_existing=True)
 _OF_ROW = _LOCKED.where(Text.row == bindparam("row"))
 _OF_ID = _LOCKED.where(Text.id == bindparam("id"))
+VOTE = (Person.kind, Vote.class_number, Vote.answer_number, Vote.decides, Vote.flagged)
+"""The columns of a `CastVote`."""
+
 _VOTES = (
-    select(
-        Vote.text_row,
-        Vote.person_number,
-        Person.kind,
-        Vote.class_number,
-        Vote.answer_number,
-    )
-    .add_columns(Vote.decides, Vote.flagged)
+    select(Vote.text_row, Vote.person_number)
+    .add_columns(*VOTE)
     .join(Person)
     .where(Vote.text_row.in_(bindparam("rows", expanding=True)))
 )
-_ADD_VOTE = insert(Vote)
-_REMOVE_VOTE = delete(Vote).where(Vote.text_row == bindparam("row"), Vote.person_number == bindparam("person"))
-_END_LEASE = delete(Lease).where(Lease.text_row == bindparam("row"), Lease.person_number == bindparam("person"))
-_ADD_CONSENSUS = insert(Consensus)
-_REMOVE_CONSENSUS = delete(Consensus).where(Consensus.text_row == bindparam("row"))
+_THEIRS: dict[str, Any] = {"text_row": bindparam("row"), "person_number": bindparam("person")}
+_ADD_VOTE = insert(Vote).execution_options(**UNAWAITED)
+_REMOVE_VOTE = delete(Vote).filter_by(**_THEIRS).execution_options(**UNAWAITED)
+_END_LEASE = delete(Lease).filter_by(**_THEIRS).execution_options(**UNAWAITED)
+_ADD_CONSENSUS = insert(Consensus).execution_options(**UNAWAITED)
+_REMOVE_CONSENSUS = delete(Consensus).where(Consensus.text_row == bindparam("row")).execution_options(**UNAWAITED)
 _UPDATE_TEXT = (
     update(Text)
     .where(Text.row == bindparam("of"))
     .values(answered=bindparam("by_people"), open=bindparam("still_open"))
+    .execution_options(**UNAWAITED)
 )
 
 
@@ -170,12 +180,14 @@ def votes_by_text(session: Session, rows: Sequence[int]) -> dict[int, dict[int, 
     return votes
 
 
-def record_vote(session: Session, text: Text, person: Person, vote: CastVote | None, answer: int) -> None:
+def record_vote(
+    session: Session, text: Text, person: Person, before: Mapping[int, CastVote], vote: CastVote | None, answer: int
+) -> Moved:
     """Replaces a person's vote (None: removes it) because of an annotation, and updates all that follows from it.
 
-    The text must be locked by the caller: two people may annotate it at the same moment.
+    `before` are the votes on the text, which must be locked by the caller: two people may annotate it at the same
+    moment.
     """
-    before = votes_on(session, text)
     after = dict(before)
     if after.pop(person.number, None) is not None:
         execute(session, _REMOVE_VOTE, row=text.row, person=person.number)
@@ -192,7 +204,7 @@ def record_vote(session: Session, text: Text, person: Person, vote: CastVote | N
             decides=vote.decides,
         )
     execute(session, _END_LEASE, row=text.row, person=person.number)
-    update_consensus(session, [Change(text, [*before.values()], [*after.values()], answer)])
+    return update_consensus(session, [Change(text, [*before.values()], [*after.values()], answer)])
 
 
 _ON_DISAGREEMENT = select(Setting.value).where(Setting.name == "on_disagreement")
@@ -227,7 +239,7 @@ class Change:
     answer: int
 
 
-def update_consensus(session: Session, changes: Sequence[Change], *, was_majority: bool | None = None) -> None:
+def update_consensus(session: Session, changes: Sequence[Change], *, was_majority: bool | None = None) -> Moved:
     """The consensus, the openness and the counts of texts on which votes changed; a deleted text has none of them.
 
     `was_majority`: the rule before, where that changed.
@@ -255,7 +267,7 @@ def update_consensus(session: Session, changes: Sequence[Change], *, was_majorit
         if values:
             session.flush()
             session.connection().execute(statement, values if len(values) > 1 else values[0])
-    move_counts(session, *counted)
+    return move_counts(session, *counted)
 
 
 def count_people(votes: Sequence[CastVote]) -> int:

@@ -12,10 +12,9 @@ from sqlalchemy.orm import Session
 from hybridal.acquisition.entropy import entropies
 from hybridal.app.db.connect import durable_later
 from hybridal.app.db.schema import Prediction, Text
-from hybridal.app.labelling.classes import current
+from hybridal.app.labelling.classes import current, current_classes
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
-from hybridal.app.trainer.snapshot import current_classes
 from hybridal.core.outputs import Floats
 
 PART = 100  # texts in a transaction

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Annotation, Class, Consensus, Text, Trainer
+from hybridal.app.labelling.classes import current_classes
 from hybridal.core.outputs import UNKNOWN
 from hybridal.tasks import Split, Task
 
@@ -117,26 +118,6 @@ def snapshot(session: Session) -> Snapshot:
     every = session.scalar(select(func.count()).select_from(Text)) or 0
     reserve = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
     return Snapshot(newest, every - len(deleted), classes, splits["pool"], splits["validation"], reserve, deleted)
-
-
-def current_classes(session: Session) -> dict[int, int]:
-    """The active class that each class number stands for now."""
-    rows = session.execute(select(Class.number, Class.became))
-    return resolve_merges(dict(rows.all()))
-
-
-def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
-    """The active class that each class stands for, itself where it was never merged.
-
-    >>> resolve_merges({1: None, 2: 3, 3: 1})
-    {1: 1, 2: 1, 3: 1}
-    """
-
-    def end(number: int) -> int:
-        further = became[number]
-        return number if further is None else end(further)
-
-    return {number: end(number) for number in became}
 
 
 def task_of(session: Session, name: str, classes: Sequence[str]) -> Task:

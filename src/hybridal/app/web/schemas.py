@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Class, Prediction, Text, clean
+from hybridal.app.labelling.classes import active, current_classes
 
 CleanStr = Annotated[str, AfterValidator(clean)]
 # Without a colon, which all keys have that the app draws itself (`file:`, `llm:`, …): nobody can use one up beforehand.
@@ -143,12 +144,8 @@ def items_of(session: Session, texts: Sequence[Text], show_predictions: bool) ->
 
 def _suggestions(session: Session, texts: Sequence[Text]) -> dict[int, str]:
     """The names of the classes that files gave, by the row of the text."""
-    rows = [text.row for text in texts if text.suggestion is not None]
-    if not rows:
+    numbers = {text.row: text.suggestion for text in texts if text.suggestion is not None}
+    if not numbers:
         return {}
-    found = session.execute(
-        select(Text.row, Class.name)
-        .join(Class, Class.number == Text.suggestion)
-        .where(Text.row.in_(rows), Class.archived == "")
-    )
-    return dict(found.all())
+    now, names = current_classes(session), {one.number: one.name for one in active(session)}
+    return {row: names[now[number]] for row, number in numbers.items() if now[number] in names}

@@ -1,4 +1,7 @@
-"""Each project has threads of its own to answer in: where all of one's wait for its database, no other waits too."""
+"""Each project has threads of its own to answer in: where all of one's wait for its database, no other waits too.
+
+Those for labelling are apart, so that nobody's next text waits for somebody's list.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ from typing import Any, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hybridal.app.web.paths import path_of
+
 Found = TypeVar("Found")
-AT_ONCE = 40  # as many as connections to its database are kept open
+AT_ONCE = 8  # of each kind: more would only wait for each other, each with a connection to warm up
+LABELLING = {"/api/next", "/api/annotations", "/api/undo"}
 
 _threads: ContextVar[CapacityLimiter | None] = ContextVar("the threads of the project that is asked", default=None)
 
@@ -24,10 +30,12 @@ class ProjectThreads:
     """Whatever the app inside does `in_thread`, it does in its own."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app, self.threads = app, CapacityLimiter(AT_ONCE)
+        self.app = app
+        self.labelling, self.others = CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        _threads.set(self.threads)
+        labels = scope["type"] == "http" and path_of(Request(scope)) in LABELLING
+        _threads.set(self.labelling if labels else self.others)
         await self.app(scope, receive, send)
 
 

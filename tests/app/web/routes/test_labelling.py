@@ -1,16 +1,45 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fastapi import FastAPI
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from hybridal.app.db.schema import Annotation, Prediction, Text
+from hybridal.app.labelling.consensus import counts
 from hybridal.app.project import Project
 
-from ...made_up import consensus, me
-from ..visits import Visit, signed_in
+from ...made_up import consensus, make, me, people
+from ..visits import Visit, local, signed_in
+
+
+def test_a_request_asks_its_database_few_questions(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
+    visit = signed_in(local(project), people(project, 1)[0])
+    asked: list[str] = []
+
+    @event.listens_for(project.engine, "before_cursor_execute")
+    def note(connection, cursor, statement, parameters, context, many):  # type: ignore[no-untyped-def]
+        waits = "" if context.execution_options.get("unawaited") else "waits: "
+        asked.append(f"{waits}{' '.join(statement.split())}")
+
+    def first_words() -> list[str]:
+        return [" ".join(statement.split()[:2]) for statement in asked if not statement.startswith("waits: BEGIN")]
+
+    texts = visit.get("/api/next").json()["items"]
+    assert len(texts) == 5
+    assert first_words() == ["waits: SELECT"] * (3 if db is None else 4) + ["INSERT INTO"], asked
+    asked.clear()
+    said = visit.post("/api/annotations", {"key": "1", "text": texts[0]["id"], "action": "label", "class": "a"}).json()
+    assert first_words() == [
+        *["waits: SELECT", "waits: SELECT", "waits: INSERT"],
+        *["INSERT INTO", "DELETE FROM", "INSERT INTO", "UPDATE texts", "UPDATE tally"],
+    ], asked
+    with project.reads() as session:
+        assert said["counts"] == counts(session)
+    project.close()
 
 
 def names(visit: Visit) -> list[str]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Text
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.class_removal import remove, unlabel
+from hybridal.app.labelling.gone_classes import follow, remove
 from hybridal.app.project import Project
 from hybridal.app.web.routes import classes as module
 
@@ -52,9 +52,9 @@ def test_a_deletion_of_a_class_that_was_cut_off_goes_on(
     def fail_once(session: Session, rows: Sequence[int]) -> None:
         for failure in failures:
             raise failure
-        unlabel(session, rows)
+        follow(session, rows)
 
-    monkeypatch.setattr(module, "unlabel", fail_once)
+    monkeypatch.setattr(module, "follow", fail_once)
     monkeypatch.setattr(module, "AT_ONCE", 1)
     monkeypatch.setattr(module, "LATER", 0.01)
     with project.sessions.begin() as session:

@@ -281,3 +281,9 @@ def test_texts_that_are_alike_are_listed_and_filtered(owner: Visit, project: Pro
     with project.sessions.begin() as session:
         session.get_one(Text, texts[3].row).digest = "0" * 32  # another text got its row
     assert owner.get("/api/texts", like="t3").status_code == 404
+
+
+def test_some_texts_are_asked_for_by_their_ids(owner: Visit) -> None:
+    found = owner.get("/api/texts", id=["t3", "none", "t1", "t3"]).json()
+    assert ([item["id"] for item in found["items"]], found["total"]) == (["t3", "t1"], 2)
+    assert owner.get("/api/texts", id=["t1"] * 51).status_code == 422

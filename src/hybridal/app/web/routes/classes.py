@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.errors import ConflictError, ForbiddenError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.class_removal import remove, rows_to_unlabel, unlabel
+from hybridal.app.labelling.gone_classes import follow, merge, remove, rows_to_follow
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.people import User, may
 from hybridal.app.project import Project
@@ -24,20 +24,20 @@ from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schem
 from hybridal.app.web.threads import Router, in_thread
 
 AT_ONCE = 100  # texts in a transaction: who labels hardly waits for it
-LATER = 30.0  # seconds until it is looked whether a deletion was cut off
+LATER = 30.0  # seconds until it is looked whether something was cut off
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def at_work(app: FastAPI) -> AsyncIterator[None]:
-    """Goes on with a deletion that was cut off: when the last process ended, or the database failed."""
+    """Goes on with what was cut off: when the last process ended, or the database failed."""
 
     async def go_on() -> None:
         while True:
             try:
-                await finish_removals(app.state.project)
+                await finish(app.state.project)
             except SQLAlchemyError:
-                log.exception("The deletion of a class could not be finished; it goes on later.")
+                log.exception("The texts of a deleted or merged class could not all be changed; it goes on later.")
             await sleep(LATER)
 
     async with create_task_group() as tasks:
@@ -122,14 +122,15 @@ def change_class(number: Number, change: ClassChange, _: Owner, project: Current
 
 
 @router.post("/{number}/merge")
-def merge_classes(number: Number, other: MergeTarget, _: Owner, project: CurrentProject) -> ClassSchema:
+async def merge_classes(number: Number, other: MergeTarget, _: Owner, project: CurrentProject) -> ClassSchema:
     """Makes one class of two; every label stays, and is of the other class now."""
-    with project.sessions.begin() as session:
-        return ClassSchema.model_validate(classes.merge(session, number, other.into))
+    left = await in_thread(_merge, project, number, other.into)
+    await finish(project)
+    return left
 
 
 class Unlabelled(Schema):
-    """How many texts a deleted class was said of, or is still to be taken off."""
+    """How many texts a deleted class was said of, or have to do with a class that is gone."""
 
     texts: int
 
@@ -138,20 +139,25 @@ class Unlabelled(Schema):
 async def delete_class(number: Number, _: Owner, project: CurrentProject) -> Unlabelled:
     """Deletes a class: what was said of it stays in the record, and is no label any more. `merge` keeps its labels."""
     texts = await in_thread(_remove, project, number)
-    await finish_removals(project)
+    await finish(project)
     return Unlabelled(texts=texts)
 
 
 @router.get("/deletion")
-def left_to_unlabel(_: Owner, project: CurrentProject) -> Unlabelled:
-    """How many texts are left that have to do with a class that is being deleted."""
+def left_to_follow(_: Owner, project: CurrentProject) -> Unlabelled:
+    """How many texts are left that have to do with a class that is being deleted or merged."""
     return Unlabelled(texts=len(_left(project)))
 
 
-async def finish_removals(project: Project) -> None:
-    """Takes deleted classes off all texts, in short transactions while people label."""
+async def finish(project: Project) -> None:
+    """Lets all texts follow what became of their classes, in short transactions while people label."""
     for part in chunks(await in_thread(_left, project), AT_ONCE):
-        await in_thread(_unlabel, project, part)
+        await in_thread(_follow, project, part)
+
+
+def _merge(project: Project, number: int, into: int) -> ClassSchema:
+    with project.sessions.begin() as session:
+        return ClassSchema.model_validate(merge(session, number, into))
 
 
 def _remove(project: Project, number: int) -> int:
@@ -161,9 +167,9 @@ def _remove(project: Project, number: int) -> int:
 
 def _left(project: Project) -> Sequence[int]:
     with project.reads() as session:
-        return rows_to_unlabel(session)
+        return rows_to_follow(session)
 
 
-def _unlabel(project: Project, rows: Sequence[int]) -> None:
+def _follow(project: Project, rows: Sequence[int]) -> None:
     with project.sessions.begin() as session:
-        unlabel(session, rows)
+        follow(session, rows)

@@ -78,10 +78,10 @@ def next_texts(
     """
     wanted = _likely(project, user, clean(likely)) if likely else ()
     with project.sessions.begin() as session:
-        decided, now = read(session), counts(session)
-        shown = items_of(session, lease_texts(session, user.person, n, wanted, afresh), decided["show_predictions"])
-    left, known = now["texts"] - now["labelled"], not likely or bool(wanted)
-    return Next(items=_with_reading(project, shown), left=left, known=known)
+        settings = read(session)
+        served = lease_texts(session, user.person, n, settings, wanted, afresh)
+        shown = items_of(session, served.texts, settings["show_predictions"])
+    return Next(items=_with_reading(project, shown), left=served.left, known=not likely or bool(wanted))
 
 
 def _likely(project: Project, user: User, name: str) -> Sequence[int]:
@@ -98,7 +98,7 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
     with project.sessions.begin() as session:
         if given.class_ is not None and may_define(session, user):
             _define(session, user, given.class_, given.key)
-        annotate(
+        now = annotate(
             session,
             user.person,
             given.text,
@@ -109,7 +109,6 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
             key=given.key,
             offered=True,
         )
-        now = counts(session)
     return Saved(ok=True, counts=Counts(**now))
 
 

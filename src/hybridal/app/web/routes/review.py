@@ -10,7 +10,6 @@ from hybridal.app.insight.agreement import AgreementReport, agreement_report, di
 from hybridal.app.insight.progress import progress, review_texts
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.consensus import counts
 from hybridal.app.web.auth import Annotator, CurrentProject, Reviewer
 from hybridal.app.web.schemas import CleanStr, Counts, Key, Saved, Schema, excerpt
 from hybridal.app.web.threads import Router
@@ -48,8 +47,7 @@ def adjudicate(given: Adjudication, user: Reviewer, project: CurrentProject) -> 
     """Decides what a text's class is: it wins over all other answers."""
     with project.sessions.begin() as session:
         named: dict[str, Any] = {"class_name": given.class_, "key": given.key}
-        annotate(session, user.person, given.text, "label", **named, decides=True, offered=True)
-        now = counts(session)
+        now = annotate(session, user.person, given.text, "label", **named, decides=True, offered=True)
     return Saved(ok=True, counts=Counts(**now))
 
 

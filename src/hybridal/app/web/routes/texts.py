@@ -18,7 +18,7 @@ from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
 from hybridal.app.errors import ForbiddenError, MissingError
 from hybridal.app.insight.ranking import nearest
 from hybridal.app.labelling.consensus import by_majority, consensus_of, flagged, votes_by_text
-from hybridal.app.labelling.finding import Order, State, search
+from hybridal.app.labelling.finding import ON_A_PAGE, Order, State, search
 from hybridal.app.labelling.source import preview_file, read_source
 from hybridal.app.labelling.texts import LONGEST_ID, add_in_parts
 from hybridal.app.people import User, may
@@ -91,6 +91,9 @@ def list_texts(
     predicted: Annotated[str, Query(max_length=200, description="The likeliest class, by the model.")] = "",
     order: Annotated[Order | None, Query(description="By what the model says.")] = None,
     like: Annotated[str, Query(max_length=LONGEST_ID, description="The id of a text: the most similar first.")] = "",
+    ids: Annotated[
+        Sequence[str], Query(alias="id", max_length=ON_A_PAGE, description="Only these, in this order.")
+    ] = (),
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     whole: bool = False,
 ) -> TextPage:
@@ -110,7 +113,7 @@ def list_texts(
             by=_own_only(user),
             predicted=clean(predicted),
             order=order,
-            among=None if alike is None else [*alike],
+            among=_rows(session, ids) if ids else None if alike is None else [*alike],
         )
         items = _summaries(session, found.texts, user)
     if alike is not None:
@@ -120,6 +123,11 @@ def list_texts(
         bodies = {text.id: text.body for text in found.texts}
         items = [item.model_copy(update={"text": bodies[item.id]}) for item in items]
     return TextPage(items=items, total=found.total, more=found.more, pages=found.pages)
+
+
+def _rows(session: Session, ids: Sequence[str]) -> list[int]:
+    rows = dict(session.execute(select(Text.id, Text.row).where(Text.id.in_(ids))).all())
+    return [rows[id] for id in dict.fromkeys(ids) if id in rows]
 
 
 def _alike(session: Session, project: Project, id: str) -> dict[int, float]:

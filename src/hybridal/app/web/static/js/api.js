@@ -14,6 +14,10 @@ export class Refusal extends Error {
   }
 }
 
+// Seconds until a request is given up: the server works on some changes for minutes.
+const READ = 60;
+const CHANGE = 600;
+
 let csrf = "";
 
 /** The address of a page or a route: on a server of several projects, each has a prefix of its own. */
@@ -31,13 +35,15 @@ async function renewing(path) {
   return found;
 }
 
-/** @param {string} path @param {Record<string, unknown>} [query] */
+/** @param {string} path @param {Record<string, unknown>} [query] each value, or several of one name */
 export function get(path, query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== "" && value != null);
+  const each = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const given = each.filter(([, value]) => value !== "" && value != null);
   return ask("GET", given.length ? `${path}?${new URLSearchParams(given)}` : path);
 }
 
-export const post = (path, body = {}) => ask("POST", path, body);
+/** @param {string} path @param {object | FormData} [body] @param {number} [seconds] until it is given up */
+export const post = (path, body = {}, seconds = CHANGE) => ask("POST", path, body, seconds);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const put = (path, body) => ask("PUT", path, body);
 
@@ -48,8 +54,10 @@ export async function getFile(address) {
   return reply.blob();
 }
 
-async function ask(method, path, body) {
-  const reply = await reach(method, link(path), body);
+async function ask(method, path, body, seconds = body ? CHANGE : READ) {
+  // A file takes as long as its way takes, and somebody is looking at it.
+  const signal = body instanceof FormData ? null : AbortSignal.timeout(1000 * seconds);
+  const reply = await reach(method, link(path), body, signal);
   const said = await read(reply);
   if (reply.ok && said) return said;
   throw refusal(reply, said);
@@ -67,15 +75,15 @@ function refusal({ status }, said) {
   return new Refusal(status, said.error ?? `The server answered with status ${status}.`);
 }
 
-async function reach(method, address, body) {
+async function reach(method, address, body, signal = null) {
   const form = body instanceof FormData;
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF"] = csrf;
   if (body && !form) headers["Content-Type"] = "application/json";
   try {
-    return await fetch(address, { method, headers, body: form || !body ? body : JSON.stringify(body) });
+    return await fetch(address, { method, headers, signal, body: form || !body ? body : JSON.stringify(body) });
   } catch {
-    throw new Refusal(0, "The server cannot be reached.");
+    throw new Refusal(0, signal?.aborted ? "The server took too long to answer." : "The server cannot be reached.");
   }
 }
 

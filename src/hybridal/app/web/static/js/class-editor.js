@@ -146,16 +146,17 @@ async function remove(each) {
   await told(show);
 }
 
-/** How far the deletion of a class is, until it is done: one that was cut off goes on when the app is started again. */
+/** How far the deletion or merging of a class is, until it is done: what was cut off goes on by itself. */
 async function sayLeft() {
   const { texts } = await get("/api/classes/deletion");
   byId("deletion").hidden = !texts;
-  byId("deletion").textContent = `A class is being deleted: ${count(texts, "text")} left. Labelling goes on meanwhile.`;
+  byId("deletion").textContent = `A class is being deleted or merged: ${count(texts, "text")} left. Labelling goes on meanwhile.`;
   if (texts) setTimeout(() => told(sayLeft), AGAIN);
 }
 
 async function merge(each, { name: into, number }) {
   if (confirm(`Merge “${each.name}” into “${into}”? All its labels become “${into}”; this cannot be undone.`)) {
+    setTimeout(() => told(sayLeft), AGAIN);
     await told(() => post(`/api/classes/${each.number}/merge`, { into: number }));
   }
   await told(show);

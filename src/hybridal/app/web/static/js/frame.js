@@ -8,6 +8,8 @@ import { passwordDialog } from "./password.js";
 import { told, toast } from "./toast.js";
 import { TrainerBar } from "./trainer-bar.js";
 
+const SOON = 30; // seconds in which an answer is written down, or sent again
+
 /** Resolves to `{project, outbox, trainer}` once the project is known. */
 export const frame = start();
 told(() => frame); // a page that cannot start says why
@@ -49,11 +51,11 @@ async function patiently(load) {
 function senderOf(name) {
   return async (path, body) => {
     try {
-      return await post(path, body);
+      return await post(path, body, SOON);
     } catch (error) {
       if (error.status !== 403) throw error;
       const { me } = await getProject();
-      if (me.name === name) return post(path, body);
+      if (me.name === name) return post(path, body, SOON);
       // Somebody else has signed in with this browser: these answers wait for their own person.
       location.reload();
       throw new Refusal(0, "Somebody else has signed in here.");

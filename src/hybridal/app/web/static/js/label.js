@@ -107,7 +107,7 @@ function meanwhile(change) {
 }
 
 function turn() {
-  if (queue.current === onPage) return;
+  if (onPage && queue.current === onPage) return;
   if (onPage) turned = performance.now();
   show();
 }

@@ -70,7 +70,12 @@ export class Queue {
     if (this.#items.length >= LEAST) return;
     const begun = this.#begun;
     this.#filling ??= this.#fetch(unsent).finally(() => begun === this.#begun && (this.#filling = null));
-    await this.#filling;
+    try {
+      await this.#filling;
+    } catch (error) {
+      if (begun === this.#begun) throw error;
+    }
+    if (begun !== this.#begun) await this.refill(unsent); // what came is not wanted any more
   }
 
   /** After a long while away: fetches more. @returns {Promise<Item[]>} what has gone to somebody else */

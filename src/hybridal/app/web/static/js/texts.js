@@ -67,15 +67,19 @@ async function load() {
   if (!found.items.length)
     byId("items").append(el("li", { class: "nothing" }, "No texts found. Try fewer words or another state."));
   pager(found.pages);
-  const again = async () => redress((await get("/api/texts", query)).items);
+  const again = async () => redress(found.items, (await get("/api/texts", { id: found.items.map(({ id }) => id) })).items);
   if (form.elements.predicted) told(() => newestFirst(found.items, () => mine === asked, again));
 }
 
-/** Says again what is known of the texts on the page, each in its place: nothing moves under somebody's hands. */
-function redress(items) {
+/**
+ * Says again what is known of the texts on the page, each in its place: nothing moves under somebody's hands, also where
+ * it would not be listed any more.
+ */
+function redress(before, items) {
   const shown = (id) => byId("items").querySelector(`[data-id="${CSS.escape(id)}"] .facts`);
+  const alike = new Map(before.map(({ id, similarity }) => [id, similarity]));
   for (const item of items) {
-    shown(item.id)?.replaceWith(facts(item, project.classes));
+    shown(item.id)?.replaceWith(facts({ ...item, similarity: alike.get(item.id) }, project.classes));
     bulk.renew(item);
   }
   return items;
