@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -12,13 +14,18 @@ HEADS, SIDE = 2, 8
 WIDTH = HEADS * SIDE
 
 
-def by_the_formula(qkv: Tensor, lengths: list[int]) -> Tensor:
+def by_the_formula(qkv: Tensor, lengths: list[int], bias: Tensor | None = None) -> Tensor:
+    """`bias` is by (head, distance)."""
     found, start = [], 0
     for length in lengths:
         q, k, v = (
             part.view(length, HEADS, SIDE).transpose(0, 1) for part in qkv[start : start + length].split(WIDTH, 1)
         )
-        shares = torch.softmax(q @ k.transpose(1, 2) / SIDE**0.5, dim=2)
+        products = q @ k.transpose(1, 2) / SIDE**0.5
+        if bias is not None:
+            place: Any = torch.arange(length, device=ON)
+            products = products + bias[:, place[None, :] - place[:, None] + max(lengths) - 1]
+        shares = torch.softmax(products, dim=2)
         found.append((shares @ v).transpose(0, 1).reshape(length, WIDTH))
         start += length
     return torch.cat(found)
@@ -39,8 +46,30 @@ def test_each_text_attends_to_itself_alone(lengths: list[int]) -> None:
 
     above = drawn(tokens + 3, WIDTH)
     (expected * above[:tokens]).sum().backward()
-    found = attention.backward(above, qkv.detach(), gathered, sums, dropout(0.0))
+    found, pairs = attention.backward(above, qkv.detach(), gathered, sums, dropout(0.0))
     torch.testing.assert_close(found, qkv.grad, rtol=1e-4, atol=1e-5)
+    assert pairs is None
+
+
+@pytest.mark.parametrize("lengths", [[3, 1, 16], [70, 2]])
+def test_a_bias_by_distance_and_its_gradient(lengths: list[int]) -> None:
+    from hybridal.models.cuda.attention import Attention
+    from hybridal.models.cuda.distances import sums_by_distance
+
+    tokens = sum(lengths)
+    qkv, bias = drawn(tokens + 3, 3 * WIDTH).requires_grad_(), drawn(HEADS, 2 * max(lengths) - 1).requires_grad_()
+    expected = by_the_formula(qkv, lengths, bias)
+    attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths), bias.detach())
+    gathered, sums = attention.forward(qkv.detach(), dropout(0.0))
+    torch.testing.assert_close(gathered[:tokens], expected.detach())
+
+    above = drawn(tokens + 3, WIDTH)
+    (expected * above[:tokens]).sum().backward()
+    found, pairs = attention.backward(above, qkv.detach(), gathered, sums, dropout(0.0))
+    assert pairs is not None
+    torch.testing.assert_close(found, qkv.grad, rtol=1e-4, atol=1e-5)
+    positions = torch.tensor([place for length in [*lengths, 3] for place in range(length)], device=ON)
+    torch.testing.assert_close(sums_by_distance(pairs, positions), bias.grad, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("lengths", [[9, 4], [70]])
@@ -55,5 +84,5 @@ def test_the_gradient_has_the_masks_of_the_pass_before(lengths: list[int]) -> No
     gathered, sums = attention.forward(qkv, dropout(0.3))
     moved, _ = attention.forward(qkv + change, dropout(0.3))
     assert not torch.allclose(gathered, attention.forward(qkv, dropout(0.0))[0])
-    found = attention.backward(above, qkv, gathered, sums, dropout(0.3))
+    found, _ = attention.backward(above, qkv, gathered, sums, dropout(0.3))
     torch.testing.assert_close((found * change).sum(), ((moved - gathered) * above).sum(), rtol=1e-3, atol=1e-4)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from hybridal.backbones import Backbone
-from hybridal.models.cuda.passes import STEP, TEXTS, TOKENS, batches
+from hybridal.models.cuda.passes import ROW_TEXTS, ROW_TOKENS, STEP, TEXTS, TOKENS, InRows, batches
 from hybridal.models.evaluation import predict
+from hybridal.models.tokens import Tokens
 from hybridal.tasks import Task
 
 from ..parts import ARCHITECTURES, examples_of, random_backbone
@@ -56,6 +57,25 @@ def test_alone_a_text_does_not_notice_its_neighbours(tiny: Backbone, task: Task)
         assert together.embedding is not None
         assert by_itself.embedding is not None
         assert (by_itself.embedding[0] == together.embedding[row]).all()
+
+
+@pytest.mark.parametrize("longest", [3, 40, 512])
+def test_rows_hold_all_texts_in_their_order_and_have_one_shape(longest: int) -> None:
+    rng = np.random.default_rng(longest)
+    texts = [rng.integers(1, 99, rng.integers(1, longest + 1)).tolist() for _ in range(300)]
+    chosen = rng.permutation(300)[:290]
+    found = list(InRows(None).packed(Tokens.of(texts, pad=0), chosen, False))  # type: ignore[arg-type]
+    assert np.concatenate([batch for batch, _, _ in found]).tolist() == list(range(290))
+    [(size, tokens, most)] = {shape for _, shape, _ in found}
+    assert size == ROW_TEXTS
+    assert tokens <= ROW_TOKENS
+    for batch, _, row in found:
+        _, lengths, _, ids, _ = np.split(row, np.cumsum([size, size, 1, tokens]))
+        expected = [texts[number] for number in chosen[batch]]
+        assert lengths.tolist() == [*map(len, expected), *[0] * (size - len(batch))]
+        assert lengths.max() <= most
+        assert ids[: lengths.sum()].tolist() == [word for text in expected for word in text]
+        assert not ids[lengths.sum() :].any()
 
 
 @pytest.mark.parametrize("longest", [3, 40, 700])

@@ -30,7 +30,10 @@ def stacked(classifier: Classifier) -> Classifier:
 
 
 @needs_kernels
-@pytest.mark.parametrize(("architecture", "pooling"), [("bert", "mean"), ("roberta", "first"), ("distilbert", "mean")])
+@pytest.mark.parametrize(
+    ("architecture", "pooling"),
+    [("bert", "mean"), ("roberta", "first"), ("distilbert", "mean"), ("mpnet", "first"), ("mpnet", "mean")],
+)
 def test_a_stack_trains_as_the_encoder_s_own_layers_do(
     architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
@@ -41,7 +44,7 @@ def test_a_stack_trains_as_the_encoder_s_own_layers_do(
     found = []
     for classifier, steps in (
         (plain, PlainSteps(plain, RULES)),
-        (stacked(other), GraphSteps(other, Repeater(), RULES)),
+        (stacked(other), GraphSteps(other, Repeater(ON.type), RULES)),
     ):
         steps.begin(None)
         steps.run(texts, batches, [1e-4, 1e-3], 1)

@@ -191,11 +191,11 @@ def test_graphs_train_the_top_as_the_plain_path_does(
     texts = examples_of(backbone, task.train)
     assert fast.recorder is not None
     assert {*fast.trainable()} == {*plain.trainable()}
-    rates = [RULES.learning_rate] * 8
     for one in (plain, fast):
         steps, source = steps_of(one), one.source(texts.source)  # type: ignore[arg-type]
         examples = Examples(source, texts.rows, texts.labels)
+        batches = examples.batches(16, np.random.default_rng(0))
         with one.training(dropout=False):
             steps.begin(None)
-            steps.run(examples, examples.batches(16, np.random.default_rng(0))[:8], rates, 5)
+            steps.run(examples, batches, [RULES.learning_rate] * len(batches), 5)
     assert_same_way(plain.pretrained, plain.weights(), fast.weights())

@@ -15,9 +15,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from hybridal.models.adamw import PARTS
 from hybridal.models.cuda.recorder import WARM_UPS
 from hybridal.models.cuda.stack import Stack
-from hybridal.models.steps import PARTS
 
 # Elements of a program that has no rows.
 MANY = 1024

@@ -18,10 +18,13 @@ MOST = 64
 
 
 class Attention:
-    """Of a row of (queries, keys, values) of all heads; `longest` is the length that no text exceeds."""
+    """Of a row of (queries, keys, values) of all heads; `longest` is the length that no text exceeds.
 
-    def __init__(self, heads: int, lengths: Tensor, longest: int) -> None:
-        self.heads, self.lengths, self.longest = heads, lengths, longest
+    `bias` is added to the products of each head by how far the key is from the query (`distances.py`).
+    """
+
+    def __init__(self, heads: int, lengths: Tensor, longest: int, bias: Tensor | None = None) -> None:
+        self.heads, self.lengths, self.longest, self.bias = heads, lengths, longest, bias
         self.block = max(16, min(MOST, triton.next_power_of_2(longest)))
         self.grid = (len(lengths), heads, triton.cdiv(longest, self.block))
 
@@ -30,22 +33,27 @@ class Attention:
         tokens, width = len(qkv), qkv.shape[1] // 3
         gathered = qkv.new_zeros((tokens, width))
         sums = qkv.new_empty((self.heads, tokens), dtype=torch.float32)
+        bias = sums if self.bias is None else self.bias  # none is read
         _attend[self.grid](
-            qkv, gathered, sums, self.lengths, *dropout.arguments, *self._sizes(tokens, width, dropout)
+            qkv, gathered, sums, bias, self.lengths, *dropout.arguments, *self._sizes(tokens, width, dropout)
         )  # fmt: skip
         return gathered, sums
 
-    def backward(self, above: Tensor, qkv: Tensor, gathered: Tensor, sums: Tensor, dropout: Dropout) -> Tensor:
-        """The gradient of `qkv`."""
+    def backward(
+        self, above: Tensor, qkv: Tensor, gathered: Tensor, sums: Tensor, dropout: Dropout
+    ) -> tuple[Tensor, Tensor | None]:
+        """The gradient of `qkv`; and where there is a bias, that of each pair of (head, query, key), by its place in
+        the text."""
         tokens, width = gathered.shape
         found = torch.zeros_like(qkv)
-        given = (above, qkv, gathered, sums, found, self.lengths, *dropout.arguments)
-        sizes = self._sizes(tokens, width, dropout)
+        pairs = None if self.bias is None else sums.new_zeros((self.heads, tokens, self.longest))
+        given = (above, qkv, gathered, sums, found, sums if self.bias is None else self.bias)
+        rest = (self.lengths, *dropout.arguments, *self._sizes(tokens, width, dropout))
         whole = self.grid[2] == 1
-        _back_to_keys[self.grid](*given, *sizes, whole)
+        _back_to_keys[self.grid](*given, sums if pairs is None else pairs, *rest, whole)
         if not whole:
-            _back_to_queries[self.grid](*given, *sizes)
-        return found
+            _back_to_queries[self.grid](*given, *rest)
+        return found, pairs
 
     def _sizes(self, tokens: int, width: int, dropout: Dropout) -> tuple[object, ...]:
         side = width // self.heads
@@ -53,7 +61,7 @@ class Attention:
         scale = side**-0.5
         return (
             scale, tokens, width, side, texts, self.longest, self.heads,
-            triton.next_power_of_2(texts), self.block, block_of_side, dropout.rate > 0,
+            triton.next_power_of_2(texts), self.block, block_of_side, dropout.rate > 0, self.bias is not None,
         )  # fmt: skip
 
 
@@ -93,12 +101,25 @@ def _places(
     return ((text * heads + head) * longest + query[:, None]) * longest + key[None, :]
 
 
+@triton.jit  # type: ignore[untyped-decorator]
+def _products(
+    q: tl.tensor, k: tl.tensor, scale: tl.tensor, bias: tl.tensor, head: tl.tensor, query: tl.tensor, key: tl.tensor,
+    longest: tl.tensor, BIAS: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    found = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+    if BIAS:
+        apart, span = key[None, :] - query[:, None] + longest - 1, 2 * longest - 1
+        found += tl.load(bias + head * span + apart, mask=(apart >= 0) & (apart < span), other=0.0)
+    return found
+
+
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
 def _attend(
-    qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, lengths: tl.tensor,
+    qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, bias: tl.tensor, lengths: tl.tensor,
     seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
     scale: tl.tensor, tokens: tl.tensor, width: tl.tensor, side: tl.tensor, texts: tl.tensor, longest: tl.tensor,
     heads: tl.tensor, TEXTS: tl.constexpr, BLOCK: tl.constexpr, SIDE: tl.constexpr, DROPOUT: tl.constexpr,
+    BIAS: tl.constexpr,
 ) -> None:  # fmt: skip
     text, head, first = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
     start, length = _span(lengths, texts, text, TEXTS)
@@ -114,7 +135,7 @@ def _attend(
         key = other + tl.arange(0, BLOCK)
         k = _block(qkv + width, start, key, length, 3 * width, side, SIDE)
         v = _block(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
-        products = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        products = _products(q, k, scale, bias, head, query, key, longest, BIAS)
         products = tl.where((key < length)[None, :], products, float("-inf"))
         higher = tl.maximum(highest, tl.max(products, axis=1))
         shares = tl.exp(products - higher[:, None])
@@ -130,11 +151,11 @@ def _attend(
 
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
 def _back_to_keys(
-    above: tl.tensor, qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, found: tl.tensor, lengths: tl.tensor,
-    seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
+    above: tl.tensor, qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, found: tl.tensor, bias: tl.tensor,
+    pairs: tl.tensor, lengths: tl.tensor, seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
     scale: tl.tensor, tokens: tl.tensor, width: tl.tensor, side: tl.tensor, texts: tl.tensor, longest: tl.tensor,
     heads: tl.tensor, TEXTS: tl.constexpr, BLOCK: tl.constexpr, SIDE: tl.constexpr, DROPOUT: tl.constexpr,
-    WHOLE: tl.constexpr,
+    BIAS: tl.constexpr, WHOLE: tl.constexpr,
 ) -> None:  # fmt: skip
     """The gradients of keys and values; where a text is one block, those of its queries too."""
     text, head, first = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
@@ -155,7 +176,7 @@ def _back_to_keys(
         own = _block(gathered + head * side, start, query, length, width, side, SIDE)
         level = tl.sum(gradient.to(tl.float32) * own.to(tl.float32), axis=1)
         logarithm = tl.load(sums + head * tokens + start + query, mask=query < length, other=0.0)
-        products = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        products = _products(q, k, scale, bias, head, query, key, longest, BIAS)
         inside = (query < length)[:, None] & (key < length)[None, :]
         shares = tl.where(inside, tl.exp(products - logarithm[:, None]), 0.0)
         of_shares = tl.dot(gradient, tl.trans(v), input_precision="ieee")
@@ -165,7 +186,11 @@ def _back_to_keys(
             of_shares *= mask
         else:
             of_values += tl.dot(tl.trans(shares.to(v.dtype)), gradient, input_precision="ieee")
-        of_products = (shares * (of_shares - level[:, None]) * scale).to(k.dtype)
+        of_pairs = shares * (of_shares - level[:, None])
+        if BIAS:
+            rows = (head * tokens + start + query).to(tl.int64)  # many long texts have more pairs than 32 bits count
+            tl.store(pairs + rows[:, None] * longest + key[None, :], of_pairs, mask=inside)
+        of_products = (of_pairs * scale).to(k.dtype)
         of_keys += tl.dot(tl.trans(of_products), q, input_precision="ieee")
         if WHOLE:
             of_queries = tl.dot(of_products, k, input_precision="ieee")
@@ -176,10 +201,11 @@ def _back_to_keys(
 
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
 def _back_to_queries(
-    above: tl.tensor, qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, found: tl.tensor, lengths: tl.tensor,
-    seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
+    above: tl.tensor, qkv: tl.tensor, gathered: tl.tensor, sums: tl.tensor, found: tl.tensor, bias: tl.tensor,
+    lengths: tl.tensor, seed: tl.tensor, site: tl.tensor, rate: tl.tensor,
     scale: tl.tensor, tokens: tl.tensor, width: tl.tensor, side: tl.tensor, texts: tl.tensor, longest: tl.tensor,
     heads: tl.tensor, TEXTS: tl.constexpr, BLOCK: tl.constexpr, SIDE: tl.constexpr, DROPOUT: tl.constexpr,
+    BIAS: tl.constexpr,
 ) -> None:  # fmt: skip
     text, head, first = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
     start, length = _span(lengths, texts, text, TEXTS)
@@ -197,7 +223,7 @@ def _back_to_queries(
         key = other + tl.arange(0, BLOCK)
         k = _block(qkv + width, start, key, length, 3 * width, side, SIDE)
         v = _block(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
-        products = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        products = _products(q, k, scale, bias, head, query, key, longest, BIAS)
         inside = (query < length)[:, None] & (key < length)[None, :]
         shares = tl.where(inside, tl.exp(products - logarithm[:, None]), 0.0)
         of_shares = tl.dot(gradient, tl.trans(v), input_precision="ieee")

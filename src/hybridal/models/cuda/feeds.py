@@ -77,13 +77,10 @@ class OneRow:
         for batch, own_seed in zip(batches, seeds, strict=True):
             stop = start + len(batch)
             count, longest = int(ends[stop] - ends[start]), int(lengths[start:stop].max())
-            shape = size, _row_length(count), _text_length(longest)
-            row = np.full(2 * size + 1 + 2 * shape[1], tokens.pad, dtype=np.int32)
+            shape = size, row_length(count), text_length(longest)
+            row = one_row(joined[ends[start] : ends[stop]], lengths[start:stop], shape, tokens.pad)
             words, order = row[2 * size + 1 :].reshape(2, -1)
-            row[:size], row[size : 2 * size], row[2 * size] = NO_LABEL, 0, own_seed
-            row[: len(batch)] = examples.labels[batch]
-            row[size : size + len(batch)] = lengths[start:stop]
-            words[:count] = joined[ends[start] : ends[stop]]
+            row[: len(batch)], row[2 * size] = examples.labels[batch], own_seed
             order[:] = np.argsort(words, kind="stable")
             found.append((shape, row))
             start = stop
@@ -94,17 +91,27 @@ class OneRow:
         return self._classifier.logits_of_row(inputs, size, longest), inputs[:size].long()
 
 
-def _row_length(tokens: int) -> int:
+def one_row(words: Ints, lengths: Ints, shape: Shape, pad: int) -> NDArray[np.int32]:
+    """The array of these texts, whose words come one after the other: no labels yet, no seed, and no order."""
+    size, tokens, _ = shape
+    row = np.full(2 * size + 1 + 2 * tokens, pad, dtype=np.int32)
+    row[:size], row[size : 2 * size] = NO_LABEL, 0
+    row[size : size + len(lengths)] = lengths
+    row[2 * size + 1 : 2 * size + 1 + len(words)] = words
+    return row
+
+
+def row_length(tokens: int) -> int:
     """Rows have few lengths, and little of a long one is padding.
 
-    >>> _row_length(1), _row_length(500), _row_length(1100)
+    >>> row_length(1), row_length(500), row_length(1100)
     (128, 512, 1280)
     """
     step = max(LEAST, 1 << max(0, tokens.bit_length() - 3))
     return -(-max(tokens, 1) // step) * step
 
 
-def _text_length(longest: int) -> int:
+def text_length(longest: int) -> int:
     return max(SHORT, 1 << (longest - 1).bit_length())
 
 

@@ -22,8 +22,8 @@ class Lookups:
         # Where positions start after the padding's, the embeddings know its number.
         self.offset = getattr(embeddings, "padding_idx", -1) + 1
         self.row: Row | None = None
+        self.being_read: Row | None = None
         self.gradient: Tensor | None = None
-        self._reading = False
         self._teach(self.words, _Words)
         self._teach(embeddings.position_embeddings, _Positions)
         if kinds := getattr(embeddings, "token_type_embeddings", None):
@@ -32,11 +32,11 @@ class Lookups:
     @contextmanager
     def reading(self, row: Row) -> Iterator[None]:
         """Inside, the encoder looks up what is in this row."""
-        self.row, self._reading = row, True
+        self.row = self.being_read = row
         try:
             yield
         finally:
-            self._reading = False
+            self.being_read = None
 
     def heard(self) -> tuple[Tensor, Tensor, Tensor]:
         """The words of the last row, their order, and the gradient of what was looked up for each of its tokens."""
@@ -46,7 +46,7 @@ class Lookups:
 
     def _teach(self, table: nn.Embedding, lookup: Any) -> None:
         own = table.forward
-        table.forward = lambda ids: lookup.apply(ids, table.weight, self) if self._reading else own(ids)
+        table.forward = lambda ids: lookup.apply(ids, table.weight, self) if self.being_read is not None else own(ids)
 
 
 class _Words(torch.autograd.Function):  # type: ignore[misc]

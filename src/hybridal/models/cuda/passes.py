@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.models.classifier import Classifier
+from hybridal.models.cuda.feeds import Shape, one_row, row_length, text_length
 from hybridal.models.cuda.recorder import Recorder
 from hybridal.models.cuda.rows import bucket, pack, unpack
 from hybridal.models.tokens import Progress, Tokens
@@ -21,6 +24,8 @@ STEP = 16
 TEXTS, TOKENS = 512, 2**15
 # What a GPU keeps before it is brought over: enough batches that the transfer does not count.
 WAITING = 32
+# A row has so many texts, and fewer where they are long.
+ROW_TEXTS, ROW_TOKENS = 128, 2**13
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,11 @@ def predict(
         waiting.clear()
         progress(done, len(rows))
 
-    for batch, length in batches(tokens.lengths(rows), classifier.positions, TOKENS, alone):
-        one = recorder.once(("pass", length), lambda: _record(classifier, recorder, length))  # noqa: B023
+    way = Padded(classifier) if alone or classifier.stack is None else InRows(classifier)
+    for batch, shape, packed in way.packed(tokens, rows, alone):
+        one = recorder.once((type(way), shape), lambda: _record(classifier, recorder, way, shape, packed.size))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.
-        packed = torch.from_numpy(pack(tokens, rows[batch], None, len(one.inputs), length)).pin_memory()
-        one.inputs.copy_(packed, non_blocking=True)
+        one.inputs.copy_(torch.from_numpy(packed.ravel()).pin_memory(), non_blocking=True)
         one.replay()
         wanted = one.outputs if features else ("logits",)
         waiting.append((batch, {name: one.outputs[name].clone() for name in wanted}))
@@ -69,6 +74,66 @@ def predict(
             bring()
     bring()
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
+
+
+class Way(Protocol):
+    """One of the two below."""
+
+    def packed(self, tokens: Tokens, rows: Ints, alone: bool) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
+        """Which of the rows are in a batch, the shape that it has, and the batch as numbers."""
+
+    def logits(self, inputs: Tensor, shape: Shape) -> Tensor:
+        """Of such a batch that lies on the device."""
+
+
+class Padded:
+    """A row a text, longest first, so that little is padded."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self._classifier = classifier
+
+    def packed(self, tokens: Tokens, rows: Ints, alone: bool) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
+        for batch, length in batches(tokens.lengths(rows), self._classifier.positions, TOKENS, alone):
+            shape = texts_of(length, TOKENS), length
+            yield batch, shape, pack(tokens, rows[batch], None, *shape)
+
+    def logits(self, inputs: Tensor, shape: Shape) -> Tensor:
+        _, ids, mask = unpack(inputs.view(shape[0], -1))
+        return self._classifier.logits(ids, mask)
+
+
+class InRows:
+    """Texts in rows, one after the other, padded at their end alone. All rows of a pass have one shape: a second graph
+    costs more to record than a few rows that are not full."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self._classifier = classifier
+
+    def packed(self, tokens: Tokens, rows: Ints, _alone: bool) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
+        lengths = tokens.lengths(rows)
+        parts = list(stretches(lengths))
+        longest = max(int(lengths[part].sum()) for part in parts)
+        shape = ROW_TEXTS, row_length(longest), text_length(int(lengths.max()))
+        for part in parts:
+            batch = np.arange(part.start, part.stop)
+            yield batch, shape, one_row(tokens.joined(rows[batch]), lengths[batch], shape, tokens.pad)
+
+    def logits(self, inputs: Tensor, shape: Shape) -> Tensor:
+        return self._classifier.logits_of_row(inputs, shape[0], shape[2])
+
+
+def stretches(lengths: Ints) -> Iterator[slice]:
+    """Texts in their order, as many at a time as a row may have.
+
+    >>> [(part.start, part.stop) for part in stretches(np.array([5000, 3000, 3000, 9000, 1]))]
+    [(0, 2), (2, 3), (3, 4), (4, 5)]
+    """
+    ends, start = np.cumsum(lengths), 0
+    while start < len(lengths):
+        fit = int(np.searchsorted(ends, ends[start] - lengths[start] + ROW_TOKENS, side="right"))
+        stop = min(start + ROW_TEXTS, max(start + 1, fit))
+        yield slice(start, stop)
+        start = stop
 
 
 def batches(lengths: Ints, most: int, at_once: int, alone: bool = False) -> Iterator[tuple[Ints, int]]:
@@ -91,13 +156,12 @@ def texts_of(length: int, at_once: int) -> int:
     return max(1, min(TEXTS, at_once // length))
 
 
-def _record(classifier: Classifier, recorder: Recorder, length: int) -> Pass:
-    inputs = torch.ones((texts_of(length, TOKENS), 2 + length), dtype=torch.int32, device=recorder.device)
+def _record(classifier: Classifier, recorder: Recorder, way: Way, shape: Shape, numbers: int) -> Pass:
+    inputs = torch.ones(numbers, dtype=torch.int32, device=recorder.device)
     outputs: dict[str, Tensor] = {}
 
     def work() -> None:
-        _, ids, mask = unpack(inputs)
-        outputs["logits"] = classifier.logits(ids, mask)
+        outputs["logits"] = way.logits(inputs, shape)
         outputs.update(heard)
 
     with classifier.listening() as heard:

@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions as Said
 
 from hybridal.models.cuda import kernels
 from hybridal.models.cuda.attention import Attention
+from hybridal.models.cuda.distances import by_distance, sums_by_distance
 from hybridal.models.cuda.kernels import Dropout
 from hybridal.models.cuda.lookups import Lookups
 from hybridal.models.cuda.row import Row
+from hybridal.models.layers import Said
 from hybridal.models.packing import layer_stack
 
 # Dropouts of a layer, each with a number of its own.
@@ -125,7 +126,8 @@ class Stack:
     def states(self, embedded: Tensor, row: Row, training: bool) -> Tensor:
         """What the last layer says of each token, in fp32."""
         with torch.autocast(embedded.device.type, enabled=False):
-            found: Tensor = _Layers.apply(embedded.float(), self, row, training)
+            bias = by_distance(layer_stack(self.module), row.longest)
+            found: Tensor = _Layers.apply(embedded.float(), bias, self, row, training)
         return found
 
     def clear(self) -> None:
@@ -162,22 +164,22 @@ class Stack:
         rates = self.rates if training else (0.0,) * SITES
         return [Dropout(rate, row.seed, layer * SITES + site) for site, rate in enumerate(rates)]
 
-    def forward(self, states: Tensor, row: Row, training: bool, keep: list[Any] | None) -> Tensor:
-        attention = Attention(self.heads, row.lengths, row.longest)
+    def forward(self, states: Tensor, bias: Tensor | None, row: Row, training: bool, keep: list[Any] | None) -> Tensor:
+        attention = Attention(self.heads, row.lengths, row.longest, bias)
         rounded = states.to(self.dtype)
         for number, part in enumerate(self.parts):
-            weights, bias, exact = self._weights[number], self._vectors_of(self.rounded_vectors, number), self.vectors
-            norms = self._vectors_of(exact, number)
+            weights, added = self._weights[number], self._vectors_of(self.rounded_vectors, number)
+            norms = self._vectors_of(self.vectors, number)
             dropped, after_attention, after_down = self._dropouts(number, row, training)
-            qkv = torch.addmm(bias.qkv, rounded, weights[0].t())
+            qkv = torch.addmm(added.qkv, rounded, weights[0].t())
             gathered, sums = attention.forward(qkv, dropped)
-            out = torch.addmm(bias.out, gathered, weights[1].t())
+            out = torch.addmm(added.out, gathered, weights[1].t())
             middle, rounded_middle, middle_moments = kernels.add_norm(
                 states, out, norms.middle_gain, norms.middle_bias, part.middle_norm.eps, after_attention, self.dtype
             )
-            up = torch.addmm(bias.up, rounded_middle, weights[2].t())
+            up = torch.addmm(added.up, rounded_middle, weights[2].t())
             active = kernels.gelu(up)
-            down = torch.addmm(bias.down, active, weights[3].t())
+            down = torch.addmm(added.down, active, weights[3].t())
             last, rounded_last, last_moments = kernels.add_norm(
                 middle, down, norms.last_gain, norms.last_bias, part.last_norm.eps, after_down, self.dtype
             )
@@ -187,10 +189,13 @@ class Stack:
             states, rounded = last, rounded_last
         return states
 
-    def backward(self, above: Tensor, row: Row, training: bool, kept: list[Any]) -> Tensor:
-        """The gradient of what came in; those of the weights go to their arrays."""
-        attention = Attention(self.heads, row.lengths, row.longest)
+    def backward(
+        self, above: Tensor, bias: Tensor | None, row: Row, training: bool, kept: list[Any]
+    ) -> tuple[Tensor, Tensor | None]:
+        """The gradients of what came in, and of the bias; those of the weights go to their arrays."""
+        attention = Attention(self.heads, row.lengths, row.longest, bias)
         beside: Tensor | None = None
+        of_bias: list[Tensor] = []
         for number in reversed(range(len(self.parts))):
             (states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
              active, down, last_moments) = kept.pop()  # fmt: skip
@@ -209,29 +214,37 @@ class Stack:
                 self.vector_parts, (at.out, at.middle_gain, at.middle_bias),
             )  # fmt: skip
             torch.mm(of_out.t(), gathered, out=gradients[1])
-            of_qkv = attention.backward(of_out @ weights[1], qkv, gathered, sums, dropped)
+            of_qkv, pairs = attention.backward(of_out @ weights[1], qkv, gathered, sums, dropped)
+            if pairs is not None:
+                of_bias.append(sums_by_distance(pairs, row.positions))
             kernels.column_sums(of_qkv, self.vector_parts, at.qkv)
             torch.mm(of_qkv.t(), rounded, out=gradients[0])
             beside = of_qkv @ weights[0]
         kernels.add_parts(self.vector_parts, self.vector_gradient)
-        return above if beside is None else above + beside
+        return above if beside is None else above + beside, sum(of_bias[1:], of_bias[0]) if of_bias else None
 
 
 class _Layers(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, embedded: Tensor, stack: Stack, row: Row, training: bool) -> Tensor:
+    def forward(ctx: Any, embedded: Tensor, bias: Tensor | None, stack: Stack, row: Row, training: bool) -> Tensor:
         ctx.stack, ctx.row, ctx.training = stack, row, training
+        ctx.bias = None if bias is None else bias.detach()
         ctx.kept = [] if embedded.requires_grad else None
-        return stack.forward(embedded, row, training, ctx.kept)
+        return stack.forward(embedded, bias, row, training, ctx.kept)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[Tensor, None, None, None]:
-        return ctx.stack.backward(above.contiguous(), ctx.row, ctx.training, ctx.kept), None, None, None
+    def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
+        found = ctx.stack.backward(above.contiguous(), ctx.bias, ctx.row, ctx.training, ctx.kept)
+        return *found, None, None, None
 
 
 def _parts(layer: Any) -> Parts | None:
-    """The modules of a layer as BERT names them, or DistilBERT; None where it is neither."""
+    """The modules of a layer as BERT names them, DistilBERT, or MPNet; None where it is neither."""
     attention = layer.attention
+    if hasattr(attention, "attn"):
+        inner = attention.attn
+        return Parts(inner.q, inner.k, inner.v, inner.o, attention.LayerNorm,
+                     layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
     if hasattr(attention, "q_lin"):
         return Parts(attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin, layer.sa_layer_norm,
                      layer.ffn.lin1, layer.ffn.lin2, layer.output_layer_norm)  # fmt: skip
@@ -262,18 +275,18 @@ def _pieces(array: Tensor, shaped: Sequence[Any]) -> list[Tensor]:
 
 
 def teach_stack(module: Any, dtype: torch.dtype, first_tokens: bool) -> Stack:
-    """Makes a stackable encoder take a `Row` as `packed`; other batches go through its own layers.
+    """Makes a stackable encoder take the `Row` that its lookups read; other batches go through its own layers.
 
     `first_tokens` says that its head reads the first token of a text alone.
     """
     stack, layers = Stack(module, dtype), layer_stack(module)
     own = layers.forward
 
-    def forward(hidden_states: Tensor, *args: Any, packed: Row | None = None, **others: Any) -> Any:
-        if packed is None:
+    def forward(hidden_states: Tensor, *args: Any, **others: Any) -> Any:
+        if (row := stack.lookups.being_read) is None:
             return own(hidden_states, *args, **others)
-        states = stack.states(hidden_states[0], packed, module.training)
-        return Said(last_hidden_state=packed.means(states)[:, None] if first_tokens else states[None])
+        states = stack.states(hidden_states[0], row, module.training)
+        return Said(last_hidden_state=row.means(states)[:, None] if first_tokens else states[None])
 
     layers.forward = forward
     return stack

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
+from hybridal.models.adamw import AdamW
 from hybridal.models.classifier import Classifier
 from hybridal.models.cuda.feeds import Shape, feed_of
 from hybridal.models.cuda.recorder import WARM_UPS, Recorder
 from hybridal.models.examples import Examples
-from hybridal.models.steps import PARTS
 from hybridal.updates import Weights
 
 # Steps between which a word that does not occur may wait for its own.
@@ -50,18 +50,12 @@ class TorchOptimizer:
     def __init__(self, named: Mapping[str, Any], decay: float, device: Any) -> None:
         self._rate, self._rates = torch.zeros((), device=device), torch.zeros(AT_ONCE + WARM_UPS, device=device)
         self._next = torch.zeros(1, dtype=torch.int64, device=device)
-        self._optimizer: Any = torch.optim.AdamW(
-            named.values(), lr=self._rate, weight_decay=decay, fused=True, capturable=True
-        )
-        self._state: dict[str, Tensor] = {}
-        for name, parameter in named.items():
-            step = torch.zeros((), device=parameter.device)
-            moments = (torch.zeros_like(parameter), torch.zeros_like(parameter))
-            self._optimizer.state[parameter] = dict(zip(PARTS, (step, *moments), strict=True))
-            self._state |= {f"{part}/{name}": self._optimizer.state[parameter][part] for part in PARTS}
+        self._optimizer = AdamW(named, decay)
+        for name in named:
+            self._optimizer.keep(name)
 
     def state(self) -> dict[str, Tensor]:
-        return self._state
+        return self._optimizer.moments()
 
     def written(self) -> None:
         self._next.zero_()
@@ -71,12 +65,12 @@ class TorchOptimizer:
         self._rates[: len(rates)].copy_(torch.tensor(rates))
 
     def clear(self) -> None:
-        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer.clear()
 
     def step(self) -> None:
         self._rate.copy_(self._rates.index_select(0, self._next)[0])
         self._next.add_(1)
-        self._optimizer.step()
+        self._optimizer.step(self._rate)
 
     def catch_up(self) -> None:
         pass
