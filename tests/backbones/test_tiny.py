@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from transformers import BertModel
 
 from hybridal.backbones import tiny
 from hybridal.backbones.backbone import TextEncoder
+from hybridal.randomness import key
 from hybridal.tasks import Split, Task
 from hybridal.testing.small import toy_task
 
@@ -44,6 +46,16 @@ def test_two_fresh_caches_hold_the_same_bytes(tmp_path: Path, monkeypatch: pytes
         made.append(contents(tiny.folder(toy_task())))
     assert made[0] == made[1]
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= made[0].keys()
+
+
+def test_it_is_the_encoder_that_transformers_would_draw() -> None:
+    loaded, report = BertModel.from_pretrained(tiny.folder(toy_task()), output_loading_info=True)
+    assert not any(report.values()), report
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key(0, "tiny"))
+        drawn = BertModel(loaded.config).state_dict()
+    assert drawn.keys() == loaded.state_dict().keys()
+    assert all(torch.equal(value, drawn[name]) for name, value in loaded.state_dict().items())
 
 
 def test_the_order_of_the_texts_decides_nothing() -> None:

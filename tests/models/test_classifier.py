@@ -18,6 +18,7 @@ from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.models.classifier import Classifier, seeded
 from hybridal.models.evaluation import gradient_norm, predict, sampled_logits
+from hybridal.models.portable import know_pooled
 from hybridal.models.training import fit
 from hybridal.runs.export import export_model
 from hybridal.runs.settings import Settings
@@ -39,7 +40,8 @@ def backbone(request: pytest.FixtureRequest, tiny: Backbone, tmp_path_factory: p
 
 def body_and_head(classifier: Classifier) -> tuple[dict[str, Any], dict[str, Any]]:
     """Weights that the backbone brought, under its own names, and the others."""
-    prefix = f"{classifier.module.base_model_prefix}."
+    module = classifier.module
+    prefix = next(f"{name}." for name, part in module.named_children() if part is module.base_model)
     weights = classifier.weights()
     body = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
     return body, {name: value for name, value in weights.items() if not name.startswith(prefix)}
@@ -113,6 +115,31 @@ def test_a_head_of_other_classes_is_refused(classifier: Classifier, tmp_path: Pa
     classifier.save(tmp_path)
     with pytest.raises(UserError, match=r"a text classifier of 3 classes: its `classifier\.bias` has another shape"):
         Classifier(Backbone("mine", tmp_path), ("a", "b", "c"), 0, CPU)
+
+
+@pytest.mark.parametrize(
+    ("name", "pooling"), [("bert", "mean"), ("bert", "first"), ("mpnet", "mean"), ("roberta", "first")]
+)
+def test_what_a_backbone_said_of_its_own_head_and_digits_is_not_said_of_ours(
+    name: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    backbone = random_backbone(name, tiny.folder, tmp_path / "encoder")
+    about = {"num_labels": 7, "problem_type": "multi_label_classification", "_name_or_path": "/home/somebody"}
+    path = backbone.folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | about | {"dtype": "float16", "torch_dtype": "float16"}))
+    classifier = classifier_of(backbone, task, pooling=pooling)
+    classifier.save(tmp_path / "saved")
+    know_pooled()
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
+    assert model.dtype == torch.float32
+    assert model.config.id2label == dict(enumerate(task.classes))
+    assert model.config.problem_type == "single_label_classification"
+    assert "/home/somebody" not in (tmp_path / "saved" / "config.json").read_text()
+    ids = torch.randint(5, 2000, (3, 9), generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(ids)
+    with torch.inference_mode():
+        said, ours = model(ids, attention_mask=mask).logits, classifier.logits(ids, mask)
+    assert float((said - ours).abs().max()) < 1e-4
 
 
 # --- weights in and out --------------------------------------------------------------------------------------------

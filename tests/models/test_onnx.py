@@ -17,7 +17,6 @@ from hybridal.backbones.backbone import TextEncoder
 from hybridal.errors import UserError
 from hybridal.models import onnx
 from hybridal.models.onnx import NEEDED, Probabilities, check_onnx, export_onnx
-from hybridal.models.plain import plain_classifier
 from hybridal.models.portable import pooled_classifier
 
 from .bodies import HAS_MINILM, MINILM, WORDS, batch_of, body_of, head_of
@@ -49,7 +48,7 @@ def session_of(path: Path) -> Any:
 
 @installed
 def test_a_file_for_any_number_of_texts_of_any_length(tmp_path: Path) -> None:
-    module = Probabilities(plain_classifier(body_of("bert"), *head_of(3, 4), 1.3, CLASSES))
+    module = Probabilities(pooled_classifier(body_of("bert"), *head_of(3, 4), 1.3, CLASSES))
     path = export_onnx(module, Letters(), CLASSES, tmp_path)
     assert path == tmp_path / "model.onnx"
     assert [*tmp_path.iterdir()] == [path]

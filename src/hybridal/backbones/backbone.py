@@ -12,10 +12,14 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from hybridal.backbones.tokenizer import Alone, read_alone
 from hybridal.errors import UserError
 from hybridal.system.files import write_whole
 
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
+_TOKENIZER_FILES = (
+    "tokenizer.json", "tokenizer_config.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt",
+    "spiece.model",
+)  # fmt: skip
 
 # Transformers brings its parts in when they are first asked for; of two threads at once, one would find half of them.
 LOADING = RLock()
@@ -129,6 +133,10 @@ class TextEncoder:
         return digest.hexdigest()
 
     @cached_property
+    def _alone(self) -> Alone | None:
+        return _alone(self.folder, self.max_length, self.key)
+
+    @cached_property
     def _tokenizer(self) -> Any:
         with LOADING:
             return _tokenizer(self.folder, self.key)
@@ -136,12 +144,14 @@ class TextEncoder:
     @cached_property
     def _threaded(self) -> Any:
         """What encodes on all cores, if this tokenizer has it; called by itself it makes nothing that nobody reads."""
+        if self._alone is not None:
+            return self._alone.backend
         self._tokenizer("", truncation=True, max_length=self.max_length)  # when called, it sets the other up
         return getattr(self._tokenizer, "backend_tokenizer", None)
 
     @property
     def pad(self) -> int:
-        return int(self._tokenizer.pad_token_id or 0)
+        return int(self._tokenizer.pad_token_id or 0) if self._alone is None else self._alone.pad
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         if isinstance(texts, str):
@@ -162,13 +172,21 @@ class TextEncoder:
 
     def save(self, folder: Path) -> None:
         """Whoever loads it with transformers and asks for truncation gets texts cut as the model learnt them."""
+        if self._alone is not None:
+            self._alone.save(folder, self.max_length)
+            return
         self._tokenizer.model_max_length = self.max_length
         self._tokenizer.save_pretrained(folder)
 
 
 @lru_cache(maxsize=2)
-def _tokenizer(folder: Path, _key: str) -> Any:
+def _alone(folder: Path, max_length: int, _key: str) -> Alone | None:
     """One for all cells of a study that a process computes; another key is another tokenizer in the same folder."""
+    return read_alone(folder, max_length)
+
+
+@lru_cache(maxsize=2)
+def _tokenizer(folder: Path, _key: str) -> Any:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(folder)

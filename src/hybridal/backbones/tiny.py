@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from hybridal.backbones.tokenizer import CONFIG, FILE
 from hybridal.randomness import key
 from hybridal.system.cache import cache_dir
-from hybridal.system.files import folder_made_whole
+from hybridal.system.files import folder_made_whole, strict_json
 from hybridal.tasks.task import Task
 
 VOCABULARY = 2000
 TEXTS = 20_000
+WIDTH, WIDE, LAYERS, POSITIONS = 64, 128, 2, 512
+SPECIAL = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
 
 
 def folder(task: Task) -> Path:
@@ -30,20 +40,21 @@ def folder(task: Task) -> Path:
 
 def _save_tokenizer(texts: Sequence[str], target: Path) -> None:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
 
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     normalizer, splitter = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     clean = (normalizer.normalize_str(text.encode("utf-8", "replace").decode()) for text in texts)
     words = Counter(word for text in clean for word, _ in splitter.pre_tokenize_str(text))
-    vocabulary = {piece: number for number, piece in enumerate([*special, *_pieces(words)][:VOCABULARY])}
+    vocabulary = {piece: number for number, piece in enumerate([*SPECIAL.values(), *_pieces(words)][:VOCABULARY])}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(target)
+    tokenizer.add_special_tokens([*SPECIAL.values()])
+    tokenizer.save(str(target / FILE))
+    about: dict[str, Any] = {**SPECIAL, "backend": "tokenizers", "tokenizer_class": "TokenizersBackend"}
+    about["model_max_length"] = int(1e30)  # none: as transformers says it
+    (target / CONFIG).write_text(strict_json(dict(sorted(about.items())), indent=2) + "\n", encoding="utf-8")
 
 
 def _pieces(words: Counter[str]) -> Iterable[str]:
@@ -64,20 +75,51 @@ def _by_frequency(counts: Counter[str]) -> list[str]:
 
 
 def _save_encoder(target: Path) -> None:
+    """As transformers draws it: all modules draw for themselves when they are made, and are then drawn again."""
     import torch
-    from transformers import BertConfig, BertModel
-    from transformers.utils import logging as transformers_logging
+    from safetensors.torch import save_file
 
-    transformers_logging.disable_progress_bar()
-
-    config = BertConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=128,
-        max_position_embeddings=512,
-    )
-    with torch.random.fork_rng(devices=[]):
+    config = {
+        "architectures": ["BertModel"],
+        "model_type": "bert",
+        "vocab_size": VOCABULARY,
+        "hidden_size": WIDTH,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 2,
+        "intermediate_size": WIDE,
+        "max_position_embeddings": POSITIONS,
+    }
+    (target / "config.json").write_text(strict_json(config, indent=2) + "\n", encoding="utf-8")
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(key(0, "tiny"))
-        BertModel(config).save_pretrained(target)
+        modules = dict(_modules())
+        for name, module in modules.items():
+            if name.endswith("LayerNorm"):
+                continue
+            module.weight.normal_(0.0, 0.02)
+            if hasattr(module, "bias"):
+                module.bias.zero_()
+            elif module.padding_idx is not None:
+                module.weight[module.padding_idx].zero_()
+    weights = {
+        f"{name}.{part}": value for name, module in modules.items() for part, value in module.state_dict().items()
+    }
+    save_file(weights, target / "model.safetensors", {"format": "pt"})
+
+
+def _modules() -> Iterator[tuple[str, Any]]:
+    """In BERT's order, under its names."""
+    from torch import nn
+
+    yield "embeddings.word_embeddings", nn.Embedding(VOCABULARY, WIDTH, padding_idx=0)
+    yield "embeddings.position_embeddings", nn.Embedding(POSITIONS, WIDTH)
+    yield "embeddings.token_type_embeddings", nn.Embedding(2, WIDTH)
+    yield "embeddings.LayerNorm", nn.LayerNorm(WIDTH)
+    for layer in (f"encoder.layer.{number}" for number in range(LAYERS)):
+        for name in ("self.query", "self.key", "self.value", "output.dense"):
+            yield f"{layer}.attention.{name}", nn.Linear(WIDTH, WIDTH)
+        yield f"{layer}.attention.output.LayerNorm", nn.LayerNorm(WIDTH)
+        yield f"{layer}.intermediate.dense", nn.Linear(WIDTH, WIDE)
+        yield f"{layer}.output.dense", nn.Linear(WIDE, WIDTH)
+        yield f"{layer}.output.LayerNorm", nn.LayerNorm(WIDTH)
+    yield "pooler.dense", nn.Linear(WIDTH, WIDTH)

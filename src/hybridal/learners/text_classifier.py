@@ -98,7 +98,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         from hybridal.models.classifier import Classifier
         from hybridal.models.device import choose_device
-        from hybridal.models.portable import know_pooled
 
         folder = Path(folder)
         if not (folder / ABOUT).is_file():
@@ -106,7 +105,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if "pooling" not in about:
             raise UserError(f"{folder} was exported by an earlier edition; export its run again.")
-        know_pooled()
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,14 @@ from hybridal.core.outputs import Ints
 from hybridal.errors import UserError
 from hybridal.models.cuda.recorder import GENERATOR_IN_USE, Recorder
 from hybridal.models.device import Device
+from hybridal.models.first import load_first, save_first
 from hybridal.models.memory import keep_freed
 from hybridal.models.packing import familiar, pack, packed_logits, teach_masks, teach_packing
 from hybridal.models.plain import survives_plainly
 from hybridal.models.pooled import PooledClassifier, load_pooled
-from hybridal.models.portable import pooled_classifier, portable_classifier
+from hybridal.models.portable import pooled_classifier, save_portable
 from hybridal.models.probe import Probe
+from hybridal.models.quiet import quiet
 from hybridal.models.source import Source
 from hybridal.models.tokens import Encoder, Tokens
 from hybridal.models.trunk import States, Trunk, freeze
@@ -129,15 +131,12 @@ class Classifier:
 
     def save(self, folder: Path, temperature: float = 1.0) -> None:
         """Writes what `from_pretrained` reads; its probabilities are those at this temperature."""
-        from transformers.utils import logging as transformers_logging
-
-        transformers_logging.disable_progress_bar()
         with self._whole():
             if isinstance(self.module, PooledClassifier):
-                self._portable(portable_classifier, temperature).save_pretrained(folder)
+                save_portable(*self._parted(temperature), folder)
                 return
             with self._cooled(temperature):
-                self.module.save_pretrained(folder)
+                save_first(self.module, folder)
 
     def save_onnx(self, encoder: Encoder, folder: Path, temperature: float = 1.0) -> Path:
         """Writes `model.onnx`, for those who serve without torch."""
@@ -145,12 +144,11 @@ class Classifier:
 
         with self._whole():
             if isinstance(self.module, PooledClassifier):
-                return export_onnx(
-                    Probabilities(self._portable(pooled_classifier, temperature)), encoder, self.classes, folder
-                )
+                pooled = pooled_classifier(*self._parted(temperature))
+                return export_onnx(Probabilities(pooled), encoder, self.classes, folder)
             with tempfile.TemporaryDirectory() as scratch, self._cooled(temperature):
                 # Taught to pack texts, the module is no longer what the exporter knows.
-                self.module.save_pretrained(scratch)
+                save_first(self.module, Path(scratch))
                 return export_onnx(Probabilities(_as_saved(Path(scratch))), encoder, self.classes, folder)
 
     @property
@@ -158,9 +156,10 @@ class Classifier:
         """Whether transformers loads what `save` writes with no code beside it."""
         return not isinstance(self.module, PooledClassifier) or survives_plainly(self.module.body)
 
-    def _portable(self, build: Callable[..., Any], temperature: float) -> Any:
+    def _parted(self, temperature: float) -> tuple[Any, Tensor, Tensor, float, Sequence[str]]:
+        """The body, W, b, T and the classes of one that reads the mean."""
         head = self.module.classifier
-        return build(self.module.body, head.weight, head.bias, temperature, self.classes)
+        return self.module.body, head.weight, head.bias, temperature, self.classes
 
     def _whole(self) -> AbstractContextManager[None]:
         return self._trunk.put_back() if self._trunk else nullcontext()
@@ -260,36 +259,19 @@ def seeded(seed: int) -> Iterator[None]:
 
 
 def _load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> nn.Module:
-    from transformers import AutoModelForSequenceClassification
-
-    options = {
-        "num_labels": len(classes),
-        "id2label": dict(enumerate(classes)),
-        "label2id": {name: i for i, name in enumerate(classes)},
-        "dtype": torch.float32,
-    }
     try:
-        # The library draws what is missing from the global generator, before we draw it anew.
-        with seeded(key(seed, "head")), _silence():
+        # What is missing is drawn from the global generator, before we draw it anew.
+        with seeded(key(seed, "head")):
             if pooling == "mean":
-                module, to_draw = load_pooled(Path(backbone.folder), classes, **options)
-                _draw_head(module, to_draw, seed)
-                return module
-            module, loaded = AutoModelForSequenceClassification.from_pretrained(
-                Path(backbone.folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
-            )
+                module, missing = load_pooled(Path(backbone.folder), classes)
+            else:
+                module, missing = load_first(backbone, classes)
     except UserError:
         raise
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error
-    if loaded["mismatched_keys"]:
-        name = sorted(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])[0]
-        raise UserError(
-            f"Backbone '{backbone.name}' cannot be loaded as a text classifier of {len(classes)} classes: its "
-            f"`{name}` has another shape; use an encoder without a head, or one with a head of as many classes."
-        )
-    _draw_head(module, loaded["missing_keys"], seed)
+    _draw_head(module, missing, seed)
     return module
 
 
@@ -306,7 +288,7 @@ def _teach_stack(module: nn.Module, device: Device, first_tokens: bool) -> Stack
 def _as_saved(folder: Path) -> Any:
     from transformers import AutoModelForSequenceClassification
 
-    with _silence():
+    with quiet():
         return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
 
 
@@ -314,20 +296,6 @@ def _own_memory(module: nn.Module) -> None:
     """Loaded weights are pages of a file: it may be written over, and their first change costs more than a copy."""
     for parameter in module.parameters():
         parameter.data = parameter.data.clone()
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """The missing head is no news here, and a progress bar per load is noise."""
-    from transformers.utils import logging as transformers_logging
-
-    verbosity = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(verbosity)
 
 
 def _draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:

@@ -59,7 +59,7 @@ def predict(
 
 def sampled_logits(classifier: Classifier, source: Source, rows: Ints, passes: int, seed: int) -> Floats:
     """(passes, N, C): each pass with dropout on and masks of its own."""
-    samples = np.empty((passes, len(rows), classifier.module.config.num_labels), dtype=np.float32)
+    samples = np.empty((passes, len(rows), len(classifier.classes)), dtype=np.float32)
     with torch.inference_mode(), classifier.training(dropout=True), seeded(seed):
         for number in range(passes):
             for batch in _batches(classifier, source, rows):

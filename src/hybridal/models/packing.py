@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from hybridal.core.outputs import Ints
 from hybridal.models.attention import attend
+from hybridal.models.bert import Bert
 from hybridal.models.dropout import lighten_dropout
 from hybridal.models.lookup import Lookup
-from hybridal.models.mpnet import teach_mpnet
+from hybridal.models.mpnet_packing import teach_mpnet
 from hybridal.models.source import Source
 
 NAME = "hybridal_packed"
@@ -85,7 +86,7 @@ def teach_packing(module: Any, first_tokens: bool = True) -> bool:
     lighten_dropout(module)
     if module.config.model_type in OWN_ATTENTION:
         teach_mpnet(module, first_tokens)
-    else:
+    elif not isinstance(module.base_model, Bert):  # which knows
         _teach_attention(module, first_tokens)
     return True
 

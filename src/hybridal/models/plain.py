@@ -16,9 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hybridal.models.saved import Saved, Weights, about_classifier
 from hybridal.models.straight import RECTIFIER, TANH, Head, Straight
-
-Weights = dict[str, Tensor]
 
 # To the mean that its attention finds, a layer adds the token itself, which we do not want. The token is made this much
 # smaller first, and the mean this much larger twice, so that 2⁻²² of the token is left. Powers of two cost no digits,
@@ -28,8 +27,10 @@ SCALE = 2.0**11
 
 @dataclass(frozen=True)
 class Names:
-    """What an architecture calls the parts that we fill: those of a layer, then those of the head."""
+    """What an architecture calls its classifier, and the parts that we fill: of a layer, then of the head."""
 
+    kind: str
+    prefix: str
     layers: str
     query: str
     key: str
@@ -45,6 +46,8 @@ class Names:
 
 
 _BERT = Names(
+    kind="BertForSequenceClassification",
+    prefix="bert",
     layers="encoder.layer",
     query="attention.self.query",
     key="attention.self.key",
@@ -58,8 +61,16 @@ _BERT = Names(
     after="classifier",
     head=TANH,
 )
-_ROBERTA = replace(_BERT, before="classifier.dense", after="classifier.out_proj")
+_ROBERTA = replace(
+    _BERT,
+    kind="RobertaForSequenceClassification",
+    prefix="roberta",
+    before="classifier.dense",
+    after="classifier.out_proj",
+)
 _DISTILBERT = Names(
+    kind="DistilBertForSequenceClassification",
+    prefix="distilbert",
     layers="transformer.layer",
     query="attention.q_lin",
     key="attention.k_lin",
@@ -76,9 +87,9 @@ _DISTILBERT = Names(
 NAMES = {
     "bert": _BERT,
     "roberta": _ROBERTA,
-    "xlm-roberta": _ROBERTA,
-    "camembert": _ROBERTA,
-    "electra": replace(_ROBERTA, head=RECTIFIER),
+    "xlm-roberta": replace(_ROBERTA, kind="XLMRobertaForSequenceClassification"),
+    "camembert": replace(_ROBERTA, kind="CamembertForSequenceClassification"),
+    "electra": replace(_ROBERTA, kind="ElectraForSequenceClassification", prefix="electra", head=RECTIFIER),
     "distilbert": _DISTILBERT,
 }
 
@@ -92,67 +103,57 @@ def survives_plainly(body: Any) -> bool:
     return body.config.model_type in NAMES and not getattr(body.config, "is_decoder", False)
 
 
-def plain_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Any:
+def plain_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Saved:
     """Transformers' own classifier of this architecture, with logits (W f + b) / T; the body itself is left alone.
 
     f is the mean of what the body says of a text's tokens, normalised.
 
-    >>> from transformers import BertConfig, BertModel
+    >>> from hybridal.models.bert import DEFAULTS, Bert
+    >>> from hybridal.models.layers import Config
     >>> shape = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-    >>> body = BertModel(BertConfig(vocab_size=10, **shape))
+    >>> body = Bert(Config(**{**DEFAULTS, "model_type": "bert", "vocab_size": 10, **shape}))
     >>> model = plain_classifier(body, torch.ones(3, 8), torch.zeros(3), 1.5, ["bad", "fair", "good"])
-    >>> type(model).__name__, model.config.num_hidden_layers, model.config.id2label
-    ('BertForSequenceClassification', 3, {0: 'bad', 1: 'fair', 2: 'good'})
+    >>> model.config["architectures"], model.config["num_hidden_layers"], model.config["id2label"]
+    (['BertForSequenceClassification'], 3, {0: 'bad', 1: 'fair', 2: 'good'})
     """
-    from transformers import AutoModelForSequenceClassification
-
-    names, config = NAMES[body.config.model_type], _config(body.config, classes)
-    kind = AutoModelForSequenceClassification._model_mapping[type(config)]
+    names, top = NAMES[body.config.model_type], body.config.num_hidden_layers
     weights = copies(body)
-    top = body.config.num_hidden_layers
     for part in ("weight", "bias"):
         weights[f"{names.layers}.{top - 1}.{names.second_norm}.{part}"] /= SCALE
-    layer = _averaging_layer(names, config)
+    layer = _averaging_layer(names, body.config)
     weights |= {f"{names.layers}.{top}.{name}": value for name, value in layer.items()}
-    weights = {f"{kind.base_model_prefix}.{name}": value for name, value in weights.items()}
+    weights = {f"{names.prefix}.{name}": value for name, value in weights.items()}
     head = names.head.fill(*(value.detach().cpu().double() / temperature for value in (weight, bias)))
     weights |= _linear(names.before, head.before, head.before_bias) | _linear(names.after, head.after, head.after_bias)
-    return built(kind, config, weights)
+    return Saved(_config(body.config, names, classes), weights)
 
 
-def built(kind: Any, config: Any, weights: Weights) -> Any:
-    """A model of these weights: none is drawn at random, and a progress bar for what takes a moment is noise."""
-    from transformers.utils import logging as transformers_logging
-
-    transformers_logging.disable_progress_bar()
-    return kind.from_pretrained(None, config=config, state_dict=weights, dtype=torch.float32).eval()
-
-
-def is_plain(model: Any) -> bool:
+def is_plain(model: Saved) -> bool:
     """Whether a classifier of transformers was made here: its last layer is the one that averages."""
-    names = NAMES.get(model.config.model_type)
+    names = NAMES.get(model.config["model_type"])
     if names is None:
         return False
-    layer = model.base_model.get_submodule(names.layers)[-1]
-    mixed = layer.get_submodule(names.mixed).weight
-    return bool(torch.equal(mixed, SCALE * torch.eye(len(mixed)).to(mixed)))
+    last = model.config[_count(model.config)] - 1
+    mixed = model.weights.get(f"{names.prefix}.{names.layers}.{last}.{names.mixed}.weight")
+    return mixed is not None and torch.equal(mixed, SCALE * torch.eye(len(mixed)).to(mixed))
 
 
-@torch.no_grad()  # type: ignore[untyped-decorator]
-def taken_apart(model: Any) -> tuple[Any, Tensor, Tensor]:
-    """The body, W / T and b / T of a plain classifier, which is used up; the body is the one that it was made of."""
-    names = NAMES[model.config.model_type]
-    before, after = model.get_submodule(names.before), model.get_submodule(names.after)
-    weight, bias = names.head.read(Head(before.weight, before.bias, after.weight, after.bias))
-    body = model.base_model
-    layers = body.get_submodule(names.layers)
-    del layers[-1]
-    body.config.num_hidden_layers -= 1
-    for part in layers[-1].get_submodule(names.second_norm).parameters():
-        part *= SCALE
-    if hasattr(body, "pooler"):
-        body.pooler = None
-    return body, weight.clone(), bias.clone()
+def taken_apart(model: Saved) -> tuple[Saved, Tensor, Tensor]:
+    """The body, W / T and b / T of a plain classifier; the body is the one that it was made of."""
+    names, weights, count = NAMES[model.config["model_type"]], model.weights, _count(model.config)
+    parts = (f"{name}.{part}" for name in (names.before, names.after) for part in ("weight", "bias"))
+    weight, bias = names.head.read(Head(*(weights[part].float() for part in parts)))
+    layers = model.config[count] - 1
+    body = {
+        inner: value.float()
+        for name, value in weights.items()
+        if (inner := name.removeprefix(f"{names.prefix}.")) != name
+        and not inner.startswith((f"{names.layers}.{layers}.", "pooler."))
+    }
+    for part in ("weight", "bias"):
+        name = f"{names.layers}.{layers - 1}.{names.second_norm}.{part}"
+        body[name] = body[name] * SCALE
+    return Saved({**model.config, count: layers}, body), weight.clone(), bias.clone()
 
 
 def copies(body: Any) -> Weights:
@@ -161,13 +162,15 @@ def copies(body: Any) -> Weights:
     return {name: value.detach().cpu().float().clone() for name, value in kept.items()}
 
 
-def _config(body: Any, classes: Sequence[str]) -> Any:
+def _config(body: Any, names: Names, classes: Sequence[str]) -> dict[str, Any]:
     """The body's, for one layer more and these classes; of how its attention is computed here it says nothing."""
-    config = type(body).from_dict(body.to_dict())
-    config.num_hidden_layers += 1
-    config.id2label, config.label2id = dict(enumerate(classes)), {name: i for i, name in enumerate(classes)}
-    config.problem_type = "single_label_classification"
-    return config
+    said = body.to_diff_dict()
+    return {**said, _count(said): body.num_hidden_layers + 1, **about_classifier(names.kind, classes)}
+
+
+def _count(config: dict[str, Any]) -> str:
+    """What the number of layers is called."""
+    return "n_layers" if config["model_type"] == "distilbert" else "num_hidden_layers"
 
 
 def _averaging_layer(names: Names, config: Any) -> Weights:

@@ -10,10 +10,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
 
 from hybridal.backbones import backbone
+from hybridal.models.encoder import encoder_of
 from hybridal.models.portable import load_portable
+from hybridal.models.quiet import quiet
+from hybridal.models.saved import Saved
 
 if TYPE_CHECKING:
     from hybridal.models.packing import Joined
@@ -66,18 +70,13 @@ def normalised(features: Tensor) -> Tensor:
     return nn.functional.layer_norm(features, features.shape[-1:], eps=TINY)
 
 
-def load_pooled(folder: Path, classes: Sequence[str], **options: Any) -> tuple[PooledClassifier, list[str]]:
+def load_pooled(folder: Path, classes: Sequence[str]) -> tuple[PooledClassifier, list[str]]:
     """The encoder of a folder under its head, and the names of what is still to be drawn.
 
     What hybridal exported is taken apart again; its head serves where it has these classes.
     """
-    from transformers import AutoModel
-
-    if backbone.was_exported(folder):
-        body, weight, bias = load_portable(folder)
-        body.config.update({name: value for name, value in options.items() if name != "dtype"})
-    else:
-        body, weight, bias = AutoModel.from_pretrained(folder, **options), None, None
+    exported = backbone.was_exported(folder)
+    body, weight, bias = load_portable(folder) if exported else (_encoder(folder), None, None)
     if getattr(body, "pooler", None) is not None:
         body.pooler = None  # reads the first token, for nobody
     module = PooledClassifier(body, len(classes))
@@ -85,6 +84,17 @@ def load_pooled(folder: Path, classes: Sequence[str], **options: Any) -> tuple[P
         return module, ["classifier.weight", "classifier.bias"]
     module.classifier.load_state_dict({"weight": weight, "bias": bias})
     return module, []
+
+
+def _encoder(folder: Path) -> Any:
+    """Ours where we know it, without transformers; else whatever that makes of the folder."""
+    saved = Saved.read(folder)
+    if saved is not None and (body := encoder_of(saved)) is not None:
+        return body
+    from transformers import AutoModel
+
+    with quiet():
+        return AutoModel.from_pretrained(folder, dtype=torch.float32)
 
 
 def _dropout(config: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -11,12 +11,10 @@ from torch import Tensor, nn
 
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
+from hybridal.models.adamw import PARTS, AdamW
 from hybridal.models.classifier import Classifier, seeded
 from hybridal.models.examples import Examples
 from hybridal.updates import Weights
-
-# What AdamW keeps of each parameter.
-PARTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Steps(Protocol):
@@ -38,36 +36,28 @@ class PlainSteps:
     def __init__(self, classifier: Classifier, rules: Rules) -> None:
         self._classifier = classifier
         self._named = classifier.trainable()
-        self._optimizer: Any = torch.optim.AdamW(
-            self._named.values(), lr=rules.learning_rate, weight_decay=rules.weight_decay, fused=True
-        )
+        self._optimizer = AdamW(self._named, rules.weight_decay)
 
     def begin(self, moments: Weights | None) -> None:
         self._optimizer.state.clear()
-        for name, parameter in self._named.items():
+        for name in self._named:
             # A parameter that takes no part in the logits has never been stepped, and has no moments.
-            carried = {part: moments[f"{part}/{name}"] for part in PARTS if moments and f"{part}/{name}" in moments}
-            if carried:
-                self._optimizer.state[parameter] = {part: value.clone() for part, value in carried.items()}
+            if moments and f"step/{name}" in moments:
+                self._optimizer.state[name] = {part: moments[f"{part}/{name}"].clone() for part in PARTS}
 
     def run(self, examples: Examples, batches: Sequence[Ints], rates: Sequence[float], seed: int) -> None:
         with seeded(seed):
             for batch, rate in zip(batches, rates, strict=True):
-                self._optimizer.param_groups[0]["lr"] = float(rate)
-                self._step(examples, batch)
+                self._step(examples, batch, float(rate))
 
     def moments(self) -> dict[str, Tensor]:
-        return {
-            f"{part}/{name}": value.clone()
-            for name, parameter in self._named.items()
-            for part, value in self._optimizer.state[parameter].items()
-        }
+        return {name: value.clone() for name, value in self._optimizer.moments().items()}
 
-    def _step(self, examples: Examples, batch: Ints) -> None:
+    def _step(self, examples: Examples, batch: Ints, rate: float) -> None:
         # The order inside a batch is free; without dropout, attention takes neighbours of one length together.
         batch = batch[np.argsort(examples.source.lengths(examples.rows[batch]), kind="stable")]
-        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer.clear()
         logits = self._classifier.logits_of(examples.source, examples.rows[batch])
         target = torch.from_numpy(examples.labels[batch]).to(logits.device)
         nn.functional.cross_entropy(logits, target).backward()
-        self._optimizer.step()
+        self._optimizer.step(rate)

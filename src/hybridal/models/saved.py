@@ -1,0 +1,58 @@
+"""A model as a folder has it, for transformers to load: what it says of itself, and its weights by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from hybridal.system.files import strict_json
+
+Weights = dict[str, Tensor]
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+
+@dataclass(frozen=True)
+class Saved:
+    config: dict[str, Any]
+    weights: Weights
+
+    @classmethod
+    def read(cls, folder: Path) -> Saved | None:
+        """None where the weights do not lie whole in one file. They are pages of that file."""
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        # An adapter changes the weights that lie beside it.
+        if not (folder / WEIGHTS).is_file() or (folder / "adapter_config.json").is_file():
+            return None
+        try:
+            weights = load_file(folder / WEIGHTS)
+        except SafetensorError:
+            return None
+        return cls(json.loads((folder / CONFIG).read_text(encoding="utf-8")), weights)
+
+    def write(self, folder: Path) -> None:
+        from safetensors.torch import save_file
+
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / CONFIG).write_text(strict_json(self.config, indent=2) + "\n", encoding="utf-8")
+        save_file(self.weights, folder / WEIGHTS, {"format": "pt"})
+
+
+def about_classifier(kind: str, classes: Sequence[str]) -> dict[str, Any]:
+    """What a configuration says of a classifier of this kind, beside its shape."""
+    return {
+        "architectures": [kind],
+        "id2label": dict(enumerate(classes)),
+        "label2id": {name: i for i, name in enumerate(classes)},
+        "problem_type": "single_label_classification",
+        "dtype": "float32",
+        "transformers_version": version("transformers"),
+    }
