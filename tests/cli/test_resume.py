@@ -27,7 +27,7 @@ KILLED = -signal.SIGKILL
 
 INSTANTS = {
     "in the middle of round 2's training": Kill("hybridal.models.steps.PlainSteps._step", 6),
-    "before round 2's checkpoint": Kill("hybridal.runs.checkpoint.save", 2),
+    "before round 2's checkpoint": Kill("hybridal.runs.checkpoint.write", 2),
     "between the checkpoint's writing and its renaming": Kill("safetensors.torch.save_file", 2, "after"),
     "while the old checkpoint is still there": Kill("hybridal.runs.checkpoint.sync_folder", 2, "after"),
     "between checkpoint and record": Kill("hybridal.runs.journal.Journal.append", 2),
@@ -125,7 +125,7 @@ def test_killed_before_the_folder_is_complete(laboratory: Laboratory, toy: tuple
 
 
 @pytest.mark.parametrize(
-    "kill", [Kill("hybridal.runs.checkpoint.save", 2), Kill("hybridal.backbones.backbone.TextEncoder.save")]
+    "kill", [Kill("hybridal.runs.checkpoint.write", 2), Kill("hybridal.backbones.backbone.TextEncoder.save")]
 )
 def test_a_recomputation_that_is_killed_spoils_nothing(
     kill: Kill, laboratory: Laboratory, unbroken: Path, tmp_path: Path

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 import torch
+from transformers import AutoModelForSequenceClassification
 
 from hybridal.cli.options import Asked
 from hybridal.cli.run import default_folder, resolve
@@ -28,7 +31,32 @@ def strict(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
+WATCHED = """
+import runpy, sys
+import hybridal.evidence.run_report as report
+report.panels = lambda *_: []  # drawing takes longer than a run
+sys.argv = ["hybridal", *{arguments!r}]
+try:
+    runpy.run_module("hybridal", run_name="__main__")
+except SystemExit as done:
+    assert not done.code, done.code
+print(*sorted({heavy!r} & sys.modules.keys()), file=sys.stderr)
+"""
+
+
 class TestRun:
+    @pytest.mark.parametrize("options", [BEST, SMALL])
+    def test_what_takes_seconds_to_import_is_left_out_from_the_texts_to_the_model(
+        self, options: tuple[Any, ...], pool: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        arguments = ["run", *pool, *map(str, options), "--quiet", "--out", str(tmp_path / "run")]
+        heavy = {"transformers", "huggingface_hub", "torch._dynamo", "sympy", "pandas", "sklearn", "scipy.stats"}
+        script = WATCHED.format(arguments=arguments, heavy={*heavy, "torch", "tokenizers"})
+        done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=120)
+        assert done.stderr.split() == ["tokenizers", "torch"]
+        model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "run" / "model")
+        assert type(model).__name__ == "BertForSequenceClassification"
+
     def test_for_people(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         folder = tmp_path / "run"
         ended = hybridal("run", *toy, *SMALL, *SWITCHING, "--out", folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import huggingface_hub
+import huggingface_hub.constants
 import pytest
 
 TOKEN = "hf_made_up"
@@ -83,11 +83,11 @@ class Answer(BaseHTTPRequestHandler):
 def stand_in_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandInHub]:
     """The hub's own client talks to this one, with a token that it takes."""
     hub = StandInHub(folder)
-    thread = Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", hub.address)
+    thread = Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
     try:
         yield hub
     finally:

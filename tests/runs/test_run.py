@@ -136,6 +136,15 @@ class TestBegin:
         blind = settings.with_changes({"validation_size": 0, "schedule": "hybrid:alpha"})
         assert run.begin(blind, tmp_path / "run").settings() == blind
 
+    def test_what_compares_the_same_texts_needs_validation_that_does_not_grow(
+        self, settings: Settings, tmp_path: Path
+    ) -> None:
+        with pytest.raises(UserError, match="The signal 'cka' compares the same validation texts in all rounds"):
+            run.begin(
+                settings.with_changes({"overrides": {"validation": "share"}, "signals": ("cka",)}), tmp_path / "run"
+            )
+        assert not (tmp_path / "run").exists()
+
     @pytest.mark.parametrize("name", SIGNALS.names())
     def test_which_signals_are_measured_on_validation(self, name: str) -> None:
         class Blind(FakeModel):

@@ -13,9 +13,7 @@ import pytest
 import torch
 
 from hybridal.core.facts import News, Round
-from hybridal.errors import RunError
 from hybridal.loop.loop import active_learning
-from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
@@ -342,29 +340,3 @@ class TestNews:
         found = histories(facts, asked, 4)
         assert [fact.reason for fact in found["told"]] == ["three labels", "", "", ""]
         assert [fact.reason for fact in found["fixed:2"]] == ["", "", "", ""]
-
-
-class TestKeeper:
-    def test_a_state_is_on_disk_when_the_walk_is_over(self, tmp_path: Path) -> None:
-        cell, keeper = linear_cell(), trie.Keeper()
-        state, fact = cell.advance(cell.start(), Retrain())
-        with keeper:
-            keeper.keep(tmp_path / "tip", state, fact)
-        kept = checkpoint.load(tmp_path / "tip")
-        assert kept is not None
-        assert kept[1] == fact
-
-    def test_what_went_wrong_is_said_at_the_end(self, tmp_path: Path) -> None:
-        cell, keeper = linear_cell(), trie.Keeper()
-        (tmp_path / "tip").write_text("in the way")
-        with pytest.raises(RunError, match="could not be written"), keeper:
-            keeper.keep(tmp_path / "tip", *cell.advance(cell.start(), Retrain()))
-
-    def test_what_went_wrong_is_said_at_the_next(self, tmp_path: Path) -> None:
-        cell, keeper = linear_cell(), trie.Keeper()
-        after = cell.advance(cell.start(), Retrain())
-        (tmp_path / "tip").write_text("in the way")
-        keeper.keep(tmp_path / "tip", *after)
-        with pytest.raises(RunError, match="could not be written"):
-            keeper.keep(tmp_path / "fork", *after)
-        assert not (tmp_path / "fork").exists()

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +24,21 @@ from hybridal.loop.stopping import advise
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, find_task, surroundings, watched
 from hybridal.runs.export import export_model
+from hybridal.runs.keeper import Keeper
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
+from hybridal.system.ahead import import_beside
 from hybridal.system.files import strict_json
 from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS, Tracking
 
 if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
+
+
+# For temperatures, and for the report at the end.
+NEEDED_LATER = ("scipy.optimize", "matplotlib.figure")
 
 
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
@@ -48,6 +55,8 @@ def check(settings: Settings, task: Task) -> None:
     """Refuses what cannot work, before any time is spent on it."""
     from hybridal.acquisition import ACQUISITIONS
     from hybridal.loop.initial import check_initial
+
+    import_beside("torch", NEEDED_LATER)
     from hybridal.models.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))
@@ -67,8 +76,15 @@ def check(settings: Settings, task: Task) -> None:
             field="labels",
         )
     known = int((task.validation.labels != UNKNOWN).sum())
-    measured = settings.rules.validation == "share" or (len(task.validation) if settings.labels else known)
+    grows = settings.rules.validation == "share"
+    measured = grows or (len(task.validation) if settings.labels else known)
     for signal in signals:
+        if grows and signal.same_validation:
+            raise UserError(
+                f"The signal '{signal.name}' compares the same validation texts in all rounds, and a share of the "
+                "labels grows; watch another, or say `validation=fixed` and give validation texts.",
+                field="protocol.validation",
+            )
         if not measured and signal.needs_validation:
             raise UserError(
                 f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "
@@ -118,20 +134,28 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
         before, known = state, history[: state.round] if state else []
         if not over(cell.rules.rounds, schedule, known, enough):
             observer.round_started(len(known) + 1, cell.rules.rounds, schedule.decide(known).spec)
-        for state, fact in active_learning(cell, schedule, before, known, enough):
-            if fact.round <= len(history):
-                same_facts(history[fact.round - 1], fact)
-            checkpoint.save(folder.checkpoint, state, fact)
-            if fact.round > len(history):
-                folder.append(fact)
-                history.append(fact)
-            done = history[: fact.round]
-            observer.round_done(done)
-            tracking(done)
-            if not over(cell.rules.rounds, schedule, done, enough):
-                observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
+        with Keeper() as keeper:
+            for state, fact in active_learning(cell, schedule, before, known, enough):
+                is_new = fact.round > len(history)
+                if is_new:
+                    history.append(fact)
+                else:
+                    same_facts(history[fact.round - 1], fact)
+                keeper.keep(partial(record, folder, checkpoint.Contents.of(state, fact), fact if is_new else None))
+                done = history[: fact.round]
+                observer.round_done(done)
+                tracking(done)
+                if not over(cell.rules.rounds, schedule, done, enough):
+                    observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
         export(folder, model, task, settings, history[-1])
     return history
+
+
+def record(folder: RunFolder, state: checkpoint.Contents, fact: Round | None) -> None:
+    """The state first: it has the fact, too."""
+    checkpoint.write(folder.checkpoint, state)
+    if fact is not None:
+        folder.append(fact)
 
 
 def tracked(folder: RunFolder, settings: Settings, observer: Observer) -> Callable[[Sequence[Round]], None]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from hybridal.core.facts import News, Round
@@ -14,6 +14,7 @@ from hybridal.errors import RunError
 from hybridal.loop.loop import Cell, State
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, watched
+from hybridal.runs.keeper import Keeper
 from hybridal.runs.run import same_facts
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
@@ -23,29 +24,6 @@ from hybridal.updates import UPDATES, Update
 # The state that a walk has come to is kept when this many seconds have passed since the last one was: what a kill costs
 # at most, beside the round that it falls into.
 KEPT_EVERY = 20.0
-
-
-class Keeper:
-    """Writes states while the walk goes on, one at a time; what went wrong is said at the next one or the end.
-
-    A state that is not written is only computed again.
-    """
-
-    def __init__(self) -> None:
-        self._thread, self._writing = ThreadPoolExecutor(1), Future[Path]()
-        self._writing.set_result(Path())
-
-    def keep(self, folder: Path, state: State, fact: Round) -> None:
-        self._writing.result()
-        self._writing = self._thread.submit(checkpoint.write, folder, checkpoint.Contents.of(state, fact))
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._thread.shutdown()
-        if kind is None:
-            self._writing.result()
 
 
 @dataclass
@@ -103,7 +81,7 @@ class Trie:
                 self._openings = [update for update, _ in forks]
             missing = any(node.word + update.letter not in self.facts for update, _ in forks)
             if branches and missing and node.history:
-                self._keeper.keep(self._fork_folder(node), self._state(node), node.history[-1])
+                self._keep(self._fork_folder(node), self._state(node), node.history[-1])
             for update, members in branches:
                 self._walk(self._child(node, update), members)
             update, schedules = last
@@ -133,7 +111,7 @@ class Trie:
         self._begin(before.round + 1, update.spec)
         state, fact = self._advance(before, update)
         if time.monotonic() - self._kept_at >= KEPT_EVERY:
-            self._keeper.keep(self.folder / "tip", state, fact)
+            self._keep(self.folder / "tip", state, fact)
             self._kept_at = time.monotonic()
         self._record(fact)
         self.facts[fact.word] = fact
@@ -185,6 +163,9 @@ class Trie:
             return checkpoint.load(folder)
         except RunError:
             return None
+
+    def _keep(self, folder: Path, state: State, fact: Round) -> None:
+        self._keeper.keep(partial(checkpoint.write, folder, checkpoint.Contents.of(state, fact)))
 
     def _fork_folder(self, node: Node) -> Path:
         return self.folder / f"fork-{len(node.history):05d}"

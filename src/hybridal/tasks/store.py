@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +26,8 @@ def save_task(task: Task, folder: Path) -> None:
         about["labels"] = task.label_type.__name__
         (scratch / "task.json").write_text(strict_json(about), encoding="utf-8")
         for name, split in task.splits():
-            table = pa.table({"id": list(split.ids), "text": list(split.texts), "label": split.labels})
+            labels = pa.Array.from_buffers(pa.int64(), len(split), [None, pa.py_buffer(split.labels.astype(np.int64))])
+            table = pa.table({"id": _strings(split.ids), "text": _strings(split.texts), "label": labels})
             parquet.write_table(table, scratch / f"{name}.parquet", compression="zstd")
 
 
@@ -33,8 +36,8 @@ def load_saved(folder: Path) -> Task:
     from pyarrow import parquet
 
     def split(name: str) -> Split:
-        table = parquet.read_table(folder / f"{name}.parquet")
-        labels = table["label"].to_numpy().astype(np.int64)
+        table = parquet.ParquetFile(folder / f"{name}.parquet").read()
+        labels = np.array(table["label"].to_pylist(), dtype=np.int64)
         return Split(table["id"].to_pylist(), table["text"].to_pylist(), labels)
 
     try:
@@ -46,3 +49,12 @@ def load_saved(folder: Path) -> Task:
         raise UserError(
             f"The texts in {folder} cannot be read ({error}); restore that folder from a backup."
         ) from error
+
+
+def _strings(values: Sequence[str]) -> Any:
+    """As pyarrow makes it of a list, but without importing pandas, which it does to ask whether the list is one."""
+    import pyarrow as pa
+
+    encoded = [value.encode() for value in values]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
