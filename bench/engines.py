@@ -21,18 +21,20 @@ def both(first: Sequence[Cell], second: Sequence[Cell]) -> list[tuple[Cell, Cell
     return [(one, other) for one, other in pairs if one]
 
 
-def joined(older: Sequence[Cell], newer: Sequence[Cell], edition: str) -> list[Cell]:
-    """Cells that two commits of one engine computed in parts: rounds that both have must be equal.
+def joined(parts: Sequence[Sequence[Cell]], edition: str) -> list[Cell]:
+    """Cells that several commits of one engine computed in parts: rounds that two of them have must be equal.
 
     Changes of signals are not compared: what measures a model may be rewritten where what makes it is not.
     """
-    found = []
-    for one, other in both(older, newer):
-        for word in one.known.keys() & other.known.keys():
-            if replace(one.known[word], changes={}) != replace(other.known[word], changes={}):
-                raise ValueError(f"{dict(other.named)}: {word} of two commits differ.")
-        found.append(Cell({**other.named, "engine": edition}, other.rounds, {**one.known, **other.known}))
-    return found
+    found: dict[tuple[str, ...], Cell] = {}
+    for cell in (cell for part in parts for cell in part):
+        key = tuple(cell.named[part] for part in KEY)
+        known = found[key].known if key in found else {}
+        for word in known.keys() & cell.known.keys():
+            if replace(known[word], changes={}) != replace(cell.known[word], changes={}):
+                raise ValueError(f"{dict(cell.named)}: {word} of two commits differ.")
+        found[key] = Cell({**cell.named, "engine": edition}, cell.rounds, {**known, **cell.known})
+    return list(found.values())
 
 
 def same_method(first: Sequence[Cell], second: Sequence[Cell], old: pd.DataFrame, new: pd.DataFrame) -> str:

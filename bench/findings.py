@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench import best_chance, claims, engines, learners, on_the_way, settling
+from bench import best_chance, claims, elsewhere, engines, learners, on_the_way, settling
 from bench.claim_figures import draw_chances, draw_ends, draw_signals
 from bench.facts import Cell, cells, runs
 from bench.heads import two_heads
@@ -15,7 +15,7 @@ from bench.verdicts import verdicts
 HERE = Path(__file__).resolve().parent.parent
 IMAGES = HERE / "docs" / "images"
 FIRST = {"engine": "first edition", "study": "core"}
-SECOND = ("5a07921", "c8a030c")  # computed the study `findings` in parts
+SECOND = ("5a07921", "c8a030c", "3dd3ee7")  # computed the study `findings` in parts
 SPECS = tuple(dict.fromkeys([*claims.SCHEDULES, *best_chance.RULES]))
 
 
@@ -29,8 +29,18 @@ def of(all_cells: list[Cell], **named: str) -> list[Cell]:
 
 
 def second_edition(all_cells: list[Cell]) -> list[Cell]:
-    older, newer = (of(all_cells, engine=commit, study="findings") for commit in SECOND)
-    return engines.joined(older, newer, "second edition")
+    """The study `findings` where labels are chosen by entropy, of seeds that were retrained to the end on all tasks."""
+    parts = [of(all_cells, engine=commit, study="findings", acquisition="entropy") for commit in SECOND]
+    joined = engines.joined(parts, "second edition")
+    whole = claims.whole(runs(joined, [claims.RETRAIN]))
+    return [cell for cell in joined if cell.named["seed"] in set(whole["seed"])]
+
+
+def at_random(all_cells: list[Cell]) -> pd.DataFrame:
+    """The same where labels are drawn."""
+    drawn = runs(of(all_cells, study="findings", acquisition="random"), elsewhere.SPECS)
+    whole = claims.whole(drawn[drawn["schedule"] == claims.RETRAIN])
+    return drawn[drawn["seed"].isin(whole["seed"])]
 
 
 def tables() -> dict[str, str]:
@@ -40,8 +50,9 @@ def tables() -> dict[str, str]:
     ends = runs(main, SPECS)
     first = claims.whole(runs(of(known, engine=FIRST["engine"]), claims.SCHEDULES))
     old = first[first["study"] == FIRST["study"]]
+    drawn = at_random(known)
     return {
-        "verdicts on the paper": verdicts(ends, main, first),
+        "verdicts on the paper": verdicts(ends, main, first, drawn),
         "F1 and cost": claims.accuracy_and_cost(ends),
         "parity": claims.parity(ends),
         "calibration": claims.calibration(ends),
@@ -54,6 +65,9 @@ def tables() -> dict[str, str]:
         "signals that agree": settling.agreement(main),
         "settling": settling.settled(main),
         "batches": on_the_way.batches(main),
+        "labels at random": elsewhere.side_by_side({"entropy": elsewhere.among(ends, drawn), "random": drawn}),
+        "labels at random, by task": elsewhere.by_task(ends, drawn),
+        "chosen or drawn": elsewhere.chosen_or_drawn(ends, drawn),
         "validation and stopping": claims.validation_and_stopping(first),
         "two heads": two_heads(ends),
         "two engines": engines.same_method(before, main, old, ends),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -72,19 +73,32 @@ def agreement(cells: Sequence[Cell]) -> str:
     return table(["ρ of changes", *(f"`{signal}`" for signal in heads)], rows)
 
 
-def late_changes(cells: Sequence[Cell], rounds: int = 8) -> dict[str, tuple[float, float, float]]:
-    """By signal, mean change in the last rounds of a retraining run over that in its first: geometric mean of runs."""
+def late_over_early(cells: Sequence[Cell], rounds: int = 8) -> pd.DataFrame:
+    """By task, mean change in the last rounds of each retraining run over that in its first, a column a signal."""
     frames = changes(cells)
+    tasks = pd.Index([cell.named["task"] for cell, _ in played(cells, RETRAIN)])
     early, late = (
-        pd.DataFrame([frame.iloc[part].mean() for frame in frames]) for part in (slice(rounds), slice(-rounds, None))
+        pd.DataFrame([frame.iloc[part].mean() for frame in frames], index=tasks)
+        for part in (slice(rounds), slice(-rounds, None))
     )
-    return {str(signal): ratio(late[signal], early[signal]) for signal in frames[0].columns}
+    return late / early
+
+
+def late_changes(cells: Sequence[Cell]) -> dict[str, tuple[float, float, float]]:
+    """The geometric mean of runs, by signal."""
+    return {str(signal): ratio(runs, 1) for signal, runs in late_over_early(cells).items()}
 
 
 def settled(cells: Sequence[Cell]) -> str:
     """Do models change less and less while they are retrained?"""
-    rows = [[f"`{signal}`", spread(found, ".2f")] for signal, found in late_changes(cells).items()]
-    return table(["signal", "changes in rounds 18 to 25 over those in rounds 2 to 9"], rows)
+    found = late_over_early(cells)
+    by_task = found.map(math.log).groupby(level=0).mean().map(math.exp)
+    rows = []
+    for signal, late in late_changes(cells).items():
+        means = [spread(mean, ".2f") for mean in (late, ratio(by_task[signal], 1))]
+        rows.append([f"`{signal}`", *means, ", ".join(f"{each:.2f}" for each in by_task[signal])])
+    head = ["signal", "changes in rounds 18 to 25 over those in rounds 2 to 9", "over tasks"]
+    return table([*head, ", ".join(by_task.index)], rows)
 
 
 def whose(spec: str) -> str:

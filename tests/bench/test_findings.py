@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from bench import claim_figures, engines, findings, learners
-from bench.claims import coin_toss
+from bench.claims import ACCURACY, ALPHA, coin_toss
 from bench.facts import cells, played, runs
 from bench.tables import bounds
+from bench.verdicts import other_labels
 from hybridal.study.presets import preset
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -44,14 +45,14 @@ def test_each_signals_own_threshold_is_half_its_largest_early_change() -> None:
 
 def test_rounds_of_two_commits_are_one_cell_only_where_they_are_equal() -> None:
     known = findings.facts()
-    older, newer = (findings.of(known, engine=commit, study="findings")[:1] for commit in findings.SECOND)
-    [cell] = engines.joined(older, newer, "both")
+    older, newer = (findings.of(known, engine=commit, study="findings")[:1] for commit in findings.SECOND[:2])
+    [cell] = engines.joined([older, newer], "both")
     assert cell.named["engine"] == "both"
     assert cell.known.keys() == older[0].known.keys() | newer[0].known.keys()
     word = next(iter(older[0].known.keys() & newer[0].known.keys()))
     older[0].known[word] = replace(older[0].known[word], temperature=9.0)
     with pytest.raises(ValueError, match=f"{word} of two commits differ"):
-        engines.joined(older, newer, "both")
+        engines.joined([older, newer], "both")
 
 
 def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() -> None:
@@ -67,6 +68,16 @@ def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() ->
     ends = pd.DataFrame(rows)
     assert coin_toss(ends, "picky").gain[0] == pytest.approx(-0.5)  # (1 + 1) / 2 less (2 + 1) / 2
     assert coin_toss(ends, "picky", each_task=True).gain[0] == pytest.approx(0.0)
+
+
+def test_parity_with_random_labels_is_judged_by_their_runs() -> None:
+    """By hand: Δα is +0.02 and +0.04, so 0.03 less 6.314 (Student's t, one degree of freedom) times 0.01."""
+    f1 = {"retrain": (0.80, 0.80), ALPHA: (0.82, 0.84), ACCURACY: (0.79, 0.79)}
+    rows = [{"task": "trec", "seed": at, "schedule": spec, "test_f1": f1[spec][at]} for spec in f1 for at in (0, 1)]
+    claim, _, ours, verdict = other_labels(pd.DataFrame(rows))
+    assert claim == "Parity with random and BADGE"
+    assert ours == "random labels, 2 cells: Δα +0.0300, not below -0.0331; ΔAcc -0.0100, not below -0.0100"
+    assert "BADGE is not tested by us" in verdict
 
 
 def test_the_figures_are_drawn(tmp_path: Path) -> None:
