@@ -97,7 +97,7 @@ def test_a_lost_node_loses_nothing(
 ) -> None:
     lost = nodes.second().node_id
     folder = begun(tmp_path / "study", small_study(task, overrides=LONG, schedules=("retrain",), seeds=(1, 2, 3)))
-    here = {cell.key: tmp_path / cell.key for cell in folder.cells}
+    there = {cell.key: tmp_path / cell.key for cell in folder.cells}
     started: list[str] = []
     start = engine._Driver.start
 
@@ -111,19 +111,22 @@ def test_a_lost_node_loses_nothing(
 
         if ray.get_runtime_context().get_node_id() != lost:
             return compute(recorder, key, *rest)
-        here[key].touch()
+        there[key].touch()
         compute(recorder, key, *rest)
         threading.Event().wait(150)
         return "its node was never lost"
 
+    def in_the_middle() -> bool:
+        return any(there[cell.key].exists() and rounds(folder, cell) for cell in folder.cells)
+
     monkeypatch.setattr(engine._Driver, "start", noted)
     monkeypatch.setattr(engine, "compute", computed)
-    with once(lambda: any(here[cell.key].exists() and rounds(folder, cell) for cell in folder.cells), nodes.lose_second):
+    with once(in_the_middle, nodes.lose_second):
         outcomes = run(folder, RayEngine(nodes.address))
     assert [outcome.error for outcome in outcomes.values()] == [None] * 3
     assert all(len(found) == LONG["rounds"] for found in facts(folder).values())
-    (again,) = (key for key, path in here.items() if path.exists())
-    assert Counter(started) == Counter([*here, again])
+    (again,) = (key for key, path in there.items() if path.exists())
+    assert Counter(started) == Counter([*there, again])
 
 
 class FakeDriver:
