@@ -1,8 +1,8 @@
 """A study by the clock, from the first line of its command to its report: `python -m bench.study`.
 
-Made-up texts and random weights of a given size, so that a bare machine will do. On a GPU cells go in lanes; with
---processes several studies run at once, each with seeds of its own, as under NVIDIA's multi-process service. Without a
-GPU a small study shows that everything works.
+Made-up texts and random weights of a given size, so that a bare machine will do. On a GPU cells go in lanes, with
+--processes in several processes that share it, as under NVIDIA's multi-process service. Without a GPU a small study
+shows that everything works.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ LIMIT = 3600.0  # seconds
 
 @dataclass(frozen=True)
 class Asked:
-    """The study of one process."""
+    """The study, and how it is spread."""
 
-    seeds: Sequence[int]
+    seeds: int
     rounds: int
     size: str
     device: str
-    lanes: int | None
-    signals: Sequence[str]
+    lanes: int | None = None
+    processes: int | None = None
+    signals: Sequence[str] = ()
 
 
 def write_texts(folder: Path) -> dict[str, str]:
@@ -74,51 +75,51 @@ def write_backbone(size: str, task: Task, folder: Path) -> None:
     AutoTokenizer.from_pretrained(tiny.folder(task)).save_pretrained(folder)
 
 
-def start(asked: Asked, texts: dict[str, str], backbone: Path, home: Path) -> subprocess.Popen[bytes]:
-    """The command of one study, begun."""
+def command(asked: Asked, texts: dict[str, str], backbone: Path, home: Path) -> list[str]:
+    """That of the study, whose file is written."""
     study = {
         "name": home.name,
         "tasks": [texts],
         "schedules": ["retrain"],
         "backbones": [str(backbone)],
-        "seeds": list(asked.seeds),
+        "seeds": list(range(asked.seeds)),
         "signals": list(asked.signals),
         "overrides": {"rounds": asked.rounds},
     }
     file = home.with_suffix(".yaml")
     file.write_text(json.dumps(study), encoding="utf-8")  # JSON is YAML
-    workers = [] if asked.lanes is None else ["--workers", str(asked.lanes)]
-    command = [sys.executable, "-m", "hybridal", "study", "run", str(file), "--out", str(home), "--quiet"]
-    return subprocess.Popen([*command, "--device", asked.device, *workers])
+    options = {"--workers": asked.lanes, "--processes-per-gpu": asked.processes}
+    spread = [word for name, count in options.items() if count is not None for word in (name, str(count))]
+    words = ["study", "run", str(file), "--out", str(home), "--quiet", "--device", asked.device, *spread]
+    return [sys.executable, "-m", "hybridal", *words]
 
 
-def measure(studies: Sequence[Asked], folder: Path) -> dict[str, float]:
-    """Runs these studies at once; what they took together."""
+def measure(asked: Asked, folder: Path) -> dict[str, float]:
+    """Runs the study; what it took."""
     from hybridal.tasks import load_task
 
     texts = write_texts(folder)
     task = load_task(texts["task"], text="text", label="label")
-    write_backbone(studies[0].size, task, folder / "encoder")
-    homes = [folder / f"study-{number}" for number in range(len(studies))]
-    began = time.perf_counter()
-    running = [start(asked, texts, folder / "encoder", home) for asked, home in zip(studies, homes, strict=True)]
-    try:
-        for process in running:
-            process.wait(LIMIT)
-    finally:
-        for process in running:
-            process.kill()
-    seconds = time.perf_counter() - began
-    opened = [StudyFolder.open(home) for home in homes]
-    cells = [(one, cell) for one in opened for cell in one.cells]
-    facts = [fact for one, cell in cells for fact in one.facts(cell).values()]
-    trained = sum(fact.seconds.get("train", 0.0) for fact in facts)
+    write_backbone(asked.size, task, folder / "encoder")
+    words = command(asked, texts, folder / "encoder", folder / "study")
+    began, first = time.time(), None
+    with subprocess.Popen(words) as process:
+        while process.poll() is None and time.time() < began + LIMIT:
+            first = first or next((time.time() for _ in folder.glob("study/cells/*/rounds.jsonl")), None)
+            time.sleep(0.05)
+        process.kill()
+    ended = time.time()
+    study = StudyFolder.open(folder / "study")
+    last = max(path.stat().st_mtime for path in folder.glob("study/cells/*/rounds.jsonl"))
+    facts = [fact for cell in study.cells for fact in study.facts(cell).values()]
     return {
-        "seconds": seconds,
+        "seconds": ended - began,
+        "start": (first or ended) - began,
+        "end": ended - last,
         "steps": float(sum(fact.cost.steps for fact in facts)),
-        "cells": float(len(cells)),
-        "failed": float(sum(not one.complete(cell) for one, cell in cells)),
-        "training": trained,
+        "cells": float(len(study.cells)),
+        "failed": float(sum(not study.complete(cell) for cell in study.cells)),
+        "training": sum(fact.seconds.get("train", 0.0) for fact in facts),
     }
 
 
@@ -126,41 +127,34 @@ def main(words: Sequence[str] | None = None) -> int:
     gpu = torch.cuda.is_available()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", choices=SIZES, default="minilm" if gpu else "tiny")
-    parser.add_argument("--seeds", type=int, default=8 if gpu else 2, help="of each process")
+    parser.add_argument("--seeds", type=int, default=8 if gpu else 2)
     parser.add_argument("--rounds", type=int, default=25 if gpu else 3)
-    parser.add_argument("--lanes", type=int, help="cells at once in a process")
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--lanes", type=int, help="cells at once, in all processes")
+    parser.add_argument("--processes", type=int, help="that share the GPU")
     parser.add_argument("--all-signals", action="store_true", help="watch every signal")
     parser.add_argument("--out", type=Path, help="a JSON file for the figures")
-    asked = parser.parse_args(words)
-    signals = SIGNALS.names() if asked.all_signals else ()
-    studies = [
-        Asked(
-            range(asked.seeds * number, asked.seeds * (number + 1)),
-            asked.rounds,
-            asked.size,
-            "cuda" if gpu else "cpu",
-            asked.lanes,
-            signals,
-        )
-        for number in range(asked.processes)
-    ]
+    given = parser.parse_args(words)
+    signals = SIGNALS.names() if given.all_signals else ()
+    device = "cuda" if gpu else "cpu"
+    asked = Asked(given.seeds, given.rounds, given.size, device, given.lanes, given.processes, signals)
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(studies, Path(folder))
-    name = f"{asked.processes} studies of {asked.seeds} cells, {asked.rounds} rounds, {asked.size} size"
+        found = measure(asked, Path(folder))
+    name = f"{asked.seeds} cells, {asked.rounds} rounds, {asked.size} size"
     figures = [
         figure(f"{name}: by the clock", "s", [found["seconds"]]),
         figure(f"{name}: steps", "steps", [found["steps"]]),
         figure(f"{name}: all in", "steps/s", [found["steps"] / found["seconds"]]),
+        figure(f"{name}: until the first round was done", "s", [found["start"]]),
+        figure(f"{name}: after the last one", "s", [found["end"]]),
         figure(f"{name}: training, all cells together", "s", [found["training"]]),
     ]
     for one in figures:
         print(f"{one['name']:75s} {one['value']:12.2f} {one['unit']}")
     print(f"{found['failed']:.0f} of {found['cells']:.0f} cells failed")
-    if asked.out:
-        device = torch.cuda.get_device_name() if gpu else platform.machine()
-        about: dict[str, Any] = {"device": device, "torch": torch.__version__}
-        write_whole(asked.out, json.dumps({"machine": about, "figures": figures}, indent=2) + "\n")
+    if given.out:
+        name = torch.cuda.get_device_name() if gpu else platform.machine()
+        about: dict[str, Any] = {"device": name, "torch": torch.__version__}
+        write_whole(given.out, json.dumps({"machine": about, "figures": figures}, indent=2) + "\n")
     return int(found["failed"] > 0)
 
 

@@ -1,45 +1,48 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench import study
+
+WHOLE = """
+import sys
+from pathlib import Path
 from hybridal.study.engines import Here
 from hybridal.study.run import begin_study, run_study
-from hybridal.study.study import Study
+from hybridal.study.study import read_study
+
+small = {"initial": 8, "candidates": 64, "max_epochs": 1}
+run_study(begin_study(read_study(Path(sys.argv[1])).shrunk(device="cpu", overrides=small), Path(sys.argv[2])), Here())
+"""
 
 
-def test_steps_and_cells_of_all_processes_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[study.Asked] = []
+def test_what_a_study_takes_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = study.command
 
-    def start(asked: study.Asked, texts: dict[str, str], backbone: Path, home: Path) -> subprocess.Popen[bytes]:
-        """What the command does, here: its own start takes seconds."""
-        made.append(asked)
-        rules: dict[str, Any] = {"rounds": asked.rounds, "initial": 8, "candidates": 64, "max_epochs": 1}
-        small = Study(home.name, (texts,), ("retrain",), (str(backbone),), seeds=tuple(asked.seeds), overrides=rules)
-        run_study(begin_study(small.shrunk(device="cpu"), home), Here())
-        return subprocess.Popen([sys.executable, "-c", ""])
+    def smaller(asked: study.Asked, texts: dict[str, str], backbone: Path, home: Path) -> list[str]:
+        """What the command does, with fewer steps and without a report."""
+        words = command(asked, texts, backbone, home)
+        return [sys.executable, "-c", WHOLE, words[5], words[7]]
 
-    monkeypatch.setattr(study, "start", start)
+    monkeypatch.setattr(study, "command", smaller)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     out = tmp_path / "study.json"
-    assert study.main(["--processes", "2", "--seeds", "1", "--rounds", "2", "--out", str(out)]) == 0
-    assert [list(asked.seeds) for asked in made] == [[0], [1]]
+    assert study.main(["--seeds", "2", "--rounds", "2", "--out", str(out)]) == 0
     figures = {row["name"].partition(": ")[2]: row for row in json.loads(out.read_text())["figures"]}
     assert figures["steps"]["value"] == 2 * (1 + 3)  # 8 labels, then 32 more, in batches of 16: twice
     assert figures["all in"]["unit"] == "steps/s"
+    around = figures["until the first round was done"]["value"] + figures["after the last one"]["value"]
+    assert 0 < around < figures["by the clock"]["value"]
 
 
-def test_the_command_is_that_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[list[str]] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda command: ran.append(command))
-    asked = study.Asked(range(2), 3, "tiny", "cpu", 4, ("alpha",))
-    study.start(asked, {"task": "mail.csv"}, tmp_path / "encoder", tmp_path / "one")
-    [(_, _, program, *words)] = ran
-    assert (program, words[:2], words[-4:]) == ("hybridal", ["study", "run"], ["--device", "cpu", "--workers", "4"])
-    assert json.loads(Path(words[2]).read_text())["overrides"] == {"rounds": 3}
+def test_the_command_is_that_of_a_study(tmp_path: Path) -> None:
+    asked = study.Asked(2, 3, "tiny", "cuda", lanes=16, processes=4, signals=("alpha",))
+    _, _, program, *words = study.command(asked, {"task": "mail.csv"}, tmp_path / "encoder", tmp_path / "one")
+    assert (program, words[:2]) == ("hybridal", ["study", "run"])
+    assert words[-6:] == ["--device", "cuda", "--workers", "16", "--processes-per-gpu", "4"]
+    written = json.loads(Path(words[2]).read_text())
+    assert (written["overrides"], written["seeds"], written["signals"]) == ({"rounds": 3}, [0, 1], ["alpha"])

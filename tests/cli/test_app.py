@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from hybridal import __version__
 from hybridal.cli import main
 from hybridal.cli.app import EXIT_CODES
+from hybridal.cli.wording import going_on_with
 from hybridal.errors import RunError, UserError
 
 from .conftest import hybridal
@@ -107,7 +109,12 @@ class TestExitCodes:
     def test_stopped_by_the_user(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         failing(monkeypatch, KeyboardInterrupt())
         assert called(monkeypatch, "list", "signals") == 130
-        assert capsys.readouterr().err == "hybridal: stopped; go on with `hybridal resume`.\n"
+        assert capsys.readouterr().err == "hybridal: stopped.\n"
+        with pytest.raises(KeyboardInterrupt) as stopped, going_on_with("hybridal study resume", Path("studies/main")):
+            raise KeyboardInterrupt
+        failing(monkeypatch, stopped.value)
+        assert called(monkeypatch, "list", "signals") == 130
+        assert capsys.readouterr().err == "hybridal: stopped; go on with `hybridal study resume studies/main`.\n"
 
     def test_what_the_system_refuses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         failing(monkeypatch, PermissionError(13, "Permission denied", "runs/x"))

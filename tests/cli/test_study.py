@@ -9,12 +9,8 @@ import yaml
 from typer.testing import CliRunner
 
 from hybridal.cli.app import app
-from hybridal.cli.study import choose_engine
 from hybridal.paper.figures import figures
 from hybridal.study.engines import CellOutcome, Here
-from hybridal.study.engines.lanes import Lanes
-from hybridal.study.engines.processes import Processes
-from hybridal.study.engines.ray import RayEngine
 from hybridal.study.folder import StudyFolder
 from hybridal.testing.small import toy_file
 
@@ -90,27 +86,18 @@ def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkey
     assert "0 of 4 runs are complete." in call("status", tmp_path / "s")[1].splitlines()
 
 
-def test_an_engine_is_made_as_asked() -> None:
-    assert choose_engine(None, "head:6379", 0.5, "auto") == RayEngine("head:6379", gpus_per_cell=0.5)
-    assert choose_engine(None, "local", None, "cpu") == RayEngine("local")
-    assert isinstance(choose_engine(1, None, None, "cpu"), Here)
-    assert choose_engine(3, None, None, "cpu") == Processes(3)
-
-
-def test_gpus_are_shared_by_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    assert choose_engine(None, None, None, "auto") == Lanes(["cuda:0", "cuda:1"])
-    assert choose_engine(3, None, None, "cuda") == Lanes(["cuda:0", "cuda:1"], 3)
-    assert choose_engine(1, None, None, "cuda:1") == Lanes(["cuda:1"], 1)
-    assert choose_engine(2, None, None, "cpu") == Processes(2)
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (("--gpus-per-cell", 0.5), "--gpus-per-cell is for cells on a Ray cluster; give --ray ADDRESS too"),
         (("--ray", "local", "--workers", 2), "--workers counts cells at once here; leave it out with --ray"),
         (("--workers", 0), "--workers must be at least 1, not 0."),
+        (("--processes-per-gpu", 0), "--processes-per-gpu must be at least 1, not 0."),
+        (
+            ("--processes-per-gpu", 2, "--device", "cpu"),
+            "needs a GPU, and device cpu has none here",
+        ),
+        (("--processes-per-gpu", 2, "--ray", "local"), "with --ray, give --gpus-per-cell."),
         (("--ray", "ray://head:10001"), "--ray ray://head:10001: start the study on a machine of the cluster"),
     ],
 )

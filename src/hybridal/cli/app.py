@@ -24,8 +24,8 @@ class Hybridal(Verbs):
             return super().invoke(ctx)
         except UserError as error:
             _end(self._worded(error, ctx), error.exit_code)
-        except KeyboardInterrupt:
-            _end("stopped; go on with `hybridal resume`.", 130)
+        except KeyboardInterrupt as error:
+            _end(f"stopped; go on with `{error}`." if error.args else "stopped.", 130)
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise

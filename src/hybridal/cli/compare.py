@@ -10,6 +10,7 @@ import typer
 
 from hybridal.cli import options as o
 from hybridal.cli.run import default_folder, resolve
+from hybridal.cli.wording import going_on_with
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def compare(
     with follow(settings, quiet or json) as screen:
         compared = Comparison.begin(settings, o.names(schedules) or (), target, screen)
         screen.message(f"Comparison folder: {compared.folder.path}")
-        compared.carry_on(screen)
+        with going_on_with("hybridal resume", compared.folder.path):
+            compared.carry_on(screen)
     print_comparison(compared, json, quiet)
 
 
@@ -65,7 +67,7 @@ def go_on(folder: Path, json: bool, quiet: bool) -> None:
     from hybridal.study.compare import Comparison
 
     compared = Comparison.open(folder)
-    with follow(compared.settings, quiet or json) as screen:
+    with follow(compared.settings, quiet or json) as screen, going_on_with("hybridal resume", folder):
         screen.message(f"Comparison folder: {compared.folder.path}")
         compared.carry_on(screen)
     print_comparison(compared, json, quiet)

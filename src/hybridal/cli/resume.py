@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from hybridal.cli import options as o
+from hybridal.cli.wording import going_on_with
 from hybridal.errors import UserError
 
 
@@ -33,6 +34,6 @@ def resume(
         go_on(folder, json, quiet)
         return
     run = RunFolder.open(folder)
-    with follow(run.settings(), quiet or json) as screen:
+    with follow(run.settings(), quiet or json) as screen, going_on_with("hybridal resume", folder):
         carry_on(run, screen, recompute)
     print_result(run, json, quiet)

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from hybridal.cli import options as o
+from hybridal.cli.wording import going_on_with
 from hybridal.runs.settings import DEMO, Settings, read_settings
 
 
@@ -32,7 +33,8 @@ def run(
     with follow(settings, quiet or json) as screen:
         folder = begin(settings, out or default_folder(settings), screen)
         screen.message(f"Run folder: {folder.path}")
-        carry_on(folder, screen)
+        with going_on_with("hybridal resume", folder.path):
+            carry_on(folder, screen)
     print_result(folder, json, quiet)
 
 

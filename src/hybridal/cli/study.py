@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybridal.cli import options as o
-from hybridal.cli.wording import Verb
+from hybridal.cli.engine import choose_engine
+from hybridal.cli.wording import Verb, going_on_with
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ study = typer.Typer(
 What = Annotated[str, typer.Argument(help="A preset (main, signals, tuning, ...) or a YAML file.")]
 Where = Annotated[Path, typer.Argument(help="The study folder.")]
 Workers = Annotated[int | None, typer.Option(help="Cells at once (default: one per core, or what GPUs gain from).")]
+PerGpu = Annotated[
+    int | None,
+    typer.Option(help="Processes that share a GPU, under NVIDIA's multi-process service (default: one, eight lanes)."),
+]
 Ray = Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")]
 GpusPerCell = Annotated[
     float | None, typer.Option(help="With --ray: each cell's share of a GPU, from 0 to 1 (default: a quarter).")
@@ -63,6 +68,7 @@ def run(
     what: What,
     device: o.DeviceName = None,
     workers: Workers = None,
+    processes_per_gpu: PerGpu = None,
     ray: Ray = None,
     gpus_per_cell: GpusPerCell = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the study (default: studies/NAME).")] = None,
@@ -72,7 +78,7 @@ def run(
     from hybridal.study.run import begin_study
 
     chosen = find_study(what, device=device, **shrunk)
-    engine = choose_engine(workers, ray, gpus_per_cell, chosen.device)
+    engine = choose_engine(chosen.device, workers, processes_per_gpu, ray, gpus_per_cell)
     carry_on(begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet)
 
 
@@ -80,6 +86,7 @@ def run(
 def resume(
     folder: Where,
     workers: Workers = None,
+    processes_per_gpu: PerGpu = None,
     ray: Ray = None,
     gpus_per_cell: GpusPerCell = None,
     quiet: o.Quiet = False,
@@ -88,7 +95,8 @@ def resume(
     from hybridal.study.folder import StudyFolder
 
     opened = StudyFolder.open(folder)
-    carry_on(opened, choose_engine(workers, ray, gpus_per_cell, opened.study.device), quiet)
+    engine = choose_engine(opened.study.device, workers, processes_per_gpu, ray, gpus_per_cell)
+    carry_on(opened, engine, quiet)
 
 
 @study.command(cls=Verb)
@@ -206,7 +214,7 @@ def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
 
     if not quiet:
         print_plan(folder, False)
-    with study_progress(folder, quiet) as done:
+    with study_progress(folder, quiet) as done, going_on_with("hybridal study resume", folder.path):
         outcomes = run_study(folder, engine, done)
     target = write_paper_report(folder)
     if not quiet:
@@ -217,39 +225,6 @@ def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
     if failed:
         typer.echo(f"`hybridal study status {folder.path}` shows the tracebacks; `study resume` tries again.", err=True)
         raise typer.Exit(1)
-
-
-def choose_engine(workers: int | None, ray: str | None, gpus_per_cell: float | None, device: str) -> Engine:
-    """Ray where it is asked for; lanes where there are GPUs; one process where one is enough; else a pool of them."""
-    import os
-
-    from hybridal.study.engines import Here
-    from hybridal.study.engines.lanes import Lanes
-    from hybridal.study.engines.processes import Processes
-
-    if ray is not None:
-        from hybridal.study.engines.ray import RayEngine
-
-        if workers is not None:
-            raise UserError("--workers counts cells at once here; leave it out with --ray, which has its own count.")
-        return RayEngine(ray, gpus_per_cell)
-    if gpus_per_cell is not None:
-        raise UserError("--gpus-per-cell is for cells on a Ray cluster; give --ray ADDRESS too, or use --workers.")
-    if workers is not None and workers < 1:
-        raise UserError(f"--workers must be at least 1, not {workers}.")
-    if gpus := gpus_of(device):
-        return Lanes(gpus, workers)
-    count = workers or os.cpu_count() or 1
-    return Here() if count == 1 else Processes(count)
-
-
-def gpus_of(device: str) -> list[str]:
-    """The GPUs of this machine that a study on this device may use."""
-    import torch
-
-    if device in ("auto", "cuda"):
-        return [f"cuda:{number}" for number in range(torch.cuda.device_count())]
-    return [device] if device.startswith("cuda") else []
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
@@ -14,6 +15,15 @@ from hybridal.errors import UserError
 from hybridal.runs.settings import Settings
 
 VERB = "hybridal.verb"
+
+
+@contextmanager
+def going_on_with(*command: object) -> Iterator[None]:
+    """Whoever stops what is done inside is told how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(" ".join(map(str, command))) from None
 
 
 class Verb(TyperCommand):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +25,7 @@ from .small import begun, facts, run, small_study
 
 def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here: StudyFolder, tmp_path: Path) -> None:
     folder = begun(tmp_path / "study", small_study(task, acquisitions=("entropy", "no-such-thing")))
-    outcomes = run(folder, Lanes(["cpu"], 4))
+    outcomes = run(folder, Lanes("cpu", 4))
     assert facts(here).items() <= facts(folder).items()
     failed = [outcome.error or "" for outcome in outcomes.values() if outcome.error]
     assert len(failed) == 2
@@ -42,7 +41,7 @@ def test_what_a_cell_leaves_behind_is_cleared_away(here: StudyFolder, monkeypatc
 
     monkeypatch.setattr(lanes, "work", work)
     cells: Any = [SimpleNamespace(key=key, settings=Settings("toy")) for key in ("a", "b", "c")]
-    assert {outcome.key for outcome in Lanes(["cpu"], 1).run(here, cells)} == {"a", "b", "c"}
+    assert {outcome.key for outcome in Lanes("cpu", 1).run(here, cells)} == {"a", "b", "c"}
     assert [ring() for ring in left] == [None] * 3
 
 
@@ -67,7 +66,7 @@ def test_a_study_that_is_stopped_does_not_finish_its_cells_first(
 
     monkeypatch.setattr(lanes, "work", work)
     cells: Any = [SimpleNamespace(key=key, settings=Settings("toy")) for key in ("long", "short")]
-    outcomes: Any = Lanes(["cpu"], 2).run(here, cells)
+    outcomes: Any = Lanes("cpu", 2).run(here, cells)
     assert next(outcomes) == CellOutcome("short")
     outcomes.close()
     assert len(epochs) < 500
@@ -78,22 +77,20 @@ def test_the_largest_model_says_how_many_lanes_there_are(
 ) -> None:
     asked: list[int] = []
 
-    def one(weights: int, gpus: Sequence[str]) -> list[str]:
+    def one(weights: int, _gpu: str) -> int:
         asked.append(weights)
-        return list(gpus)
+        return 1
 
     monkeypatch.setattr(lanes, "lanes_here", one)
     folder = begun(tmp_path / "study", small_study(task, backbones=("tiny", "no/such/model")))
-    outcomes = run(folder, Lanes(["cpu"]))
+    outcomes = run(folder, Lanes("cpu"))
     assert facts(here).items() <= facts(folder).items()
     assert sum(outcome.error is not None for outcome in outcomes.values()) == 2
     tiny = load_backbone("tiny", folder.task(folder.cells[0]))
     assert asked == [tiny.weight_bytes]
 
 
-def test_what_torch_does_once_is_done_before_there_are_lanes(
-    here: StudyFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_torch_does_once_is_done_before_there_are_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[object] = []
     monkeypatch.setattr(device, "ready_for_threads", lambda gpu, strictly: done.append((gpu, strictly)))
 
@@ -103,8 +100,10 @@ def test_what_torch_does_once_is_done_before_there_are_lanes(
 
     monkeypatch.setattr(lanes, "work", work)
     for path, strictly in (("fast", True), ("plain", False)):
-        cells: Any = [SimpleNamespace(key="a", settings=Settings("toy", overrides={"path": path}))]
-        list(Lanes(["cpu"], 1).run(here, cells))
+        study: Any = SimpleNamespace(
+            cells=[SimpleNamespace(key="a", settings=Settings("toy", overrides={"path": path}))]
+        )
+        list(Lanes("cpu", 1).run(study, study.cells))
         assert done == [("cpu", strictly), "a"]
         done.clear()
 
@@ -118,7 +117,7 @@ def test_all_signals_in_a_lane_a_cell(gpu: str, seeds: int, task: dict[str, str]
         task, seeds=tuple(range(seeds)), schedules=("retrain",), signals=tuple(SIGNALS.names()), overrides={"rounds": 2}
     )
     folder = begun(tmp_path / "study", replace(study, device=gpu))
-    outcomes = run(folder, Lanes([gpu], seeds))
+    outcomes = run(folder, Lanes(gpu, seeds))
     assert [outcome.error for outcome in outcomes.values()] == [None] * seeds
     for found in facts(folder).values():
         assert set(found["RR"]["changes"]) == set(SIGNALS.names())
@@ -134,9 +133,9 @@ def test_a_cell_among_eight_lanes_has_the_facts_that_it_has_alone(
         task, seeds=tuple(range(8)), signals=("alpha", "gradient-norm"), overrides={"head": head}, device="cuda"
     )
     together = begun(tmp_path / "together", study)
-    run(together, Lanes(["cuda"], 8))
+    run(together, Lanes("cuda", 8))
     alone = begun(tmp_path / "alone", replace(study, seeds=(5,)))
-    run(alone, Lanes(["cuda"], 1))
+    run(alone, Lanes("cuda", 1))
     assert facts(alone)
     assert facts(alone).items() <= facts(together).items()
 
@@ -146,8 +145,7 @@ def test_as_many_lanes_as_memory_holds_but_never_none() -> None:
     assert lanes_that_fit(weights=10**9, free=2**50) == MOST
 
 
-def test_lanes_are_dealt_out_over_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_is_asked_for_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
     free = {"cuda:0": 30 * 2**30, "cuda:1": 10 * 2**30}
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (free[gpu], 0))
-    dealt = lanes_here(400_000_000, ["cuda:0", "cuda:1"])
-    assert dealt == ["cuda:0", "cuda:1", "cuda:0", "cuda:0", "cuda:0", "cuda:0"]
+    assert [lanes_here(400_000_000, gpu) for gpu in free] == [5, 1]

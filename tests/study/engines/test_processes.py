@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hybridal.study.engines import CellOutcome, processes
+from hybridal.study.engines.lanes import Lanes
 from hybridal.study.engines.processes import DIED, Processes
 from hybridal.study.folder import StudyFolder
+from hybridal.study.study import CellPlan
 
 from .small import begun, facts, once, rounds, run, small_study
 
@@ -29,7 +31,7 @@ def test_a_killed_worker_and_a_failing_cell_change_nothing_for_the_others(
 
     # One worker for both, whose start takes longer than all that is computed here.
     with once(lambda: folder.error(broken) is not None and rounds(folder, sound) >= 2, kill):
-        outcomes = run(folder, Processes(1))
+        outcomes = run(folder, Processes([Lanes("cpu", 1)]))
     assert before[0] < rounds(folder, sound)
     assert outcomes[sound.key].error is None
     assert facts(folder)[sound.key] == facts(here)[sound.key]
@@ -40,52 +42,74 @@ def test_a_killed_worker_and_a_failing_cell_change_nothing_for_the_others(
     assert folder.error(broken) == error
 
 
-class FakePool:
-    """Runs nothing; some cells kill it, and all that were not done before die with it."""
+class Stuck(Lanes):
+    """Never done with a cell."""
+
+    @contextmanager
+    def opened(self, _folder: StudyFolder) -> Iterator[tuple[int, Callable[[CellPlan], Future[CellOutcome]]]]:
+        yield 2, lambda _cell: Future()
+
+
+def test_a_worker_ends_with_its_driver_in_the_middle_of_a_cell(here: StudyFolder) -> None:
+    worker = processes._Worker(here.path, Stuck("cpu"))
+    try:
+        assert [worker.hear(), worker.hear()] == [None, None]  # two lanes are free
+        worker.give(here.cells[0])
+        worker.pipe.close()  # as when the driver is killed
+        worker._process.join(60)
+        assert worker._process.exitcode == 0
+    finally:
+        worker.end()
+
+
+class FakeWorker:
+    """Computes nothing; some cells kill it, and all that it has not told of die with it."""
 
     deadly: frozenset[str] = frozenset()
+    started = True
 
-    def __init__(self, _workers: int, _context: Any, _start: Any) -> None:
-        self.broken = False
+    def __init__(self, _path: Path, lanes: Lanes) -> None:
+        self.pipe, self.lanes, self.cells = self, lanes, dict[str, CellPlan]()
+        self.said: list[CellOutcome | None] = [None] * (lanes.lanes or 1)
 
-    def __enter__(self) -> FakePool:
-        return self
+    def hear(self) -> CellOutcome | None:
+        if not self.started or self.deadly & self.cells.keys():
+            raise EOFError
+        outcome = self.said.pop(0)
+        if outcome is not None:
+            del self.cells[outcome.key]
+        return outcome
 
-    def __exit__(self, *_: object) -> None: ...
+    def give(self, cell: CellPlan) -> None:
+        self.cells[cell.key] = cell
+        self.said.append(CellOutcome(cell.key))
 
-    def submit(self, _work: Any, _path: Path, key: str) -> Future[CellOutcome]:
-        self.broken = self.broken or key in self.deadly
-        future: Future[CellOutcome] = Future()
-        if self.broken:
-            future.set_exception(BrokenProcessPool())
-        else:
-            future.set_result(CellOutcome(key))
-        return future
+    def end(self) -> None: ...
 
 
 @pytest.fixture
-def pool(monkeypatch: pytest.MonkeyPatch) -> type[FakePool]:
-    monkeypatch.setattr(processes, "ProcessPoolExecutor", FakePool)
-    monkeypatch.setattr(FakePool, "deadly", frozenset())
-    return FakePool
+def fake(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setattr(processes, "_Worker", FakeWorker)
+    monkeypatch.setattr(processes, "wait", lambda workers: [worker for worker in workers if worker.said])
+    return monkeypatch
 
 
-def test_a_cell_that_keeps_killing_its_worker_is_reported(
-    pool: type[FakePool], task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2)))
-    sound, deadly = (cell.key for cell in folder.cells)
-    monkeypatch.setattr(pool, "deadly", frozenset({deadly}))
-    assert run(folder, Processes(2)) == {sound: CellOutcome(sound), deadly: CellOutcome(deadly, DIED)}
-
-
-@pytest.mark.parametrize("place", [0, 1, 2, 3])
+@pytest.mark.parametrize("place", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("lanes", [[1, 1], [2], [2, 1], [8, 8]])
 def test_only_the_deadly_cell_is_blamed(
-    pool: type[FakePool], task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+    fake: pytest.MonkeyPatch, task: dict[str, str], tmp_path: Path, place: int, lanes: list[int]
 ) -> None:
-    folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2, 3, 4)))
+    folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2, 3, 4, 5)))
     deadly = folder.cells[place]
-    monkeypatch.setattr(pool, "deadly", frozenset({deadly.key}))
+    fake.setattr(FakeWorker, "deadly", frozenset({deadly.key}))
     wanted = {cell.key: CellOutcome(cell.key, DIED if cell == deadly else None) for cell in folder.cells}
-    assert run(folder, Processes(2)) == wanted
+    assert run(folder, Processes([Lanes("cpu", each) for each in lanes])) == wanted
     assert folder.error(deadly) == DIED
+
+
+def test_processes_that_cannot_start_are_not_started_for_ever(
+    fake: pytest.MonkeyPatch, task: dict[str, str], tmp_path: Path
+) -> None:
+    fake.setattr(FakeWorker, "started", False)
+    folder = begun(tmp_path / "study", small_study(task))
+    assert {outcome.error for outcome in run(folder, Processes([Lanes("cpu", 1)] * 2)).values()} == {DIED}

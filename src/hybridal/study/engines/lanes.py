@@ -1,14 +1,13 @@
-"""Several cells at once in this process, each on a stream of its own of a GPU."""
+"""Several cells at once in this process; on a GPU each has a stream of its own."""
 
 from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from queue import SimpleQueue
 
 from hybridal.backbones import load_backbone
 from hybridal.core.observer import Observer
@@ -19,6 +18,8 @@ from hybridal.study.study import CellPlan
 
 # Beyond this a GPU gains too little from one more (docs/performance.md).
 MOST = 8
+# Of several processes that share a GPU, each gains little from more: threads take turns in Python.
+TOGETHER = 4
 # What a lane keeps, in multiples of its weights: θ₀, θ, the best so far, gradients, two moments, and a copy of all
 # that training changes while a graph is recorded.
 COPIES = 9
@@ -31,10 +32,10 @@ class Lanes:
     """A study at the pace of the GPU: while one cell waits for its answers, others compute.
 
     Each cell has its own graphs, generator and stream, so that its facts do not depend on its neighbours. `lanes` says
-    how many cells go side by side; without it, as many as memory holds and the GPU gains from.
+    how many cells go side by side; without it, as many as the GPU's memory holds and the GPU gains from.
     """
 
-    gpus: Sequence[str]
+    place: str
     lanes: int | None = None
 
     def device(self, asked: str) -> str:
@@ -43,41 +44,32 @@ class Lanes:
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         if not cells:
             return
+        with self.opened(folder) as (_, compute):
+            for future in as_completed([compute(cell) for cell in cells]):
+                yield future.result()
+
+    @contextmanager
+    def opened(self, folder: StudyFolder) -> Iterator[tuple[int, Callable[[CellPlan], Future[CellOutcome]]]]:
+        """How many lanes there are, and what gives a cell to the next one that is free."""
         from hybridal.models.device import ready_for_threads
 
-        for gpu in self.gpus:
-            ready_for_threads(gpu, strictly=any(cell.settings.rules.path != "plain" for cell in cells))
-        devices = self._devices(folder, cells)
-        free: SimpleQueue[str] = SimpleQueue()
-        for device in devices:
-            free.put(device)
-        place = threading.local()
+        ready_for_threads(self.place, strictly=any(cell.settings.rules.path != "plain" for cell in folder.cells))
+        lanes = self.lanes or lanes_here(_largest(folder), self.place)
         stopped = threading.Event()
 
-        def enter() -> None:
-            place.device = free.get()
-
         def compute(cell: CellPlan) -> CellOutcome:
-            with _stream_of_its_own(place.device):
-                outcome = work(folder, cell, place.device, _Alarm(stopped))
+            with _stream_of_its_own(self.place):
+                outcome = work(folder, cell, self.place, _Alarm(stopped))
             # A classifier and its graphs hold each other: the GPU would fill up with those of cells that are done.
             gc.collect()
             return outcome
 
-        with one_thread(), ThreadPoolExecutor(len(devices), initializer=enter) as pool:
-            futures = [pool.submit(compute, cell) for cell in cells]
+        with one_thread(), ThreadPoolExecutor(lanes) as pool:
             try:
-                for future in as_completed(futures):
-                    yield future.result()
+                yield lanes, lambda cell: pool.submit(compute, cell)
             finally:
                 stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
-
-    def _devices(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> list[str]:
-        """The GPU of each lane."""
-        if self.lanes is not None:
-            return [self.gpus[lane % len(self.gpus)] for lane in range(self.lanes)]
-        return lanes_here(_largest(folder, cells), self.gpus)
 
 
 class _Stopped(BaseException):
@@ -99,7 +91,7 @@ class _Alarm(Observer):
 def _stream_of_its_own(device: str) -> Iterator[None]:
     import torch
 
-    if torch.device(device).type != "cuda":
+    if not device.startswith("cuda"):
         yield
         return
     with torch.cuda.device(device), torch.cuda.stream(torch.cuda.Stream(device)):
@@ -115,17 +107,16 @@ def lanes_that_fit(weights: int, free: int) -> int:
     return min(MOST, max(1, free // (COPIES * weights + BETWEEN)))
 
 
-def lanes_here(weights: int, gpus: Sequence[str]) -> list[str]:
-    """The GPU of each lane: as many lanes as each has room for, dealt out in turn."""
+def lanes_here(weights: int, gpu: str) -> int:
+    """As many lanes as this GPU has room for."""
     import torch
 
-    room = {gpu: lanes_that_fit(weights, torch.cuda.mem_get_info(gpu)[0]) for gpu in gpus}
-    return [gpu for turn in range(MOST) for gpu in gpus if turn < room[gpu]]
+    return lanes_that_fit(weights, torch.cuda.mem_get_info(gpu)[0])
 
 
-def _largest(folder: StudyFolder, cells: Sequence[CellPlan]) -> int:
-    """The bytes of the largest model among the cells."""
-    one_of_each = {cell.settings.backbone: cell for cell in cells}
+def _largest(folder: StudyFolder) -> int:
+    """The bytes of the largest model of a study."""
+    one_of_each = {cell.settings.backbone: cell for cell in folder.cells}
     found = [0]
     for name, cell in one_of_each.items():
         with suppress(UserError):  # which its cells will report

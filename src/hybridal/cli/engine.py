@@ -1,0 +1,68 @@
+"""Where the cells of a study are computed, by what was asked for and what is here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hybridal.errors import UserError
+
+if TYPE_CHECKING:
+    from hybridal.study.engines import Engine
+    from hybridal.study.engines.lanes import Lanes
+
+
+def choose_engine(
+    device: str,
+    workers: int | None = None,
+    processes_per_gpu: int | None = None,
+    ray: str | None = None,
+    gpus_per_cell: float | None = None,
+) -> Engine:
+    """Ray where it is asked for; lanes where there are GPUs; one process where one is enough; else several."""
+    import os
+
+    from hybridal.study.engines import Here
+    from hybridal.study.engines.lanes import Lanes
+    from hybridal.study.engines.processes import Processes
+
+    if ray is not None:
+        from hybridal.study.engines.ray import RayEngine
+
+        if workers is not None:
+            raise UserError("--workers counts cells at once here; leave it out with --ray, which has its own count.")
+        if processes_per_gpu is not None:
+            raise UserError("--processes-per-gpu is for GPUs of this machine; with --ray, give --gpus-per-cell.")
+        return RayEngine(ray, gpus_per_cell)
+    if gpus_per_cell is not None:
+        raise UserError("--gpus-per-cell is for cells on a Ray cluster; give --ray ADDRESS too, or use --workers.")
+    for name, count in (("--workers", workers), ("--processes-per-gpu", processes_per_gpu)):
+        if count is not None and count < 1:
+            raise UserError(f"{name} must be at least 1, not {count}.")
+    if gpus := gpus_of(device):
+        lanes = lanes_of(gpus, workers, processes_per_gpu)
+        return lanes[0] if len(lanes) == 1 else Processes(lanes)
+    if processes_per_gpu is not None:
+        raise UserError(f"--processes-per-gpu needs a GPU, and device {device} has none here; use --workers.")
+    count = workers or os.cpu_count() or 1
+    return Here() if count == 1 else Processes([Lanes(device, 1)] * count)
+
+
+def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | None) -> list[Lanes]:
+    """Those of each process; so many `workers` are dealt out evenly."""
+    from hybridal.study.engines.lanes import TOGETHER, Lanes
+
+    places = [gpu for _ in range(processes_per_gpu or 1) for gpu in gpus]
+    if workers is None:
+        return [Lanes(place, None if processes_per_gpu is None else TOGETHER) for place in places]
+    shares = [len(range(first, workers, len(places))) for first in range(len(places))]
+    return [Lanes(place, share) for place, share in zip(places, shares, strict=True) if share]
+
+
+def gpus_of(device: str) -> list[str]:
+    """The GPUs of this machine that a study on this device may use."""
+    import torch
+
+    if device in ("auto", "cuda"):
+        return [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    return [device] if device.startswith("cuda") else []
