@@ -95,6 +95,7 @@ def test_projects_are_created_filled_stand_in_line_are_closed_and_moved(
 
         # Somebody who is invited to one project knows nothing of the others.
         card.get_by_role("link").click()
+        page.wait_for_url(f"{address}/p/*/")
         page.goto(f"{page.url}people")
         page.get_by_role("button", name="Make a link").click()
         expect(page.locator("#fresh-link")).to_be_visible()
