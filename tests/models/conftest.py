@@ -7,7 +7,7 @@ from hybridal.models.classifier import Classifier
 from hybridal.tasks import Task
 from hybridal.testing.small import toy_task
 
-from .parts import classifier_of
+from .parts import ARCHITECTURES, classifier_of, random_backbone
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +18,13 @@ def task() -> Task:
 @pytest.fixture(scope="session")
 def tiny(task: Task) -> Backbone:
     return load_backbone("tiny", task)
+
+
+@pytest.fixture(scope="session", params=[*ARCHITECTURES])
+def backbone(request: pytest.FixtureRequest, tiny: Backbone, tmp_path_factory: pytest.TempPathFactory) -> Backbone:
+    """Each architecture of the paper, small and random, in a folder."""
+    folder = tmp_path_factory.mktemp(request.param)
+    return random_backbone(request.param, tiny.folder, folder)
 
 
 @pytest.fixture

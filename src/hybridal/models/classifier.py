@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,21 +15,20 @@ from torch import Tensor, nn
 from hybridal.backbones import Backbone
 from hybridal.backbones.backbone import LOADING
 from hybridal.core.outputs import Ints
-from hybridal.errors import UserError
-from hybridal.models.cuda.recorder import GENERATOR_IN_USE, Recorder
+from hybridal.models.cuda.recorder import Recorder
 from hybridal.models.device import Device
-from hybridal.models.first import load_first, save_first
+from hybridal.models.first import save_first
+from hybridal.models.loading import can_draw, draw_head, load_module
 from hybridal.models.memory import keep_freed
 from hybridal.models.packing import familiar, pack, packed_logits, teach_masks, teach_packing
 from hybridal.models.plain import survives_plainly
-from hybridal.models.pooled import PooledClassifier, load_pooled
+from hybridal.models.pooled import PooledClassifier
 from hybridal.models.portable import pooled_classifier, save_portable
 from hybridal.models.probe import Probe
 from hybridal.models.quiet import quiet
 from hybridal.models.source import Source
 from hybridal.models.tokens import Encoder, Tokens
 from hybridal.models.trunk import States, Trunk, freeze
-from hybridal.randomness import key
 from hybridal.system.cache import cache_dir
 
 if TYPE_CHECKING:
@@ -58,7 +56,8 @@ class Classifier:
         self._parts = (backbone, classes, seed, device, train_layers, pooling)
         self.classes, self.pooling = tuple(classes), pooling
         with LOADING:
-            self.module = _load_module(backbone, classes, seed, pooling).to(device.torch)
+            module, self._drawn = load_module(backbone, classes, seed, pooling)
+            self.module = module.to(device.torch)
         if not on_gpu:
             _own_memory(self.module)
         self.module.eval()
@@ -84,6 +83,20 @@ class Classifier:
     def twin(self) -> Classifier:
         """Another one of the same make, with weights of its own."""
         return Classifier(*self._parts)
+
+    @property
+    def renewable(self) -> bool:
+        """Whether another seed differs in nothing but the head that is drawn."""
+        return can_draw(self.module, self._drawn)
+
+    def renew(self, seed: int) -> None:
+        """θ₀ becomes that of another seed. All that was recorded stays of use."""
+        self._parts = (*self._parts[:2], seed, *self._parts[3:])
+        self.load(self.pretrained)
+        draw_head(self.module, self._drawn, seed)
+        if self.stack is not None:
+            self.stack.refresh()
+        self.pretrained = self.weights()
 
     @property
     def positions(self) -> int:
@@ -250,31 +263,6 @@ class Classifier:
             self.module.eval()
 
 
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
-    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
-        yield
-
-
-def _load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> nn.Module:
-    try:
-        # What is missing is drawn from the global generator, before we draw it anew.
-        with seeded(key(seed, "head")):
-            if pooling == "mean":
-                module, missing = load_pooled(Path(backbone.folder), classes)
-            else:
-                module, missing = load_first(backbone, classes)
-    except UserError:
-        raise
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error
-    _draw_head(module, missing, seed)
-    return module
-
-
 def _teach_stack(module: nn.Module, device: Device, first_tokens: bool) -> Stack | None:
     """Kernels of our own for layers that we know, where Triton is there: it comes with torch's builds for CUDA."""
     if importlib.util.find_spec("triton") is None:
@@ -296,22 +284,6 @@ def _own_memory(module: nn.Module) -> None:
     """Loaded weights are pages of a file: it may be written over, and their first change costs more than a copy."""
     for parameter in module.parameters():
         parameter.data = parameter.data.clone()
-
-
-def _draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
-    """Fills what the backbone did not bring: matrices from a normal distribution, the rest with zeros."""
-    generator = torch.Generator().manual_seed(key(seed, "head"))
-    spread = float(getattr(module.config, "initializer_range", 0.02))
-    with torch.no_grad():
-        for name, parameter in module.named_parameters():
-            if name not in missing:
-                continue
-            if not name.endswith(("weight", "bias")) or (parameter.ndim == 1 and name.endswith("weight")):
-                logging.getLogger(__name__).warning("The backbone has no weights for %s; they stay as drawn.", name)
-            elif parameter.ndim == 1:
-                parameter.zero_()
-            else:
-                parameter.copy_(torch.empty(parameter.shape).normal_(0.0, spread, generator=generator))
 
 
 def _last_linear(module: nn.Module, classes: int) -> nn.Module:

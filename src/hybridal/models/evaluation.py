@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from hybridal.core.outputs import Floats, Ints, Outputs
-from hybridal.models.classifier import Classifier, seeded
+from hybridal.models.classifier import Classifier
 from hybridal.models.cuda import gradients, passes
+from hybridal.models.loading import seeded
 from hybridal.models.memory import give_back
 from hybridal.models.source import Source
 from hybridal.models.tokens import Progress, Tokens, length_sorted, unheard

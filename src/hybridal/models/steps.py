@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
 from hybridal.models.adamw import PARTS, AdamW
-from hybridal.models.classifier import Classifier, seeded
+from hybridal.models.classifier import Classifier
 from hybridal.models.examples import Examples
+from hybridal.models.loading import seeded
 from hybridal.updates import Weights
 
 

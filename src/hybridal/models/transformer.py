@@ -19,10 +19,10 @@ from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.measures.calibration import softmax
 from hybridal.models import evaluation, training
-from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
 from hybridal.models.examples import Examples
 from hybridal.models.features import Features
+from hybridal.models.kept import classifier_for
 from hybridal.models.probe import Probe, best_probe, cross_fitted, fit_probe
 from hybridal.models.role import Fit
 from hybridal.models.source import Source
@@ -63,7 +63,7 @@ class TransformerModel:
         self.observer = observer or Observer()
         tokens = tokenise(texts, self.encoder, cache_dir() / "tokens", partial(self.observer.texts_done, "tokenising"))
         pooling = backbone.pooling if rules.pooling == "auto" else rules.pooling
-        self.classifier = Classifier(backbone, task.classes, seed, device, rules.train_layers, pooling)
+        self.classifier = classifier_for(backbone, task.classes, seed, device, rules.train_layers, pooling)
         ends = np.cumsum([0, *(len(split) for _, split in task.splits())]).tolist()
         train, validation, test = (self.classifier.source(tokens.slice(*span)) for span in pairwise(ends))
         self.train_source = train

@@ -157,6 +157,18 @@ def test_other_rules_do_not_replay_the_steps_of_the_first(tiny: Backbone, task: 
     assert same_weights(train(classifier, GraphSteps(classifier, recorder, faster), texts, dropout=False), alone)
 
 
+@pytest.mark.parametrize("on", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_the_steps_of_a_renewed_classifier_are_those_of_a_new_one(on: str, tiny: Backbone, task: Task) -> None:
+    device, texts = Device(on, "fp32"), examples_of(tiny, task.train)
+    used, new = (Classifier(tiny, task.classes, seed, device) for seed in (7, 9))
+    for classifier in (used, new):
+        classifier.recorder = classifier.recorder or Repeater()
+    steps = steps_of(used)
+    train(used, steps, texts, dropout=False)
+    used.renew(9)
+    assert same_weights(train(used, steps, texts, dropout=False), train(new, steps_of(new), texts, dropout=False))
+
+
 def trained_at_the_top(classifier: Classifier, recorder: Repeater | None, texts: Examples) -> dict[str, Any]:
     """Two epochs of the last layer and what is above it."""
     source = classifier.source(texts.source)  # type: ignore[arg-type]

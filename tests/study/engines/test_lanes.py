@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 import torch
 
-from hybridal.backbones import load_backbone
+from hybridal.backbones import Backbone, load_backbone
 from hybridal.core.observer import Observer
-from hybridal.models import device
+from hybridal.models import classifier, device
+from hybridal.models.loading import load_module
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
 from hybridal.study.engines import CellOutcome, lanes
@@ -30,6 +32,22 @@ def test_cells_side_by_side_do_not_disturb_each_other(task: dict[str, str], here
     failed = [outcome.error or "" for outcome in outcomes.values() if outcome.error]
     assert len(failed) == 2
     assert all("no-such-thing" in error for error in failed)
+
+
+def test_the_next_cell_of_a_lane_takes_over_what_is_loaded(
+    task: dict[str, str], here: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[int] = []
+
+    def load(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> tuple[Any, list[str]]:
+        loaded.append(seed)
+        return load_module(backbone, classes, seed, pooling)
+
+    monkeypatch.setattr(classifier, "load_module", load)
+    folder = begun(tmp_path / "study", small_study(task))
+    run(folder, Lanes("cpu", 1))
+    assert facts(folder) == facts(here)
+    assert loaded == [1]
 
 
 def test_what_a_cell_leaves_behind_is_cleared_away(here: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,16 +142,16 @@ def test_all_signals_in_a_lane_a_cell(gpu: str, seeds: int, task: dict[str, str]
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("head", ["random", "probe"])
-def test_a_cell_among_eight_lanes_has_the_facts_that_it_has_alone(
-    head: str, task: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(("head", "lanes"), [("random", 8), ("random", 3), ("probe", 8)])
+def test_a_cell_among_others_has_the_facts_that_it_has_alone(
+    head: str, lanes: int, task: dict[str, str], tmp_path: Path
 ) -> None:
     """To the last digit; the gradient among the signals goes back through attention outside of any graph."""
     study = small_study(
         task, seeds=tuple(range(8)), signals=("alpha", "gradient-norm"), overrides={"head": head}, device="cuda"
     )
     together = begun(tmp_path / "together", study)
-    run(together, Lanes("cuda", 8))
+    run(together, Lanes("cuda", lanes))
     alone = begun(tmp_path / "alone", replace(study, seeds=(5,)))
     run(alone, Lanes("cuda", 1))
     assert facts(alone)

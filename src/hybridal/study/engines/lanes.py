@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 from hybridal.backbones import load_backbone
 from hybridal.core.observer import Observer
@@ -31,8 +32,9 @@ BETWEEN = 2 * 2**30
 class Lanes:
     """A study at the pace of the GPU: while one cell waits for its answers, others compute.
 
-    Each cell has its own graphs, generator and stream, so that its facts do not depend on its neighbours. `lanes` says
-    how many cells go side by side; without it, as many as the GPU's memory holds and the GPU gains from.
+    Each lane has its own graphs, generator and stream, so that a cell's facts do not depend on its neighbours; its next
+    cell takes over what is loaded and recorded. `lanes` says how many cells go side by side; without it, as many as the
+    GPU's memory holds and the GPU gains from.
     """
 
     place: str
@@ -51,20 +53,28 @@ class Lanes:
     @contextmanager
     def opened(self, folder: StudyFolder) -> Iterator[tuple[int, Callable[[CellPlan], Future[CellOutcome]]]]:
         """How many lanes there are, and what gives a cell to the next one that is free."""
+        import torch
+
         from hybridal.models.device import ready_for_threads
+        from hybridal.models.kept import Kept
 
         ready_for_threads(self.place, strictly=any(cell.settings.rules.path != "plain" for cell in folder.cells))
         lanes = self.lanes or lanes_here(_largest(folder), self.place)
-        stopped = threading.Event()
+        lane, stopped = threading.local(), threading.Event()
+
+        def enter() -> None:
+            lane.stream, lane.kept = _stream(self.place), Kept()
 
         def compute(cell: CellPlan) -> CellOutcome:
-            with _stream_of_its_own(self.place):
+            with torch.cuda.stream(lane.stream), lane.kept.serving():
                 outcome = work(folder, cell, self.place, _Alarm(stopped))
-            # A classifier and its graphs hold each other: the GPU would fill up with those of cells that are done.
+            if outcome.error:
+                lane.kept.drop()
+            # A classifier and its graphs hold each other: the GPU would fill up with those that nobody keeps.
             gc.collect()
             return outcome
 
-        with one_thread(), ThreadPoolExecutor(lanes) as pool:
+        with one_thread(), ThreadPoolExecutor(lanes, initializer=enter) as pool:
             try:
                 yield lanes, lambda cell: pool.submit(compute, cell)
             finally:
@@ -87,15 +97,11 @@ class _Alarm(Observer):
             raise _Stopped
 
 
-@contextmanager
-def _stream_of_its_own(device: str) -> Iterator[None]:
+def _stream(device: str) -> Any:
+    """One that a lane has for its work alone, on a GPU."""
     import torch
 
-    if not device.startswith("cuda"):
-        yield
-        return
-    with torch.cuda.device(device), torch.cuda.stream(torch.cuda.Stream(device)):
-        yield
+    return torch.cuda.Stream(device) if device.startswith("cuda") else None
 
 
 def lanes_that_fit(weights: int, free: int) -> int:

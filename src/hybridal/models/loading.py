@@ -1,0 +1,69 @@
+"""A backbone under a head. What the backbone does not bring is drawn from the seed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from hybridal.backbones import Backbone
+from hybridal.errors import UserError
+from hybridal.models.cuda.recorder import GENERATOR_IN_USE
+from hybridal.models.first import load_first
+from hybridal.models.pooled import load_pooled
+from hybridal.randomness import key
+
+
+def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> tuple[nn.Module, list[str]]:
+    """The classifier, and the names of what was drawn."""
+    try:
+        # What is missing is drawn from the global generator, before we draw it anew.
+        with seeded(key(seed, "head")):
+            if pooling == "mean":
+                module, missing = load_pooled(Path(backbone.folder), classes)
+            else:
+                module, missing = load_first(backbone, classes)
+    except UserError:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error
+    draw_head(module, missing, seed)
+    return module, missing
+
+
+def draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
+    """Fills what the backbone did not bring: matrices from a normal distribution, the rest with zeros."""
+    generator = torch.Generator().manual_seed(key(seed, "head"))
+    spread = float(getattr(module.config, "initializer_range", 0.02))
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if name not in missing:
+                continue
+            if not _drawable(name, parameter):
+                logging.getLogger(__name__).warning("The backbone has no weights for %s; they stay as drawn.", name)
+            elif parameter.ndim == 1:
+                parameter.zero_()
+            else:
+                parameter.copy_(torch.empty(parameter.shape).normal_(0.0, spread, generator=generator))
+
+
+def can_draw(module: nn.Module, missing: Sequence[str]) -> bool:
+    """Whether `draw_head` fills all of it; what it does not know stays as the backbone's own code drew it."""
+    return all(_drawable(name, module.get_parameter(name)) for name in missing)
+
+
+def _drawable(name: str, parameter: Tensor) -> bool:
+    return name.endswith("bias") or (name.endswith("weight") and parameter.ndim > 1)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
+    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from hybridal.backbones import Backbone
+from hybridal.errors import UserError
+from hybridal.models.classifier import Classifier
+from hybridal.models.loading import can_draw, load_module, seeded
+from hybridal.tasks import Task
+
+from .parts import ARCHITECTURES, CPU, classifier_of
+from .parts import same_weights as same
+
+
+def body_and_head(classifier: Classifier) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Weights that the backbone brought, under its own names, and the others."""
+    module = classifier.module
+    prefix = next(f"{name}." for name, part in module.named_children() if part is module.base_model)
+    weights = classifier.weights()
+    body = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+    return body, {name: value for name, value in weights.items() if not name.startswith(prefix)}
+
+
+def test_the_body_is_the_saved_one_and_the_head_belongs_to_the_seed(backbone: Backbone, task: Task) -> None:
+    torch.manual_seed(1)
+    body, head = body_and_head(classifier_of(backbone, task, seed=1))
+    torch.rand(99)
+    again_body, again_head = body_and_head(classifier_of(backbone, task, seed=1))
+    _, other_head = body_and_head(classifier_of(backbone, task, seed=2))
+    saved = load_file(backbone.folder / "model.safetensors")
+    assert same(body, {name: saved[name] for name in body})
+    assert same(body, again_body)
+    assert same(head, again_head)
+    matrices = [name for name in head if name.endswith("weight")]
+    assert matrices
+    for name in head:
+        if name in matrices:
+            assert not torch.equal(head[name], other_head[name])
+        else:
+            assert not head[name].any()
+
+
+def test_the_head_is_drawn_from_the_normal_distribution_of_the_configuration(backbone: Backbone, task: Task) -> None:
+    drawn = torch.cat(
+        [classifier_of(backbone, task, s).matrices()[ARCHITECTURES[backbone.name][2]].ravel() for s in range(9)]
+    )
+    assert float(drawn.std()) == pytest.approx(0.3, rel=0.15)
+    assert abs(float(drawn.mean())) < 0.05
+
+
+def test_a_backbone_without_a_pooler_gets_one_of_the_seed(
+    tiny: Backbone, task: Task, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "bare")
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: value for name, value in weights.items() if not name.startswith("pooler.")}
+    assert len(kept) < len(weights)
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    first, again, other = (classifier_of(Backbone("bare", folder), task, seed).weights() for seed in (1, 1, 2))
+    assert same(first, again)
+    assert not torch.equal(first["bert.pooler.dense.weight"], other["bert.pooler.dense.weight"])
+    assert not caplog.records
+    assert can_draw(*load_module(Backbone("bare", folder), task.classes, 1, "first"))
+
+
+def test_a_norm_that_is_missing_is_mentioned_and_the_same_each_time(
+    tiny: Backbone, task: Task, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "torn")
+    weights = load_file(folder / "model.safetensors")
+    del weights["embeddings.LayerNorm.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    first, again = (classifier_of(Backbone("torn", folder), task).weights() for _ in range(2))
+    assert same(first, again)
+    assert "no weights for bert.embeddings.LayerNorm.weight" in caplog.text
+    assert not can_draw(*load_module(Backbone("torn", folder), task.classes, 7, "first"))
+
+
+def test_what_is_no_encoder_is_refused(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(UserError, match="Backbone 'mine' cannot be loaded as a text classifier: "):
+        classifier_of(Backbone("mine", tmp_path), task)
+
+
+def test_a_head_of_other_classes_is_refused(classifier: Classifier, tmp_path: Path) -> None:
+    classifier.save(tmp_path)
+    with pytest.raises(UserError, match=r"a text classifier of 3 classes: its `classifier\.bias` has another shape"):
+        Classifier(Backbone("mine", tmp_path), ("a", "b", "c"), 0, CPU)
+
+
+def test_a_lent_generator_is_put_back_after_an_error_too() -> None:
+    before = torch.get_rng_state()
+
+    def fail() -> None:
+        with seeded(3):
+            torch.rand(5)
+            raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        fail()
+    assert torch.equal(before, torch.get_rng_state())
