@@ -9,10 +9,13 @@ import pytest
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
+from hybridal.runs.assemble import Notify, find_task
+from hybridal.runs.settings import Settings
 from hybridal.study.engines import CellOutcome, Here
 from hybridal.study.folder import StudyFolder
 from hybridal.study.run import begin_study, run_study
 from hybridal.study.study import CellPlan
+from hybridal.tasks import Task
 
 from .small import small_study
 
@@ -49,6 +52,18 @@ def test_a_study_that_is_stopped_twice_ends_like_one_that_never_was(tmp_path: Pa
     assert timeless(broken) == timeless(whole)
     for cell in whole.cells:
         assert len(whole.journal(cell).read()) == len(whole.facts(cell)) == 3 + 3 + 1
+
+
+def test_a_task_is_read_once_for_all_its_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Settings] = []
+
+    def find(settings: Settings, notify: Notify) -> Task:
+        found.append(settings)
+        return find_task(settings, notify)
+
+    monkeypatch.setattr("hybridal.study.run.find_task", find)
+    begin_study(small_study(tmp_path, seeds=(1, 2, 3)), tmp_path / "s")
+    assert len(found) == 1
 
 
 def test_complete_cells_never_run_again(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ from typing import Any
 from hybridal.errors import RunError
 from hybridal.system.files import strict_json, sync, sync_folder
 
+# Windows would write other ends of lines.
+_AS_IT_IS = getattr(os, "O_BINARY", 0)
+
 
 class Journal:
     """Each line is written whole or not at all; a last line that was cut off by a crash does not count.
@@ -49,7 +52,7 @@ class Journal:
         line = (strict_json(fact) + "\n").encode()
         new = not self.path.exists()
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _AS_IT_IS, 0o644)
             try:
                 size = self._whole_lines(descriptor)
                 os.ftruncate(descriptor, size)
@@ -75,7 +78,8 @@ class Journal:
         size = os.fstat(descriptor).st_size
         while size:
             start = max(0, size - 65536)
-            block = os.pread(descriptor, size - start, start)
+            os.lseek(descriptor, start, os.SEEK_SET)
+            block = os.read(descriptor, size - start)
             end = block.rfind(b"\n")
             if end >= 0:
                 return start + end + 1

@@ -25,7 +25,8 @@ def begin_study(
     """
     device = (engine or Here()).device(study.device)
     observer = observer or Observer()
-    tasks = {task_key(cell.settings): find_task(cell.settings, observer.message) for cell in study.cells()}
+    one_of_each = {task_key(cell.settings): cell for cell in study.cells()}
+    tasks = {key: find_task(cell.settings, observer.message) for key, cell in one_of_each.items()}
     for cell in study.cells():
         for spec in cell.schedules:
             # The engine knows of its devices; this machine's say nothing about them.
