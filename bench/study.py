@@ -32,7 +32,7 @@ from hybridal.tasks import Task
 
 CLASSES = ("bill", "card", "flight", "order")
 # Layers and width; feed-forward layers are four times as wide, and a head has 64 numbers or fewer.
-SIZES = {"tiny": (2, 64), "minilm": (6, 384), "distilbert": (6, 768), "base": (12, 768)}
+SIZES = {"tiny": (2, 64), "minilm": (6, 384), "distilbert": (6, 768), "base": (12, 768), "mpnet": (12, 768)}
 LIMIT = 3600.0  # seconds
 
 
@@ -66,12 +66,13 @@ def write_texts(folder: Path) -> dict[str, str]:
 
 def write_backbone(size: str, task: Task, folder: Path) -> None:
     """An encoder of this size with random weights, whose tokenizer knows the task's words."""
-    from transformers import AutoTokenizer, BertConfig, BertModel
+    from transformers import AutoTokenizer, BertConfig, BertModel, MPNetConfig, MPNetModel
 
+    kind, config = (MPNetModel, MPNetConfig) if size == "mpnet" else (BertModel, BertConfig)
     layers, width = SIZES[size]
     shape = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": max(2, width // 64)}
     torch.manual_seed(0)
-    BertModel(BertConfig(vocab_size=tiny.VOCABULARY, intermediate_size=4 * width, **shape)).save_pretrained(folder)
+    kind(config(vocab_size=tiny.VOCABULARY, intermediate_size=4 * width, **shape)).save_pretrained(folder)
     AutoTokenizer.from_pretrained(tiny.folder(task)).save_pretrained(folder)
 
 

@@ -7,6 +7,12 @@ from pathlib import Path
 import pytest
 
 from bench import study
+from hybridal.backbones import Backbone
+from hybridal.models.bert import Bert
+from hybridal.models.classifier import Classifier
+from hybridal.models.device import Device
+from hybridal.models.mpnet import MPNet
+from hybridal.testing.small import toy_task
 
 WHOLE = """
 import sys
@@ -37,6 +43,17 @@ def test_what_a_study_takes_is_counted(tmp_path: Path, monkeypatch: pytest.Monke
     assert figures["all in"]["unit"] == "steps/s"
     around = figures["until the first round was done"]["value"] + figures["after the last one"]["value"]
     assert 0 < around < figures["by the clock"]["value"]
+
+
+@pytest.mark.parametrize(("size", "kind"), [("tiny", Bert), ("mpnet", MPNet)])
+def test_encoders_are_of_kinds_that_we_know(
+    size: str, kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(study.SIZES, size, (1, 64))
+    task = toy_task()
+    study.write_backbone(size, task, tmp_path)
+    found = Classifier(Backbone(size, tmp_path), task.classes, 1, Device("cpu", "fp32"), pooling="mean")
+    assert isinstance(found.module.base_model, kind)
 
 
 def test_the_command_is_that_of_a_study(tmp_path: Path) -> None:
