@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hybridal.backbones import Backbone, load_backbone
+from hybridal.models import evaluation
 from hybridal.models.classifier import Classifier
+from hybridal.models.transformer import TransformerModel
 from hybridal.tasks import Task
 from hybridal.testing.small import toy_task
 
+from .models import model_of
 from .parts import ARCHITECTURES, classifier_of, random_backbone
 
 
@@ -30,3 +35,22 @@ def backbone(request: pytest.FixtureRequest, tiny: Backbone, tmp_path_factory: p
 @pytest.fixture
 def classifier(tiny: Backbone, task: Task) -> Classifier:
     return classifier_of(tiny, task)
+
+
+@pytest.fixture
+def model(task: Task, tiny: Backbone) -> TransformerModel:
+    return model_of(task, tiny)
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by the number of texts with each pass."""
+    counted: list[int] = []
+    real = evaluation.predict
+
+    def predict(classifier: Any, tokens: Any, rows: Any, *others: Any, **named: Any) -> Any:
+        counted.append(len(rows))
+        return real(classifier, tokens, rows, *others, **named)
+
+    monkeypatch.setattr(evaluation, "predict", predict)
+    return counted

@@ -14,9 +14,7 @@ from hybridal.backbones.backbone import TextEncoder
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
-from hybridal.core.rules import protocol
-from hybridal.errors import UserError
-from hybridal.measures.calibration import nll, softmax
+from hybridal.measures.calibration import nll
 from hybridal.models import evaluation, tokens
 from hybridal.models.role import Model
 from hybridal.models.transformer import TransformerModel
@@ -26,40 +24,8 @@ from hybridal.schedules import make_schedule
 from hybridal.tasks import Task
 from hybridal.updates import UPDATES, Plan
 
+from .models import POOL, ROWS, RULES, model_of, unlabelled
 from .parts import CPU, same_weights
-
-RULES = protocol("paper", {"learning_rate": 1e-3, "max_epochs": 3, "max_length": 32})
-POOL = Pool.unlabelled(90).reveal({7: 1, 3: 0, 50: 1})
-ROWS = np.array([12, 80, 41, 5])
-
-
-def model_of(task: Task, backbone: Backbone, **options: Any) -> TransformerModel:
-    return TransformerModel(task, backbone, RULES, 1, CPU, **options)
-
-
-@pytest.fixture
-def model(task: Task, tiny: Backbone) -> TransformerModel:
-    return model_of(task, tiny)
-
-
-@pytest.fixture
-def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows by the number of texts with each pass."""
-    counted: list[int] = []
-    real = evaluation.predict
-
-    def predict(classifier: Any, tokens: Any, rows: Any, *others: Any, **named: Any) -> Any:
-        counted.append(len(rows))
-        return real(classifier, tokens, rows, *others, **named)
-
-    monkeypatch.setattr(evaluation, "predict", predict)
-    return counted
-
-
-def unlabelled(task: Task, split: str, rows: Any = slice(None)) -> Task:
-    labels = getattr(task, split).labels.copy()
-    labels[rows] = UNKNOWN
-    return replace(task, **{split: replace(getattr(task, split), labels=labels)})
 
 
 def test_texts_are_tokenised_once(task: Task, tiny: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,40 +155,6 @@ def test_weights_from_a_file_are_placed(model: TransformerModel) -> None:
     assert placed["a"].device == CPU.torch
 
 
-# --- what signals see ----------------------------------------------------------------------------------------------
-
-
-def test_signals_see_the_model_as_it_is(task: Task, model: TransformerModel) -> None:
-    fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
-    look = model.look(fit.validation, POOL)
-    assert same_weights(look.weights(), fit.weights)
-    assert torch.equal(look.matrices()["classifier"], fit.weights["classifier.weight"])
-    assert look.validation is fit.validation
-    assert np.array_equal(look.validation_labels, task.validation.labels)
-    known = model.validation
-    expected = evaluation.gradient_norm(model.classifier, known.source, known.rows, known.labels)
-    assert look.gradient_norm() == expected > 0
-    outputs, labels = look.labelled()
-    assert labels.tolist() == [1, 0, 1]
-    direct = evaluation.predict(model.classifier, model.train_source, np.array([7, 3, 50]), features=True)
-    assert outputs.hidden is not None
-    assert direct.hidden is not None
-    assert np.array_equal(outputs.hidden, direct.hidden)
-
-
-def test_without_validation_what_needs_it_says_so(task: Task, tiny: Backbone) -> None:
-    model = model_of(unlabelled(task, "validation"), tiny)
-    look = model.look(None, POOL)
-    with pytest.raises(UserError, match="looks at validation texts, and the task has none with labels; use alpha"):
-        _ = look.validation
-    with pytest.raises(UserError, match="the task has none with labels"):
-        look.gradient_norm()
-    assert look.matrices()
-
-
-# --- what acquisition sees -----------------------------------------------------------------------------------------
-
-
 def test_labels_are_cross_fitted_by_probes_that_have_not_seen_them(task: Task, tiny: Backbone) -> None:
     model = TransformerModel(task, tiny, replace(RULES, head="probe", pooling="mean"), 1, CPU)
     rows = range(40)
@@ -239,52 +171,6 @@ def test_labels_are_cross_fitted_by_probes_that_have_not_seen_them(task: Task, t
     few = Pool.unlabelled(len(task.train)).reveal({row: int(task.train.labels[row]) for row in range(9)})
     assert model.cross_fitted(few) is None
     assert model_of(task, tiny).cross_fitted(pool) is None  # its head starts at random: there is no probe
-
-
-def test_candidates_are_scored_by_the_scaled_logits(task: Task, model: TransformerModel) -> None:
-    candidates = model.candidates(ROWS, POOL, 1, temperature=2.5)
-    assert candidates.ids == [task.train.ids[row] for row in ROWS]
-    outputs = evaluation.predict(model.classifier, model.train_source, ROWS, features=True)
-    assert np.array_equal(candidates.probabilities(), softmax(outputs.logits, 2.5))
-    assert outputs.embedding is not None
-    assert np.array_equal(candidates.embeddings(), outputs.embedding)
-    labelled = evaluation.predict(model.classifier, model.train_source, POOL.order, features=True)
-    assert labelled.embedding is not None
-    assert np.array_equal(candidates.labelled_probabilities(), softmax(labelled.logits, 2.5))
-    assert np.array_equal(candidates.labelled_embeddings(), labelled.embedding)
-
-
-def test_nothing_is_computed_before_it_is_asked_for_nor_twice(model: TransformerModel, passes: list[int]) -> None:
-    candidates = model.candidates(ROWS, POOL, 1, 1.0)
-    assert passes == []
-    assert candidates.seconds == 0.0
-    candidates.probabilities()
-    candidates.probabilities()
-    assert passes == [4]
-    assert candidates.seconds > 0.0
-
-    featured = model.candidates(ROWS, POOL, 1, 1.0)
-    for _ in range(2):
-        featured.embeddings()
-        featured.probabilities()
-        featured.labelled_embeddings()
-        featured.labelled_probabilities()
-    assert passes == [4, 4, 3]
-
-
-def test_sampling_is_keyed_by_seed_and_round(task: Task, tiny: Backbone, model: TransformerModel) -> None:
-    def sampled(model: TransformerModel, round: int, temperature: float = 1.0) -> Any:
-        return model.candidates(ROWS, POOL, round, temperature).sampled_probabilities(3)
-
-    first = sampled(model, 1)
-    assert first.shape == (3, 4, 2)
-    assert np.array_equal(first, sampled(model, 1))
-    assert not np.array_equal(first, sampled(model, 2))
-    other = TransformerModel(task, tiny, RULES, 2, CPU)
-    other.load(model.pretrained)
-    assert not np.array_equal(first, sampled(other, 1))
-    scaled = np.log(sampled(model, 1, temperature=4.0))
-    np.testing.assert_allclose(scaled[..., 0] - scaled[..., 1], np.log(first[..., 0] / first[..., 1]) / 4, atol=1e-6)
 
 
 # --- fewer validation texts ----------------------------------------------------------------------------------------
