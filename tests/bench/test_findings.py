@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bench import claim_figures, engines, findings, learners
-from bench.claims import ACCURACY, ALPHA, coin_toss
+from bench.claims import ACCURACY, ALPHA, KEY, coin_toss
 from bench.facts import cells, played, runs
 from bench.tables import bounds
 from bench.verdicts import other_labels
@@ -88,3 +89,23 @@ def test_the_figures_are_drawn(tmp_path: Path) -> None:
     claim_figures.draw_signals(main, tmp_path / "signals.png")
     learners.draw(tmp_path / "learners.png")
     assert min(path.stat().st_size for path in tmp_path.iterdir()) > 10_000
+
+
+def test_the_page_counts_runs_rounds_and_steps_as_they_are() -> None:
+    page = " ".join((DOCS / "findings.md").read_text(encoding="utf-8").split())
+    known = findings.facts()
+    main, specs = findings.second_edition(known), preset("findings").schedules
+    rounds = sum(len(cell.known) for cell in main)
+    steps = sum(fact.cost.steps for cell in main for fact in cell.known.values())
+    assert (
+        f"{len(main)} cells, {len(specs)} schedules, {len(runs(main, specs))} runs in {rounds:,} distinct rounds and "
+        f"{steps:,} steps" in page
+    )
+    parts = [findings.of(known, engine=commit, study="findings") for commit in findings.SECOND]
+    words = Counter(
+        (*(cell.named[name] for name in (*KEY, "acquisition")), word)
+        for part in parts
+        for cell in part
+        for word in cell.known
+    )
+    assert f"the same round, {sum(count > 1 for count in words.values()):,} times" in page
