@@ -96,7 +96,8 @@ def test_a_lost_node_loses_nothing(
     nodes: TwoNodes, task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = nodes.second().node_id
-    folder = begun(tmp_path / "study", small_study(task, overrides=LONG, schedules=("retrain",), seeds=(1, 2, 3)))
+    rules = {"rounds": 8}
+    folder = begun(tmp_path / "study", small_study(task, overrides=rules, schedules=("retrain",), seeds=(1, 2, 3)))
     there = {cell.key: tmp_path / cell.key for cell in folder.cells}
     started: list[str] = []
     start = engine._Driver.start
@@ -124,7 +125,7 @@ def test_a_lost_node_loses_nothing(
     with once(in_the_middle, nodes.lose_second):
         outcomes = run(folder, RayEngine(nodes.address))
     assert [outcome.error for outcome in outcomes.values()] == [None] * 3
-    assert all(len(found) == LONG["rounds"] for found in facts(folder).values())
+    assert all(len(found) == rules["rounds"] for found in facts(folder).values())
     (again,) = (key for key, path in there.items() if path.exists())
     assert Counter(started) == Counter([*there, again])
 
