@@ -31,7 +31,9 @@ def predict(
 
     Over a Ray cluster: of each file of a folder. What is done is kept; the same command goes on with the others.
     """
-    model = run / "model" if (run / "run.json").exists() else run
+    from hybridal.runs.export import model_folder
+
+    model = model_folder(run)
     if ray is None:
         _predict_file(model, file, text, id, out, drop_empty, device or "auto")
     else:
