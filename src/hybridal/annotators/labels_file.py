@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hybridal.core.observer import Observer
-from hybridal.errors import UserError
+from hybridal.errors import UserError, reason
 from hybridal.system.files import write_whole
-from hybridal.tasks.formats import long_fields
+from hybridal.tasks.encoding import opened
+from hybridal.tasks.formats import delimiter_of, long_fields
 
 
 class LabelsFile:
     """Reads labels from a CSV file with the columns `id` and `label`, and waits for those that it still lacks.
+
+    As spreadsheets save it: with commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252.
 
     What waits for a label is written to `to_label` (id, text, label), to be filled in there or copied from there; what
     was filled in there before stays, below, so that a run that is resumed does not ask for it again. Both files are
@@ -62,12 +65,12 @@ class LabelsFile:
     def _rows(self, path: Path) -> list[dict[str, str]] | None:
         """None where there is something that cannot be read."""
         try:
-            with path.open(encoding="utf-8-sig", newline="") as file, long_fields():
-                rows = list(csv.DictReader(file))
+            with opened(path, newline="") as file, long_fields():
+                rows = list(csv.DictReader(file, delimiter=delimiter_of(file)))
         except FileNotFoundError:
             return []
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            self._mention(f"{path} cannot be read at the moment ({error}); waiting for it to be saved again.")
+        except (OSError, UserError, csv.Error) as error:
+            self._mention(f"{path} cannot be read at the moment ({reason(error)}); waiting for it to be saved again.")
             return None
         if rows and not {"id", "label"} <= rows[0].keys():
             raise UserError(f"{path} needs the columns 'id' and 'label'; it has {', '.join(filter(None, rows[0]))}.")
