@@ -40,7 +40,7 @@ def test_spelling_is_forgiven(spelling: str) -> None:
 
 
 def test_a_near_miss_gets_a_hint() -> None:
-    with pytest.raises(UserError, match=r"no signals component named 'acuracy'; did you mean 'accuracy'\?"):
+    with pytest.raises(UserError, match=r"no signal named 'acuracy'; did you mean 'accuracy'\?"):
         SIGNALS.make("acuracy")
 
 
@@ -57,7 +57,7 @@ def test_bad_arguments_name_the_spec(spec: str) -> None:
 
 def test_helpers_are_no_components() -> None:
     assert not [name for name in (*SIGNALS.names(), *ACQUISITIONS.names()) if name.startswith(("_", "-"))]
-    with pytest.raises(UserError, match="no signals component"):
+    with pytest.raises(UserError, match="no signal"):
         SIGNALS.find("_spectrum")
 
 
@@ -88,7 +88,7 @@ def test_another_package_adds_its_own() -> None:
 @pytest.mark.usefixtures("foreign")
 @pytest.mark.parametrize(("name", "value"), [("cold", "foreign_signals:Cold"), ("wet", "nowhere:Wet")])
 def test_what_another_package_promised_and_has_not_is_named(name: str, value: str) -> None:
-    with pytest.raises(UserError, match=f"component '{name}' is to be {value}, which cannot be imported"):
+    with pytest.raises(UserError, match=f"The signal '{name}' is to be {value}, which cannot be imported"):
         SIGNALS.make(name)
 
 

@@ -107,7 +107,29 @@ class TestExitCodes:
     def test_stopped_by_the_user(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         failing(monkeypatch, KeyboardInterrupt())
         assert called(monkeypatch, "list", "signals") == 130
-        assert capsys.readouterr().err == "hybridal: stopped; go on with `hybridal resume`.\n"
+        assert capsys.readouterr().err == "hybridal: stopped.\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "where", "again"),
+        [
+            (("run",), "hybridal.cli.run.resolve", "hybridal resume"),
+            (("study", "run", "main"), "hybridal.cli.study.find_study", "hybridal study resume"),
+        ],
+    )
+    def test_how_to_go_on_is_said(
+        self,
+        arguments: tuple[str, ...],
+        where: str,
+        again: str,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        def interrupted(*_: object, **__: object) -> NoReturn:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(where, interrupted)
+        assert called(monkeypatch, *arguments) == 130
+        assert capsys.readouterr().err == f"hybridal: stopped; go on with `{again}`.\n"
 
     def test_what_the_system_refuses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         failing(monkeypatch, PermissionError(13, "Permission denied", "runs/x"))

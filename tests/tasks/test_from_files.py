@@ -132,5 +132,17 @@ def test_empty_and_equal_texts_are_left_out_by_choice(write: Write) -> None:
     sizes = {"validation_size": 0, "test_size": 0}
     with pytest.raises(UserError, match="leave it out with `drop_empty`"):
         load_files(path, label="label", **sizes)
-    task = load_files(path, label="label", drop_empty=True, drop_duplicates=True, **sizes)
+    said: list[str] = []
+    task = load_files(path, label="label", drop_empty=True, drop_duplicates=True, notify=said.append, **sizes)
     assert len(task.train) == 40
+    assert said == [f"{path}: 40 rows, 1 without a text left out, 1 with a text that came before left out."]
+
+
+def test_texts_that_repeat_are_mentioned(write: Write) -> None:
+    said: list[str] = []
+    rows = table(*["ham", "spam"] * 20)
+    load_files(write("mail.csv", rows), label="label", notify=said.append)
+    assert said == []
+    path = write("mail.csv", rows + "text 0 is ham,ham,41\n")
+    load_files(path, label="label", notify=said.append)
+    assert said == [f"{path}: 41 rows, 1 repeat a text that came before."]

@@ -25,7 +25,7 @@ class Hybridal(Verbs):
         except UserError as error:
             _end(self._worded(error, ctx), error.exit_code)
         except KeyboardInterrupt:
-            _end("stopped; go on with `hybridal resume`.", 130)
+            _end(self._stopped(ctx), 130)
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
@@ -41,6 +41,14 @@ class Hybridal(Verbs):
                 "`--set train_batch` or `--set max_length`; what is recorded is safe.",
                 RunError.exit_code,
             )
+
+    def _stopped(self, ctx: Any) -> str:
+        verb, studies = ctx.meta.get(VERB), self.commands["study"].commands
+        if verb in (self.commands[name] for name in ("run", "resume", "compare")):
+            return "stopped; go on with `hybridal resume`."
+        if verb in (studies[name] for name in ("run", "resume")):
+            return "stopped; go on with `hybridal study resume`."
+        return "stopped."
 
     def _worded(self, error: UserError, ctx: Any) -> str:
         verb = ctx.meta.get(VERB)

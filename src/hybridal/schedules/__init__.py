@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 from hybridal.core.facts import News, Round
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.registry import Registry
+from hybridal.registry import Registry, unknown_name
 from hybridal.signals import Signal
 from hybridal.updates import UPDATES, Update
 
@@ -91,7 +91,7 @@ def make_schedule(spec: str, epsilon: float | None = None, patience: int | None 
 
     name = spec.split(":")[0].strip().lower().replace("_", "-")
     if "." not in name and name not in schedule_names():
-        raise UserError(f"There is no schedule named '{name}'; there are {', '.join(schedule_names())}.")
+        raise unknown_name("schedule", name, schedule_names())
     schedule = Constant(UPDATES.make(spec)) if name in UPDATES.names() else SCHEDULES.make(spec)
     if epsilon is None and patience is None:
         return schedule
