@@ -155,6 +155,16 @@ def test_a_misspelt_class_is_mentioned_once_and_waited_out(tmp_path: Path) -> No
     assert person.ear.waits[-1][:2] == (1, 2)
 
 
+def test_a_change_of_mind_that_comes_too_late_is_mentioned(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    person.own.write_text("id,label\n1,sport\n2,food\n3,food\n")
+    person.annotator.label(TEXTS)
+    person.own.write_text("id,label\n1,food\n2,food\n3,sport\n")
+    assert person.annotator.label({"3": "soup"}) == {"3": "sport"}
+    (said,) = person.ear.messages
+    assert "id '1' is now 'food', but the run learns from its first label, 'sport'" in said
+
+
 def test_misspelt_classes_of_texts_that_nobody_asked_for_are_no_matter(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.own.write_text("id,label\n1,sport\n2,food\n9,sprot\n")

@@ -36,6 +36,7 @@ class LabelsFile:
         self._path, self._to_label, self._classes = path, to_label, classes
         self._observer, self._pause = observer or Observer(), pause
         self._mentioned: set[str] = set()
+        self._given: dict[str, str] = {}
 
     def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
         labels, asked = self._labels(texts), False
@@ -44,6 +45,7 @@ class LabelsFile:
             self._observer.waiting(len(labels), len(texts), self._to_label)
             self._pause()
             labels = self._labels(texts)
+        self._given |= labels
         return {id: labels[id] for id in texts}
 
     def _labels(self, texts: Mapping[str, str]) -> dict[str, str]:
@@ -51,6 +53,11 @@ class LabelsFile:
         found: dict[str, str] = {}
         for path in (self._to_label, self._path):
             for id, label in self._read(path).items():
+                if id not in texts and label and label != self._given.get(id, label):
+                    self._mention(
+                        f"{path}: id '{id}' is now '{label:.40}', but the run learns from its first label, "
+                        f"'{self._given[id]}'; correct labels with an ActiveLearner or in the app."
+                    )
                 if id in texts and label:
                     if label in self._classes:
                         found[id] = label
