@@ -45,15 +45,17 @@ class Registry(Generic[Role]):
         if "." in name:
             return self._at(name.strip())
         name = name.strip().lower().replace("_", "-")
+        points = [point for point in _entry_points(self.package, tuple(sys.path)) if point.name == name]
+        offers = [*([self.package] if name in self._own() else []), *(point.value for point in points)]
+        if len(offers) > 1:
+            raise UserError(
+                f"The {self._kind} '{name}' is offered by {' and '.join(offers)}; rename yours, or uninstall one."
+            )
         if name in self._own():
             module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
             own: Callable[..., Role] = _class_named(module, name)
             return own
-        if name in self._foreign():
-            points = [point for point in _entry_points(self.package, tuple(sys.path)) if point.name == name]
-            if len(points) > 1:
-                values = " and ".join(point.value for point in points)
-                raise UserError(f"The {self._kind} '{name}' is offered by {values}; uninstall one of the two.")
+        if points:
             try:
                 component: Callable[..., Role] = points[0].load()
             except (ImportError, AttributeError) as error:
@@ -63,6 +65,17 @@ class Registry(Generic[Role]):
                 ) from error
             return component
         raise unknown_name(self._kind, name, self.names())
+
+    def about(self, name: str) -> str:
+        """What a component is, in the first line of its docstring; or why it cannot be had.
+
+        >>> Registry("signals").about("f1")
+        'The absolute change of macro F1 on validation.'
+        """
+        try:
+            return (inspect.getdoc(self.find(name)) or "").partition("\n")[0]
+        except UserError as error:
+            return str(error)
 
     def make(self, spec: str) -> Role:
         """Builds the component that a spec describes."""
