@@ -26,8 +26,7 @@ from hybridal.runs.assemble import build_cell, build_model, surroundings
 from hybridal.runs.export import export_model, labels_csv
 from hybridal.runs.record import RunFolder, described
 from hybridal.runs.settings import ALL_OF_THEM, Settings
-from hybridal.schedules import SCHEDULES, Schedule, make_schedule
-from hybridal.schedules.constant import Constant
+from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task, load_task
@@ -77,7 +76,7 @@ class ActiveLearner(Learner):
         self.settings = Settings(
             task=task.name,
             backbone=backbone,
-            schedule=schedule.spec if isinstance(schedule, Constant) else SCHEDULES.spec_of(schedule),
+            schedule=spec_of(schedule),
             protocol=protocol,
             acquisition=acquisition if isinstance(acquisition, str) else ACQUISITIONS.spec_of(acquisition),
             signals=tuple(s if isinstance(s, str) else SIGNALS.spec_of(s) for s in signals),
