@@ -40,7 +40,7 @@ def test_spelling_is_forgiven(spelling: str) -> None:
 
 
 def test_a_near_miss_gets_a_hint() -> None:
-    with pytest.raises(UserError, match=r"no signals component named 'acuracy'; did you mean 'accuracy'\?"):
+    with pytest.raises(UserError, match=r"no signal named 'acuracy'; did you mean 'accuracy'\?"):
         SIGNALS.make("acuracy")
 
 
@@ -57,7 +57,7 @@ def test_bad_arguments_name_the_spec(spec: str) -> None:
 
 def test_helpers_are_no_components() -> None:
     assert not [name for name in (*SIGNALS.names(), *ACQUISITIONS.names()) if name.startswith(("_", "-"))]
-    with pytest.raises(UserError, match="no signals component"):
+    with pytest.raises(UserError, match="no signal"):
         SIGNALS.find("_spectrum")
 
 
@@ -72,6 +72,7 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-signals\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[hybridal.signals]\nheat = foreign_signals:Heat\ncold = foreign_signals:Cold\nwet = nowhere:Wet\n"
+        "loss = foreign_signals:Heat\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
@@ -88,8 +89,15 @@ def test_another_package_adds_its_own() -> None:
 @pytest.mark.usefixtures("foreign")
 @pytest.mark.parametrize(("name", "value"), [("cold", "foreign_signals:Cold"), ("wet", "nowhere:Wet")])
 def test_what_another_package_promised_and_has_not_is_named(name: str, value: str) -> None:
-    with pytest.raises(UserError, match=f"component '{name}' is to be {value}, which cannot be imported"):
+    with pytest.raises(UserError, match=f"The signal '{name}' is to be {value}, which cannot be imported"):
         SIGNALS.make(name)
+
+
+@pytest.mark.usefixtures("foreign")
+def test_a_name_that_is_taken_is_not_silently_ours() -> None:
+    with pytest.raises(UserError, match=r"'loss' is offered by hybridal\.signals and foreign_signals:Heat; rename"):
+        SIGNALS.find("loss")
+    assert SIGNALS.about("loss").startswith("The signal 'loss' is offered by")
 
 
 def test_what_is_gone_is_not_found() -> None:

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -34,7 +34,7 @@ class Registry(Generic[Role]):
     """
 
     def __init__(self, role: str) -> None:
-        self.role = role
+        self._kind = role.removesuffix("s")
         self.package = f"hybridal.{role}"
 
     def names(self) -> list[str]:
@@ -45,24 +45,37 @@ class Registry(Generic[Role]):
         if "." in name:
             return self._at(name.strip())
         name = name.strip().lower().replace("_", "-")
+        points = [point for point in _entry_points(self.package, tuple(sys.path)) if point.name == name]
+        offers = [*([self.package] if name in self._own() else []), *(point.value for point in points)]
+        if len(offers) > 1:
+            raise UserError(
+                f"The {self._kind} '{name}' is offered by {' and '.join(offers)}; rename yours, or uninstall one."
+            )
         if name in self._own():
             module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
             own: Callable[..., Role] = _class_named(module, name)
             return own
-        if name in self._foreign():
-            points = [point for point in _entry_points(self.package, tuple(sys.path)) if point.name == name]
-            if len(points) > 1:
-                values = " and ".join(point.value for point in points)
-                raise UserError(f"The {self.role} component '{name}' is offered by {values}; uninstall one of the two.")
+        if points:
             try:
                 component: Callable[..., Role] = points[0].load()
             except (ImportError, AttributeError) as error:
                 raise UserError(
-                    f"The {self.role} component '{name}' is to be {points[0].value}, which cannot be imported "
+                    f"The {self._kind} '{name}' is to be {points[0].value}, which cannot be imported "
                     f"({error}); fix that package or its entry point."
                 ) from error
             return component
-        raise UserError(f"There is no {self.role} component named '{name}'{self._hint(name)}.")
+        raise unknown_name(self._kind, name, self.names())
+
+    def about(self, name: str) -> str:
+        """What a component is, in the first line of its docstring; or why it cannot be had.
+
+        >>> Registry("signals").about("f1")
+        'The absolute change of macro F1 on validation.'
+        """
+        try:
+            return (inspect.getdoc(self.find(name)) or "").partition("\n")[0]
+        except UserError as error:
+            return str(error)
 
     def make(self, spec: str) -> Role:
         """Builds the component that a spec describes."""
@@ -75,9 +88,7 @@ class Registry(Generic[Role]):
         except (TypeError, ValueError) as error:
             # A type error speaks of Python's arguments, which the writer of a spec never saw.
             reason = f"write {_usage(name, component)}" if isinstance(error, TypeError) else error
-            raise UserError(
-                f"'{spec}' is not a valid spec for the {self.role} component '{name}': {reason}."
-            ) from error
+            raise UserError(f"'{spec}' is not a valid spec for the {self._kind} '{name}': {reason}.") from error
 
     def spec_of(self, component: Role) -> str:
         """The spec that makes this component again.
@@ -97,7 +108,7 @@ class Registry(Generic[Role]):
             except UserError:
                 continue
         raise UserError(
-            f"The {self.role} component {component!r} cannot be made again by name, so that it could not be loaded: "
+            f"The {self._kind} {component!r} cannot be made again by name, so that it could not be loaded: "
             "define its class in a module, and let its constructor take plain values."
         )
 
@@ -106,18 +117,25 @@ class Registry(Generic[Role]):
         try:
             component: Callable[..., Role] = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
-            raise UserError(f"The {self.role} component '{path}' cannot be imported ({error}).") from error
+            raise UserError(f"The {self._kind} '{path}' cannot be imported ({error}).") from error
         return component
-
-    def _hint(self, name: str) -> str:
-        close = difflib.get_close_matches(name, self.names(), n=1)
-        return f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(self.names())}"
 
     def _own(self) -> frozenset[str]:
         return _modules(self.package)
 
     def _foreign(self) -> frozenset[str]:
         return frozenset(point.name for point in _entry_points(self.package, tuple(sys.path)))
+
+
+def unknown_name(kind: str, name: str, names: Sequence[str]) -> UserError:
+    """What to say to somebody who misspelt a name.
+
+    >>> print(unknown_name("signal", "acuracy", ["accuracy", "loss"]))
+    There is no signal named 'acuracy'; did you mean 'accuracy'?
+    """
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}."
+    return UserError(f"There is no {kind} named '{name}'; {hint}")
 
 
 @cache

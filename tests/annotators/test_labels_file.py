@@ -155,6 +155,16 @@ def test_a_misspelt_class_is_mentioned_once_and_waited_out(tmp_path: Path) -> No
     assert person.ear.waits[-1][:2] == (1, 2)
 
 
+def test_a_change_of_mind_that_comes_too_late_is_mentioned(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    person.own.write_text("id,label\n1,sport\n2,food\n3,food\n")
+    person.annotator.label(TEXTS)
+    person.own.write_text("id,label\n1,food\n2,food\n3,sport\n")
+    assert person.annotator.label({"3": "soup"}) == {"3": "sport"}
+    (said,) = person.ear.messages
+    assert "id '1' is now 'food', but the run learns from its first label, 'sport'" in said
+
+
 def test_misspelt_classes_of_texts_that_nobody_asked_for_are_no_matter(tmp_path: Path) -> None:
     person = Person(tmp_path)
     person.own.write_text("id,label\n1,sport\n2,food\n9,sprot\n")
@@ -172,7 +182,7 @@ def test_a_half_saved_file_is_waited_out(tmp_path: Path, half: bytes) -> None:
     assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
 
 
-@pytest.mark.parametrize("junk", [b"\xff\xfe\x00", "id,label\n1,café\n".encode("latin-1")])
+@pytest.mark.parametrize("junk", [b"\xff\xfe\x00", "id,label\n1,café\n2,".encode() + b"\xe9\n"])
 def test_a_file_that_cannot_be_read_is_mentioned_once_and_waited_out(tmp_path: Path, junk: bytes) -> None:
     person = Person(tmp_path, saves(junk), saves(junk), saves("id,label\n1,sport\n2,food\n"))
     assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
@@ -181,25 +191,25 @@ def test_a_file_that_cannot_be_read_is_mentioned_once_and_waited_out(tmp_path: P
 
 
 def test_a_file_to_label_in_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
-    """Saved in another encoding, it may still hold a day's work."""
-    latin = "id,text,label\r\n1,caf\xe9,food\r\n".encode("latin-1")
+    """Half saved, or damaged, it may still hold a day's work."""
+    half = "id,text,label\r\n1,café,food\r\n".encode("utf-16")[:-1]
 
     def untouched(person: Person) -> bool:
-        return person.to_label.read_bytes() == latin
+        return person.to_label.read_bytes() == half
 
     def mend(person: Person) -> None:
-        person.to_label.write_bytes(latin.decode("latin-1").encode())
+        person.to_label.write_bytes(half + b"\0")
 
     def asked_again(person: Person) -> bool:
         return [row["id"] for row in person.asked()] == ["2"]
 
     person = Person(tmp_path, looks(untouched), mend, looks(asked_again), fills({"2": "sport"}))
-    person.to_label.write_bytes(latin)
+    person.to_label.write_bytes(half)
     assert person.annotator.label({"1": "caf\xe9", "2": "x"}) == {"1": "food", "2": "sport"}
 
 
 @pytest.mark.parametrize(
-    ("content", "there"), [("id,class\n1,sport\n", "id, class"), ("id;label\n1;sport\n", "id;label"), ("1\n2\n", "1")]
+    ("content", "there"), [("id,class\n1,sport\n", "id, class"), ("id;class\n1;sport\n", "id, class"), ("1\n2\n", "1")]
 )
 def test_a_missing_column_is_an_error(tmp_path: Path, content: str, there: str) -> None:
     person = Person(tmp_path, saves(content))
@@ -217,8 +227,10 @@ def test_a_missing_column_is_an_error(tmp_path: Path, content: str, there: str) 
         b"id,label\n\n1,sport\n\n2,food\n\n",
         b"id,label\n1,sport,extra\n2,food,cells,here\n",
         b"id,label\n1,food\n2,food\n1,sport\n",
+        "id;text;label\r\n1;für, Öl;sport\r\n2;;food\r\n".encode("cp1252"),
+        "id\ttext\tlabel\r\n1\tfür\tsport\r\n2\t\tfood\r\n".encode("utf-16"),
     ],
-    ids=["BOM", "CRLF", "CR", "other order", "blank lines", "extra cells", "last of two rows"],
+    ids=["BOM", "CRLF", "CR", "other order", "blank lines", "extra cells", "last of two rows", "Excel", "UTF-16"],
 )
 def test_how_editors_save_csv(tmp_path: Path, content: bytes) -> None:
     person = Person(tmp_path)

@@ -104,7 +104,7 @@ def test_by_default_auto_is_compared_with_the_two_plain_strategies(pool: tuple[s
     [
         (("--schedules", " , "), "--schedules names no schedule; give at least one, e.g. retrain,finetune."),
         (("--schedules", "retrain,bogus"), "There is no schedule named 'bogus'; there are anchor,"),
-        (("--signals", "bogus"), "There is no signals component named 'bogus'"),
+        (("--signals", "bogus"), "There is no signal named 'bogus'"),
         (("--set", "rounds"), "--set takes FIELD=VALUE, not 'rounds'."),
     ],
 )

@@ -28,10 +28,17 @@ from .made_up import history_of
 def test_names_that_options_take(what: str, some: set[str]) -> None:
     ended = hybridal("list", what)
     assert (ended.code, ended.stderr) == (0, "")
-    names = [line.strip() for line in ended.stdout.splitlines()]
+    names = [line.split()[0] for line in ended.stdout.splitlines()]
     assert names[0] == "name"
     assert some <= set(names)
     assert [row["name"] for row in json.loads(hybridal("list", what, "--json").stdout)] == names[1:]
+
+
+def test_what_they_are_is_said() -> None:
+    rows = json.loads(hybridal("list", "signals", "--json").stdout)
+    assert {"name": "f1", "about": "The absolute change of macro F1 on validation."} in rows
+    for what in ("signals", "schedules", "acquisitions", "trackers"):
+        assert all(row["about"].endswith((".", ":")) for row in json.loads(hybridal("list", what, "--json").stdout))
 
 
 def test_no_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,20 @@ def test_texts_in_another_column(unbroken: Path, tmp_path: Path) -> None:
     assert len(pd.read_csv(tmp_path / "odd-predictions.csv")) == 2
 
 
+def test_how_many_rows_are_left_out(unbroken: Path, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "gaps.csv", ["text", "x"], [["the goal", "1"], ["", "2"], ["the soup", "3"]])
+    ended = hybridal("predict", unbroken, file, "--drop-empty", "--device", "cpu")
+    target = tmp_path / "gaps-predictions.csv"
+    assert ended.stdout.splitlines()[-1] == f"2 predictions written to {target}; 1 rows without a text left out"
+    assert pd.read_csv(target)["id"].tolist() == [1, 3]
+
+
+def test_a_place_that_cannot_be_written(unbroken: Path, reviews: Path) -> None:
+    ended = hybridal("predict", unbroken, reviews, "--out", "/proc/found.csv", "--device", "cpu")
+    assert ended.code == 3
+    assert "--out /proc/found.csv could not be written (" in ended.stderr
+
+
 def test_the_texts_are_not_written_over(unbroken: Path, reviews: Path) -> None:
     before = reviews.read_bytes()
     for out in (reviews, reviews.parent / "." / ".." / reviews.parent.name / reviews.name):
@@ -74,7 +88,7 @@ def test_the_texts_are_not_written_over(unbroken: Path, reviews: Path) -> None:
         (
             "reviews.csv",
             ("--text", "body"),
-            "there is no column 'body'; its columns are id, text: name yours with --text",
+            "there is no column 'body'; its columns are id, text: name yours with --text and --id.",
         ),
         ("missing.csv", (), "missing.csv: there is no such file; check the path."),
         ("reviews.csv", ("--device", "abacus"), "--device 'abacus' is not a device"),

@@ -89,7 +89,7 @@ def test_a_run_decides_again_as_it_did(unbroken: Path) -> None:
         (("words.csv", "--column", "value"), "words.csv: 'high' in column 'value', round 2, is not a number."),
         (("empty.csv", "--column", "value"), "empty.csv has no rounds."),
         ((".",), ". is not a run folder: it has no run.json."),
-        (("values.csv", "--signal", "bogus"), "There is no signals component named 'bogus'"),
+        (("values.csv", "--signal", "bogus"), "There is no signal named 'bogus'"),
         (("values.csv", "--column", "value", "--epsilon", "0"), "--epsilon must be a positive number, not 0.0."),
         (("values.csv", "--column", "value", "--patience", "0"), "--patience must be "),
         (("values.csv", "--column", "value", "--count", "0"), "--count must be at least 1, not 0."),

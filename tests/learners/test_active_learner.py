@@ -331,6 +331,19 @@ def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
     assert {row["id"]: row["label"] for row in rows} == TASK.answers(ids)
 
 
+def test_labels_that_are_measured_on_lie_there_too(tmp_path: Path) -> None:
+    learner = ActiveLearner(hidden(TASK, validation=UNKNOWN), "tiny", device="cpu")
+    batch = learner.query(20)
+    answers = TASK.answers(batch.ids)
+    learner.teach(answers, update=False)
+    assert len(learner.labels) < len(answers)
+    learner.save(tmp_path / "run")
+    with (tmp_path / "run" / "labels.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["id"]: row["label"] for row in rows} == answers
+    assert {row["id"] for row in rows if row["split"] == "train"} == {*learner.labels}
+
+
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     one, other = learner_of(), learner_of()
     teach(one)

@@ -8,6 +8,7 @@ import pytest
 
 from hybridal.acquisition import ACQUISITIONS
 from hybridal.acquisition.entropy import entropies
+from hybridal.annotators.callback import Callback
 from hybridal.annotators.oracle import Oracle
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rules import protocol
@@ -162,6 +163,33 @@ def test_labels_stand_in_the_order_they_came(learner: Learner) -> None:
     free = [id for id in TRUTH if id not in first][:2]
     learner.teach(answers(free), update=False)
     assert list(learner.labels.items()) == list(answers([*first, *free]).items())
+
+
+def test_a_text_whose_label_is_none_is_left_out(learner: Learner) -> None:
+    first, second, *_ = learner.query().ids
+    learner.teach({first: TRUTH[first], second: None}, update=False)
+    assert [*learner.labels] == [first]
+
+
+@pytest.mark.parametrize("unanswered", [None, float("nan")])
+def test_an_annotator_that_knows_no_label_ends_the_run(learner: Learner, unanswered: Any) -> None:
+    assert learner.run(Callback(lambda texts: dict.fromkeys(texts, unanswered)), rounds=2) == []
+
+
+def test_an_annotator_gets_the_ids_that_the_task_was_made_of() -> None:
+    learner = learner_of()
+    numbers = [id.removeprefix("row-") for id in learner.cell.task.train.ids]
+    task = replace(learner.cell.task, train=replace(learner.cell.task.train, ids=numbers), id_type=int)
+    learner = Learner(replace(learner.cell, task=task), learner.schedule)
+    learner.run(Callback(lambda texts: {id: TRUTH[f"row-{id}"] for id in texts}), rounds=1)
+    assert {type(id) for id in learner.labels} == {int}
+
+
+def test_ids_without_labels_are_refused(learner: Learner) -> None:
+    with pytest.raises(UserError, match=r"there are ids and no labels; give \{id: label\}"):
+        learner.teach(learner.query().ids)
+    with pytest.raises(UserError, match="there are ids and no labels"):
+        learner.run(Callback(lambda texts: [TRUTH[id] for id in texts]), rounds=1)  # type: ignore[arg-type,return-value]
 
 
 def test_without_an_update_nothing_is_learnt_yet(learner: Learner) -> None:

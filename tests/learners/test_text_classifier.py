@@ -49,6 +49,20 @@ def test_it_answers_as_the_learner_that_was_exported(learner: ActiveLearner, fol
     assert saved.predict(texts).tolist() == learner.predict(texts).tolist() == said
 
 
+def test_the_model_of_a_run_is_found_in_its_folder(learner: ActiveLearner, folder: Path, tmp_path: Path) -> None:
+    run = learner.save(tmp_path / "run")
+    with pytest.raises(UserError, match=r"has no model folder yet; ask ActiveLearner\.load"):
+        TextClassifier.load(run)
+    shutil.copytree(folder, run / "model")
+    assert TextClassifier.load(run, "cpu").classes == TASK.classes
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), 7])
+def test_what_is_no_text_is_named(folder: Path, nothing: Any) -> None:
+    with pytest.raises(UserError, match=f"X: number 1 is {nothing}, not a text"):
+        TextClassifier.load(folder, "cpu").predict(["fine", nothing])
+
+
 def test_plain_transformers_gives_the_same_probabilities(learner: ActiveLearner, folder: Path) -> None:
     from transformers import pipeline
 
@@ -88,5 +102,5 @@ def test_no_texts_get_no_answers(folder: Path) -> None:
 
 
 def test_a_folder_that_is_no_exported_model(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=rf"{tmp_path} is not an exported model: it has no hybridal\.json"):
+    with pytest.raises(UserError, match=rf"{tmp_path} is neither an exported model nor a run"):
         TextClassifier.load(tmp_path)

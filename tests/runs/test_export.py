@@ -169,8 +169,8 @@ def rows(text: str) -> list[list[str]]:
 def test_labels_lie_in_the_order_they_were_acquired_and_any_text_survives() -> None:
     given = {6: 0, 2: 1, 0: 1, 5: 0, 1: 1, 3: 0, 4: 0, 7: 1}
     assert rows(labels_csv(MAIL, Pool.unlabelled(len(HOSTILE)).reveal(given))) == [
-        ["id", "label", "text"],
-        *([f"id,{row}", MAIL.classes[label], HOSTILE[row]] for row, label in given.items()),
+        ["id", "label", "text", "split"],
+        *([f"id,{row}", MAIL.classes[label], HOSTILE[row], "train"] for row, label in given.items()),
     ]
 
 
@@ -185,6 +185,8 @@ def test_what_is_measured_on_is_apart() -> None:
     found = labelled(replace(MAIL, validation=fixed), pool)
     assert {name: list(split.ids) for name, split in found.items()} == {"train": ["id,4"], "validation": ["id,2", "v"]}
     assert found["validation"].labels.tolist() == [0, 1]
+    table = rows(labels_csv(replace(MAIL, validation=fixed), pool))
+    assert [(row[0], row[3]) for row in table[1:]] == [("id,4", "train"), ("id,2", "validation"), ("v", "validation")]
 
 
 @pytest.mark.parametrize(("about", "how"), [({}, "run `hybridal resume "), ({"key": "x"}, "ask ActiveLearner.load(")])

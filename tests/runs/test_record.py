@@ -117,6 +117,9 @@ def test_what_is_no_run_folder(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(UserError, match=f"{path} is not a run folder"):
             RunFolder.open(path)
+    (tmp_path / "study.json").touch()
+    with pytest.raises(UserError, match="is not a run folder: it is a study, for `hybridal study`"):
+        RunFolder.open(tmp_path)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b"{}", b'{"settings": 3}', b'{"settings": {}}'])

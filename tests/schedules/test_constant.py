@@ -21,5 +21,5 @@ def test_an_update_may_be_given_as_itself_or_by_its_spec() -> None:
 
 
 def test_what_is_no_update_is_refused() -> None:
-    with pytest.raises(UserError, match="no updates component named 'retrian'; did you mean 'retrain'"):
+    with pytest.raises(UserError, match="no update named 'retrian'; did you mean 'retrain'"):
         Constant("retrian")

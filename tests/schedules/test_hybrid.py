@@ -98,7 +98,7 @@ def test_a_spec_carries_every_bit_of_epsilon(epsilon: float, patience: int) -> N
         ("hybrid:accuracy:0.1:long", "`patience` must be a whole number, not long"),
         ("hybrid:accuracy:0.1:2:3", "is not a valid spec"),
         ("hybrid:acuracy", "did you mean 'accuracy'"),
-        ("hybrid:3", "is not a valid spec|no signals component"),
+        ("hybrid:3", "is not a valid spec|no signal"),
     ],
 )
 def test_what_cannot_detect_anything_is_refused(spec: str, said: str) -> None:

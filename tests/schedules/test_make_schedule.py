@@ -53,7 +53,7 @@ def test_bad_values_beside_the_spec_are_refused(epsilon: float | None, patience:
         ("hybrid:accuracy:", "its ε must be a positive number, not ''"),
         ("hybrid:accuracy:0.01:few", "`patience` must be a whole number, not few"),
         ("hybrid:accuracy:0.01:2:9", r"write hybrid\[:SIGNAL\]\[:EPSILON\]\[:PATIENCE\]"),
-        ("hybrid:3", "no signals component named '3'"),
+        ("hybrid:3", "no signal named '3'"),
         ("constant:3", "no schedule named 'constant'"),
         ("constant:retrain", "no schedule named 'constant'"),
     ],
@@ -63,7 +63,12 @@ def test_nonsense_is_refused_at_once(spec: str, said: str) -> None:
         make_schedule(spec)
 
 
-@pytest.mark.parametrize("spec", ["hybird", "", "hybrid-accuracy"])
+def test_a_misspelt_name_gets_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"no schedule named 'hybird'; did you mean 'hybrid'\?$"):
+        make_schedule("hybird")
+
+
+@pytest.mark.parametrize("spec", ["", "hybrid-accuracy"])
 def test_an_unknown_name_gets_the_list(spec: str) -> None:
     with pytest.raises(
         UserError, match=f"no schedule named '{spec}'; there are anchor, auto, finetune, fixed, hybrid, newonly"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,8 +130,20 @@ def test_one_class(write: Write) -> None:
 
 def test_empty_and_equal_texts_are_left_out_by_choice(write: Write) -> None:
     path = write("mail.csv", table(*["ham", "spam"] * 20) + ",ham,40\ntext 0 is ham,ham,41\n")
-    sizes = {"validation_size": 0, "test_size": 0}
+    sizes: dict[str, Any] = {"validation_size": 0, "test_size": 0}
     with pytest.raises(UserError, match="leave it out with `drop_empty`"):
         load_files(path, label="label", **sizes)
-    task = load_files(path, label="label", drop_empty=True, drop_duplicates=True, **sizes)
+    said: list[str] = []
+    task = load_files(path, label="label", drop_empty=True, drop_duplicates=True, notify=said.append, **sizes)
     assert len(task.train) == 40
+    assert said == [f"{path}: 40 rows, 1 without a text left out, 1 with a text that came before left out."]
+
+
+def test_texts_that_repeat_are_mentioned(write: Write) -> None:
+    said: list[str] = []
+    rows = table(*["ham", "spam"] * 20)
+    load_files(write("mail.csv", rows), label="label", notify=said.append)
+    assert said == []
+    path = write("mail.csv", rows + "text 0 is ham,ham,41\n")
+    load_files(path, label="label", notify=said.append)
+    assert said == [f"{path}: 41 rows, 1 repeat a text that came before."]

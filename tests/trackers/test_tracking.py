@@ -78,5 +78,5 @@ def test_figures_are_numbers_and_nothing_else() -> None:
 
 def test_there_are_two_and_others_are_named() -> None:
     assert TRACKERS.names() == ["mlflow", "tensorboard"]
-    with pytest.raises(UserError, match="no trackers component named 'mlfow'; did you mean 'mlflow'"):
+    with pytest.raises(UserError, match="no tracker named 'mlfow'; did you mean 'mlflow'"):
         TRACKERS.make("mlfow")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Callback:
     {'a': 'short'}
     """
 
-    ask: Callable[[Mapping[str, str]], Mapping[str, str]]
+    ask: Callable[[Mapping[Any, str]], Mapping[Any, Any]]
 
-    def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
+    def label(self, texts: Mapping[Any, str]) -> Mapping[Any, Any]:
         return self.ask(texts)

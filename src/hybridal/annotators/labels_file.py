@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hybridal.core.observer import Observer
-from hybridal.errors import UserError
+from hybridal.errors import UserError, reason
 from hybridal.system.files import write_whole
-from hybridal.tasks.formats import long_fields
+from hybridal.tasks.encoding import opened
+from hybridal.tasks.formats import delimiter_of, long_fields
 
 
 class LabelsFile:
     """Reads labels from a CSV file with the columns `id` and `label`, and waits for those that it still lacks.
+
+    As spreadsheets save it: with commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252.
 
     What waits for a label is written to `to_label` (id, text, label), to be filled in there or copied from there; what
     was filled in there before stays, below, so that a run that is resumed does not ask for it again. Both files are
@@ -33,6 +36,7 @@ class LabelsFile:
         self._path, self._to_label, self._classes = path, to_label, classes
         self._observer, self._pause = observer or Observer(), pause
         self._mentioned: set[str] = set()
+        self._given: dict[str, str] = {}
 
     def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
         labels, asked = self._labels(texts), False
@@ -41,6 +45,7 @@ class LabelsFile:
             self._observer.waiting(len(labels), len(texts), self._to_label)
             self._pause()
             labels = self._labels(texts)
+        self._given |= labels
         return {id: labels[id] for id in texts}
 
     def _labels(self, texts: Mapping[str, str]) -> dict[str, str]:
@@ -48,6 +53,11 @@ class LabelsFile:
         found: dict[str, str] = {}
         for path in (self._to_label, self._path):
             for id, label in self._read(path).items():
+                if id not in texts and label and label != self._given.get(id, label):
+                    self._mention(
+                        f"{path}: id '{id}' is now '{label:.40}', but the run learns from its first label, "
+                        f"'{self._given[id]}'; correct labels with an ActiveLearner or in the app."
+                    )
                 if id in texts and label:
                     if label in self._classes:
                         found[id] = label
@@ -62,12 +72,12 @@ class LabelsFile:
     def _rows(self, path: Path) -> list[dict[str, str]] | None:
         """None where there is something that cannot be read."""
         try:
-            with path.open(encoding="utf-8-sig", newline="") as file, long_fields():
-                rows = list(csv.DictReader(file))
+            with opened(path, newline="") as file, long_fields():
+                rows = list(csv.DictReader(file, delimiter=delimiter_of(file)))
         except FileNotFoundError:
             return []
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            self._mention(f"{path} cannot be read at the moment ({error}); waiting for it to be saved again.")
+        except (OSError, UserError, csv.Error) as error:
+            self._mention(f"{path} cannot be read at the moment ({reason(error)}); waiting for it to be saved again.")
             return None
         if rows and not {"id", "label"} <= rows[0].keys():
             raise UserError(f"{path} needs the columns 'id' and 'label'; it has {', '.join(filter(None, rows[0]))}.")

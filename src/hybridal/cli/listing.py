@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hybridal.cli import options as o
 from hybridal.errors import UserError
+from hybridal.registry import Registry
 
 
 def listing(
@@ -18,10 +20,10 @@ def listing(
     folder: Annotated[Path, typer.Option(help="Where the runs lie.")] = Path("runs"),
     json: o.Json = False,
 ) -> None:
-    """List runs with their results, or the names that options take."""
+    """List runs with their results, or the names that options take, with what each of them is."""
     from hybridal.system.files import strict_json
 
-    rows = _runs(folder, exact=json) if what == "runs" else [{"name": name} for name in _names(what)]
+    rows = _runs(folder, exact=json) if what == "runs" else _names(what)
     if json:
         typer.echo(strict_json(rows))
         return
@@ -39,23 +41,34 @@ def listing(
     wide_console().print(table)
 
 
-def _names(what: str) -> list[str]:
+def _names(what: str) -> list[dict[str, str]]:
     from hybridal.acquisition import ACQUISITIONS
     from hybridal.backbones import BACKBONE_NAMES
     from hybridal.core.rules import PRESETS
-    from hybridal.schedules import schedule_names
+    from hybridal.schedules import SCHEDULES, schedule_names
     from hybridal.signals import SIGNALS
     from hybridal.tasks import task_names
     from hybridal.trackers import TRACKERS
+    from hybridal.updates import UPDATES
 
-    kinds = {
-        "tasks": task_names,
-        "backbones": lambda: list(BACKBONE_NAMES),
-        "protocols": lambda: list(PRESETS),
-        "schedules": schedule_names,
-        "signals": SIGNALS.names,
-        "acquisitions": ACQUISITIONS.names,
-        "trackers": TRACKERS.names,
+    def plain(names: Iterable[str]) -> list[dict[str, str]]:
+        return [{"name": name} for name in names]
+
+    def told(registry: Registry[Any], names: Iterable[str]) -> list[dict[str, str]]:
+        return [{"name": name, "about": registry.about(name)} for name in names]
+
+    def schedules() -> list[dict[str, str]]:
+        updates, names = UPDATES.names(), schedule_names()
+        return [row for name in names for row in told(UPDATES if name in updates else SCHEDULES, [name])]
+
+    kinds: Mapping[str, Callable[[], list[dict[str, str]]]] = {
+        "tasks": lambda: plain(task_names()),
+        "backbones": lambda: plain(BACKBONE_NAMES),
+        "protocols": lambda: plain(PRESETS),
+        "schedules": schedules,
+        "signals": lambda: told(SIGNALS, SIGNALS.names()),
+        "acquisitions": lambda: told(ACQUISITIONS, ACQUISITIONS.names()),
+        "trackers": lambda: told(TRACKERS, TRACKERS.names()),
     }
     if what not in kinds:
         raise UserError(f"'{what}' cannot be listed; there are runs, {', '.join(kinds)}.")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hybridal.cli import options as o
-from hybridal.errors import UserError
+from hybridal.errors import RunError, UserError
 
 
 def predict(
@@ -31,11 +31,17 @@ def predict(
 
     Over a Ray cluster: of each file of a folder. What is done is kept; the same command goes on with the others.
     """
-    model = run / "model" if (run / "run.json").exists() else run
-    if ray is None:
-        _predict_file(model, file, text, id, out, drop_empty, device or "auto")
-    else:
-        _predict_pool(model, file, text, id, out, drop_empty, device or "auto", ray)
+    from hybridal.runs.export import model_folder
+    from hybridal.tasks.table import NoColumnError
+
+    model = model_folder(run)
+    try:
+        if ray is None:
+            _predict_file(model, file, text, id, out, drop_empty, device or "auto")
+        else:
+            _predict_pool(model, file, text, id, out, drop_empty, device or "auto", ray)
+    except NoColumnError as error:
+        raise UserError(f"{error.found}: name yours with --text and --id.") from error
 
 
 def _predict_file(
@@ -54,11 +60,17 @@ def _predict_file(
     if target.exists() and file.exists() and target.samefile(file):
         raise UserError(f"--out {target} would write over the texts; name another file.")
     # All rows are looked at before any is predicted: what is wrong with the last one is said now, not in an hour.
-    total = count_rows(file, text, id=id, drop_empty=drop_empty)
+    total, empty = count_rows(file, text, id=id, drop_empty=drop_empty)
     model = TextClassifier.load(folder, device)
     with text_progress("predicting", total) as progress:
-        write_predictions(model, stream_rows(file, text, id=id, drop_empty=drop_empty), target, progress)
-    typer.echo(f"{total} predictions written to {target}")
+        try:
+            write_predictions(model, stream_rows(file, text, id=id, drop_empty=drop_empty), target, progress)
+        except OSError as error:
+            raise RunError(
+                f"--out {target} could not be written ({error.strerror}); make room, or choose another place."
+            ) from error
+    left_out = f"; {empty} rows without a text left out" if empty else ""
+    typer.echo(f"{total} predictions written to {target}{left_out}")
 
 
 def _predict_pool(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def print_plan(settings: Settings, json: bool, quiet: bool = False) -> None:
     from hybridal.runs.run import check
     from hybridal.system.files import strict_json
 
-    task = find_task(settings)
+    task = find_task(settings, (lambda _remark: None) if quiet else partial(typer.echo, err=True))
     check(settings, task)
     rules = settings.rules
     plan = {

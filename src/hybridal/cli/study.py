@@ -35,12 +35,12 @@ GpusPerCell = Annotated[
     float | None, typer.Option(help="With --ray: each cell's share of a GPU, from 0 to 1 (default: a quarter).")
 ]
 SHRUNK: Mapping[str, Any] = {
-    "tasks": Annotated[str | None, typer.Option(help="Only these tasks: a,b,c.")],
+    "tasks": Annotated[str | None, typer.Option(help="These tasks instead: a,b,c.")],
     "backbones": Annotated[str | None, typer.Option(help="These backbones instead.")],
     "schedules": Annotated[str | None, typer.Option(help="These schedules instead.")],
     "seeds": Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")],
-    "rounds": Annotated[int | None, typer.Option(help="Fewer rounds.")],
-    "protocol": Annotated[str | None, typer.Option(help="paper, reference or quick.")],
+    "rounds": Annotated[int | None, typer.Option(help="So many rounds instead.")],
+    "protocol": Annotated[str | None, typer.Option(help="best, paper, reference or quick, instead.")],
     "set": o.Set,
 }
 

@@ -23,11 +23,10 @@ from hybridal.learners.learner import Learner
 from hybridal.learners.text_classifier import Learnt, TextClassifier
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, surroundings
-from hybridal.runs.export import export_model
+from hybridal.runs.export import export_model, labels_csv
 from hybridal.runs.record import RunFolder, described
 from hybridal.runs.settings import ALL_OF_THEM, Settings
-from hybridal.schedules import SCHEDULES, Schedule, make_schedule
-from hybridal.schedules.constant import Constant
+from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task, load_task
@@ -77,7 +76,7 @@ class ActiveLearner(Learner):
         self.settings = Settings(
             task=task.name,
             backbone=backbone,
-            schedule=schedule.spec if isinstance(schedule, Constant) else SCHEDULES.spec_of(schedule),
+            schedule=spec_of(schedule),
             protocol=protocol,
             acquisition=acquisition if isinstance(acquisition, str) else ACQUISITIONS.spec_of(acquisition),
             signals=tuple(s if isinstance(s, str) else SIGNALS.spec_of(s) for s in signals),
@@ -196,15 +195,14 @@ class ActiveLearner(Learner):
         """
         from hybridal.runs.hub import push_labels
 
-        task = self.cell.task
-        task = replace(task, validation=replace(task.validation, labels=self._validation_labels))
-        return push_labels(task, self._state.pool, self.settings, self.history, repo, private, token)
+        return push_labels(self._labelled(), self._state.pool, self.settings, self.history, repo, private, token)
 
     def save(self, path: str | Path) -> Path:
         """Writes a run folder: `ActiveLearner.load` goes on from it, and `hybridal report` shows it.
 
-        Saving again into the same folder adds to it; the labels lie there as `labels.csv` too. What `query` asks for
-        after its round was saved gets a line of its own in `rounds.jsonl`, whose lines are written once.
+        Saving again into the same folder adds to it; all labels lie there as `labels.csv` too, those that are measured
+        on among them. What `query` asks for after its round was saved gets a line of its own in `rounds.jsonl`, whose
+        lines are written once.
         """
         path = Path(path)
         folder = RunFolder(path)
@@ -218,7 +216,7 @@ class ActiveLearner(Learner):
             recorded, history = folder.history(), self.history
             if [*map(_bare, recorded)] != [*map(_bare, history[: len(recorded)])]:
                 raise UserError(f"{path} has gone on without this learner; save it to a folder of its own.")
-            write_whole(path / "labels.csv", self._labels_csv())
+            write_whole(path / "labels.csv", labels_csv(self._labelled(), self._state.pool))
             for before, now in zip(recorded, history, strict=False):
                 if now.round in self._acquired and _chosen(before) != _chosen(now):
                     folder.append(self._acquired[now.round])
@@ -273,13 +271,10 @@ class ActiveLearner(Learner):
         self.withdraw(id for id in self._validation_rows if id not in given)
         self.teach(given, update=False)
 
-    def _labels_csv(self) -> str:
+    def _labelled(self) -> Task:
+        """The task with the labels that its validation texts were given."""
         task = self.cell.task
-        rows = np.flatnonzero(self._validation_labels != UNKNOWN).tolist()
-        measured = {task.validation.ids[row]: task.classes[self._validation_labels[row]] for row in rows}
-        table = io.StringIO()
-        csv.writer(table).writerows([("id", "label"), *self.labels.items(), *measured.items()])
-        return table.getvalue()
+        return replace(task, validation=replace(task.validation, labels=self._validation_labels))
 
 
 def _bare(fact: Round) -> Round:

@@ -106,10 +106,11 @@ class Learner:
         done: list[Round] = []
         while len(done) < rounds:
             ids, _ = self._choose(self._count(None))
-            answers = annotator.label({id: self._texts[id] for id in ids})
+            texts = {self.cell.task.id(id): self._texts[id] for id in ids}
+            answers = _given(annotator.label(texts), None)
             if not answers:
                 break
-            fact = self.teach(answers)
+            fact = self._teach(answers, update=True)
             done += [fact] if fact else []
         return done
 
@@ -201,14 +202,17 @@ class Learner:
 
 
 def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None) -> dict[str, str]:
-    """Labels by id, as the task spells both."""
+    """Labels by id, as the task spells both; those that are None or NaN are left out."""
     if isinstance(texts, Mapping):
         if labels is not None:
             raise UserError("teach: labels are given twice, by id and beside; give one of the two.")
-        return {spelt(id): spelt(label) for id, label in texts.items()}
-    ids = texts.ids if isinstance(texts, Batch) else list(texts)
-    if labels is None or len(labels) != len(ids):
-        raise UserError(f"teach: there are {len(ids)} texts and {0 if labels is None else len(labels)} labels.")
+        ids, labels = list(texts), list(texts.values())
+    else:
+        ids = texts.ids if isinstance(texts, Batch) else list(texts)
+    if labels is None:
+        raise UserError("teach: there are ids and no labels; give {id: label}, or a label for each id beside them.")
+    if len(labels) != len(ids):
+        raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
     pairs = zip(ids, labels, strict=True)
     return {spelt(id): spelt(label) for id, label in pairs if label is not None and label == label}  # NaN is not itself
 

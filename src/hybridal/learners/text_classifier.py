@@ -21,6 +21,7 @@ from hybridal.core.rules import protocol as rules_of
 from hybridal.errors import UserError
 from hybridal.measures.calibration import softmax
 from hybridal.models.tokens import CHUNK, Tokens
+from hybridal.runs.export import model_folder
 from hybridal.system.files import folder_made_whole
 from hybridal.tasks.store import TYPES
 from hybridal.tasks.task import Task, as_type
@@ -93,15 +94,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> TextClassifier:
-        """The model of a folder. Its weights hold the temperature that was fitted, so that plain transformers gives
-        the same probabilities.
+        """The model of a folder that `save`, `hybridal export` or a whole run wrote. Its weights hold the temperature
+        that was fitted, so that plain transformers gives the same probabilities.
         """
         from hybridal.models.classifier import Classifier
         from hybridal.models.device import choose_device
 
-        folder = Path(folder)
+        folder = model_folder(Path(folder))
         if not (folder / ABOUT).is_file():
-            raise UserError(f"{folder} is not an exported model: it has no {ABOUT}; finish the run first.")
+            raise UserError(f"{folder} is neither an exported model nor a run: it has no {ABOUT}; check the path.")
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if "pooling" not in about:
             raise UserError(f"{folder} was exported by an earlier edition; export its run again.")
@@ -126,6 +127,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from hybridal.models.evaluation import predict
 
         known, texts = self._known, _column(texts, "X")
+        for row, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise UserError(f"X: number {row} is {text!r:.40}, not a text; leave it out or give it words.")
         found = np.empty((len(texts), len(known.classes)))
         for start in range(0, len(texts), CHUNK):
             tokens = Tokens.of(known.encoder.encode(texts[start : start + CHUNK]), known.encoder.pad)

@@ -54,6 +54,11 @@ def finished_model(folder: RunFolder) -> Path:
     return folder.model
 
 
+def model_folder(path: Path) -> Path:
+    """The model of a run folder, or the folder itself, which is then to be a model's."""
+    return finished_model(RunFolder.open(path)) if (path / "run.json").exists() else path
+
+
 def finished_pool(folder: RunFolder) -> Pool:
     """Which texts of a run have labels, and which."""
     saved = checkpoint.load(folder.checkpoint)
@@ -74,11 +79,15 @@ def labelled(task: Task, pool: Pool) -> dict[str, Split]:
 
 
 def labels_csv(task: Task, pool: Pool) -> str:
-    """CSV with id, label and text of each text that was learnt from, in the order they were acquired."""
-    rows = labelled(task, pool)["train"]
+    """CSV with id, label and text of each text that has a label, in the order they were acquired.
+
+    Under `split`, `train` was learnt from; `validation`, which comes last, was measured on.
+    """
     table = io.StringIO()
     # The usual \r\n: with another line end the writer does not quote a lone \r, and readers see two rows.
     writer = csv.writer(table)
-    writer.writerow(["id", "label", "text"])
-    writer.writerows(zip(rows.ids, [task.classes[number] for number in rows.labels], rows.texts, strict=True))
+    writer.writerow(["id", "label", "text", "split"])
+    for name, rows in labelled(task, pool).items():
+        labels = [task.classes[number] for number in rows.labels]
+        writer.writerows(zip(rows.ids, labels, rows.texts, [name] * len(rows), strict=True))
     return table.getvalue()

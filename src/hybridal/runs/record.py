@@ -63,7 +63,9 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         if not (path / "run.json").is_file():
-            raise UserError(f"{path} is not a run folder: it has no run.json.")
+            study = (path / "study.json").is_file()
+            hint = "it is a study, for `hybridal study`" if study else "it has no run.json"
+            raise UserError(f"{path} is not a run folder: {hint}.")
         return cls(path)
 
     def about(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 from hybridal.core.facts import News, Round
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.registry import Registry
+from hybridal.registry import Registry, unknown_name
 from hybridal.signals import Signal
 from hybridal.updates import UPDATES, Update
 
@@ -86,15 +86,16 @@ def make_schedule(spec: str, epsilon: float | None = None, patience: int | None 
     ('anchor:0.6', 'hybrid:accuracy:0.005:3')
     """
     from hybridal.errors import UserError
+    from hybridal.schedules._by_path import ByPath
     from hybridal.schedules.constant import Constant
     from hybridal.schedules.hybrid import HybridAL
 
     name = spec.split(":")[0].strip().lower().replace("_", "-")
     if "." not in name and name not in schedule_names():
-        raise UserError(f"There is no schedule named '{name}'; there are {', '.join(schedule_names())}.")
+        raise unknown_name("schedule", name, schedule_names())
     schedule = Constant(UPDATES.make(spec)) if name in UPDATES.names() else SCHEDULES.make(spec)
     if epsilon is None and patience is None:
-        return schedule
+        return ByPath(schedule, spec) if "." in name and not _names_itself(schedule) else schedule
     if not isinstance(schedule, HybridAL):
         raise UserError(
             f"`epsilon` and `patience` belong to hybrid schedules, not to '{spec}'.",
@@ -105,3 +106,25 @@ def make_schedule(spec: str, epsilon: float | None = None, patience: int | None 
         schedule.epsilon if epsilon is None else epsilon,
         schedule.patience if patience is None else patience,
     )
+
+
+def spec_of(schedule: Schedule) -> str:
+    """The spec that makes this schedule again, of whatever class it is.
+
+    >>> spec_of(make_schedule("anchor:0.6"))
+    'anchor:0.6'
+    """
+    from hybridal.schedules._by_path import ByPath
+    from hybridal.schedules.constant import Constant
+
+    return schedule.spec if isinstance(schedule, Constant | ByPath) else SCHEDULES.spec_of(schedule)
+
+
+def _names_itself(schedule: Schedule) -> bool:
+    """Whether its own spec leads to its class: it does where a package registered that."""
+    from hybridal.errors import UserError
+
+    try:
+        return type(SCHEDULES.make(schedule.spec)) is type(schedule)
+    except UserError:
+        return False

@@ -44,7 +44,7 @@ class HybridAL(Schedule):
 
     @property
     def spec(self) -> str:
-        return f"hybrid:{self.signal.name}:{self.epsilon!r}:{self.patience}"
+        return f"hybrid:{SIGNALS.spec_of(self.signal)}:{self.epsilon!r}:{self.patience}"
 
     @property
     def watches(self) -> tuple[Signal, ...]:

@@ -53,9 +53,7 @@ def read_tsv(path: Path, wanted: Sequence[str], others: bool = False) -> Iterato
 
 def _read(path: Path, wanted: Sequence[str], others: bool, delimiters: str) -> Iterator[FileTable]:
     with opened(path, newline="") as file:
-        # The first of those that divide the header into most columns.
-        delimiter = max(delimiters, key=lambda one: len(_header(file, one)))
-        file.seek(0)
+        delimiter = delimiter_of(file, delimiters)
         rows = _rows(path, file, delimiter)
         with long_fields():
             _, header = next(rows, (0, []))
@@ -73,6 +71,18 @@ def _read(path: Path, wanted: Sequence[str], others: bool, delimiters: str) -> I
                     )
             columns = {name: [row[i] for _, row in some] for name, i in positions.items()}
             yield FileTable(path, columns, "line", [line for line, _ in some])
+
+
+def delimiter_of(file: TextIO, delimiters: str = ",;\t") -> str:
+    """The first of those that divide the header into most columns; the file is then again at its beginning.
+
+    >>> import io
+    >>> delimiter_of(io.StringIO("id;label\\n1;a,b,c\\n"))
+    ';'
+    """
+    found = max(delimiters, key=lambda one: len(_header(file, one)))
+    file.seek(0)
+    return found
 
 
 def _header(file: TextIO, delimiter: str) -> list[str]:

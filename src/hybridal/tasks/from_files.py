@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task
 
 
-def load_files(path: str | Path, *, split_seed: int = 42, **options: Any) -> Task:
+def load_files(
+    path: str | Path, *, split_seed: int = 42, notify: Callable[[str], None] | None = None, **options: Any
+) -> Task:
     """The texts of a file in one of the formats of `read.READERS`; the options are those of `TaskSource`.
 
     Validation and test come from files of the same columns, or are drawn from the rows of `path`, stratified; their
@@ -30,7 +32,7 @@ def load_files(path: str | Path, *, split_seed: int = 42, **options: Any) -> Tas
 
     The column of the texts is 'text' unless `text` names another. `classes` keeps these classes alone, in this order,
     and names those that no row has yet; without it they are the labels found, sorted. Ids without an id column are row
-    numbers, `train-17` if there are several files.
+    numbers, `train-17` if there are several files. `notify` hears of rows that were left out or repeat a text.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -47,6 +49,9 @@ def load_files(path: str | Path, *, split_seed: int = 42, **options: Any) -> Tas
         return read_rows(file, *columns, drop_empty=source.drop_empty, drop_duplicates=source.drop_duplicates)
 
     rows = {name: rows_of(file) for name, file in parts.items() if file is not None}
+    for part in rows.values():
+        if notify is not None and (remark := _remark(part)):
+            notify(remark)
     if source.label is None and source.classes is None:
         raise UserError(
             f"{path}: no classes are known; name the label column with `label`, or classes with `classes`.",
@@ -59,6 +64,18 @@ def load_files(path: str | Path, *, split_seed: int = 42, **options: Any) -> Tas
     given = {name: f"the file {file}" for name, file in parts.items()}
     task = Task(Path(path).stem, names, *hold_out(str(path), splits, sizes, split_seed, given))
     return task if source.max_words is None else task.short(source.max_words)
+
+
+def _remark(rows: Rows) -> str | None:
+    """What to know of a file before trusting its figures: equal texts may lie on both sides of a split."""
+    repeated = len(rows) - len(set(rows.texts))
+    parts = [
+        (rows.empty, "without a text left out"),
+        (rows.duplicates, "with a text that came before left out"),
+        (repeated, "repeat a text that came before"),
+    ]
+    said = ", ".join(f"{count} {what}" for count, what in parts if count)
+    return f"{rows.table.path}: {len(rows)} rows, {said}." if said else None
 
 
 def _split(rows: Rows, prefix: str | None, classes: Sequence[str]) -> Split:

@@ -40,7 +40,7 @@ def load_task(
 
     The options are those of `TaskSource`. A file needs its columns named, `text`, `label` and `id`; texts are in the
     column 'text' unless said otherwise (see `load_files`). `classes` and `max_words` narrow any task down. `notify`
-    hears of downloads.
+    hears of downloads, and of a file's rows that were left out.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -60,7 +60,7 @@ def load_task(
     _refuse(source, SIZES, is_file or from_wheel)
 
     if is_file:
-        return load_files(name_or_path, split_seed=split_seed, **source.options)
+        return load_files(name_or_path, split_seed=split_seed, notify=notify, **source.options)
     if from_wheel:
         narrowed = {field: source.options[field] for field in (*SIZES, "classes", "max_words")}
         return load_newsgroups(name, split_seed=split_seed, notify=notify, **narrowed)

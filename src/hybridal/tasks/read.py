@@ -142,24 +142,25 @@ def stream_rows(
 
 def count_rows(
     path: str | Path, text: str, label: str | None = None, id: str | None = None, *, drop_empty: bool = False
-) -> int:
-    """How many rows `stream_rows` gives, once it is sure that nothing is wrong with them.
+) -> tuple[int, int]:
+    """How many rows `stream_rows` gives and how many it leaves out, once it is sure that nothing is wrong with them.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = path.write_text("text\\nHello\\nYou\\n")
-    >>> count_rows(path, "text")
-    2
+    >>> _ = path.write_text("text,note\\nHello,\\nYou,\\n,none\\n")
+    >>> count_rows(path, "text", drop_empty=True)
+    (2, 1)
     """
     import numpy as np
 
-    hashes = array("q")  # eight bytes a row, where the ids themselves would take a hundred
+    hashes, empty = array("q"), 0  # eight bytes a row, where the ids themselves would take a hundred
     for rows in stream_rows(path, text, label, id, drop_empty=drop_empty):
         hashes.extend(map(hash, rows.ids))
+        empty += rows.empty
     ordered = np.sort(hashes)
     if id is not None and (ordered[1:] == ordered[:-1]).any():
         read_rows(path, text, label, id, drop_empty=drop_empty)  # says which are equal, unless only their hashes are
-    return len(hashes)
+    return len(hashes), empty
 
 
 def read_tables(path: str | Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
