@@ -23,5 +23,6 @@ def test_each_gpu_has_its_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_engine("cuda", 1) == Lanes("cuda:0", 1)
     assert choose_engine("cuda:1", 8) == Lanes("cuda:1", 8)
     assert choose_engine("cuda:1", 9, 2) == Processes([Lanes("cuda:1", 5), Lanes("cuda:1", 4)])
-    assert choose_engine("cuda:1", processes_per_gpu=3) == Processes([Lanes("cuda:1", 4)] * 3)
+    assert choose_engine("cuda:1", processes_per_gpu=3) == Processes([Lanes("cuda:1", sharers=3)] * 3)
+    assert choose_engine("cuda:1", processes_per_gpu=1) == Lanes("cuda:1")
     assert choose_engine("cpu", 2) == Processes([Lanes("cpu", 1)] * 2)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import shutil
 import threading
+from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from hybridal.backbones import Backbone
 from hybridal.core.rules import protocol
@@ -44,13 +47,54 @@ def test_one_that_has_served_is_as_good_as_new(tiny: Backbone, task: Task, pooli
 
 
 def test_another_make_is_another_classifier(tiny: Backbone, task: Task) -> None:
+    kept, found = Kept(), list[Classifier]()
+    for pooling in ("mean", "first", "first", "mean"):
+        with kept.serving():
+            found.append(asked(tiny, task, pooling=pooling))
+    first, other, again, last = found
+    assert again is other is not first
+    assert last is not first  # only the last one is kept
+
+
+def test_one_that_is_in_use_is_not_lent_again(tiny: Backbone, task: Task) -> None:
     kept = Kept()
     with kept.serving():
-        first = asked(tiny, task)
-        other = asked(tiny, task, pooling="first")
-        assert other is not first
-        assert asked(tiny, task, pooling="first") is other
-        assert asked(tiny, task) is not first  # only the last one is kept
+        mine = asked(tiny, task, 1)
+    with kept.serving():
+        mine = asked(tiny, task, 2)
+        before = mine.weights()
+        assert asked(tiny, task, 3) is not mine
+        assert same_weights(mine.weights(), before)
+
+
+def test_one_that_another_seed_would_draw_otherwise_is_not_kept(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "torn")
+    weights = load_file(folder / "model.safetensors")
+    del weights["embeddings.LayerNorm.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    kept, torn = Kept(), Backbone("torn", folder)
+    for pooling in ("mean", "first"):
+        with kept.serving():
+            first = asked(torn, task, pooling=pooling)
+        with kept.serving():
+            assert asked(torn, task, pooling=pooling) is not first
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_what_an_encoder_lacks_is_drawn_anew_for_each_seed(
+    tiny: Backbone, task: Task, tmp_path: Path, pooling: str
+) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "bare")
+    weights = load_file(folder / "model.safetensors")
+    del weights["embeddings.token_type_embeddings.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    kept, bare = Kept(), Backbone("bare", folder)
+    for seed in (1, 2):
+        with kept.serving():
+            found = asked(bare, task, seed, pooling)
+        assert same_weights(found.weights(), Classifier(bare, task.classes, seed, CPU, pooling=pooling).weights())
+    with kept.serving():  # where the layers below are taken out of the module
+        asked(bare, task, 1, pooling, top=1)
 
 
 def test_what_was_left_in_the_middle_is_not_used_again(tiny: Backbone, task: Task) -> None:

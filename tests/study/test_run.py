@@ -66,6 +66,14 @@ def test_a_task_is_read_once_for_all_its_cells(tmp_path: Path, monkeypatch: pyte
     assert len(found) == 1
 
 
+def test_cells_that_measure_on_a_share_of_their_labels_have_splits_of_their_own(tmp_path: Path) -> None:
+    study = replace(small_study(tmp_path, seeds=(1,)), vary=({"validation": "fixed"}, {"validation": "share"}))
+    folder = begin_study(study, tmp_path / "s")
+    fixed, share = ({name: len(split) for name, split in folder.task(cell).splits()} for cell in folder.cells)
+    assert (fixed["validation"], share["validation"]) == (20, 0)
+    assert share["train"] == fixed["train"] + 20
+
+
 def test_complete_cells_never_run_again(tmp_path: Path) -> None:
     folder = begin_study(small_study(tmp_path, seeds=(1,)), tmp_path / "s")
     run_study(folder, Here())

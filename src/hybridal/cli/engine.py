@@ -50,11 +50,12 @@ def choose_engine(
 
 def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | None) -> list[Lanes]:
     """Those of each process; so many `workers` are dealt out evenly."""
-    from hybridal.study.engines.lanes import TOGETHER, Lanes
+    from hybridal.study.engines.lanes import Lanes
 
-    places = [gpu for _ in range(processes_per_gpu or 1) for gpu in gpus]
+    sharers = processes_per_gpu or 1
+    places = [gpu for _ in range(sharers) for gpu in gpus]
     if workers is None:
-        return [Lanes(place, None if processes_per_gpu is None else TOGETHER) for place in places]
+        return [Lanes(place, sharers=sharers) for place in places]
     shares = [len(range(first, workers, len(places))) for first in range(len(places))]
     return [Lanes(place, share) for place, share in zip(places, shares, strict=True) if share]
 

@@ -96,6 +96,7 @@ def resume(
 
     opened = StudyFolder.open(folder)
     engine = choose_engine(opened.study.device, workers, processes_per_gpu, ray, gpus_per_cell)
+    engine.device(opened.study.device)  # which may be of another machine
     carry_on(opened, engine, quiet)
 
 

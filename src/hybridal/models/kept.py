@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -12,39 +13,42 @@ from hybridal.models.device import Device
 
 
 class Kept:
-    """The last classifier that was asked for while this was `serving`, if the work with it came to a good end."""
+    """The classifier of the last work that came to a good end, for the next work of its kind."""
 
     def __init__(self) -> None:
         self._make: tuple[object, ...] = ()
-        self._classifier: Classifier | None = None
+        self._spare: Classifier | None = None
+        self._lent: Classifier | None = None
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Inside, in this thread, who asks for a classifier may get one that has served before."""
+        """Inside, in this thread, the first who asks for a classifier may get one that has served before."""
         token = _SERVING.set(self)
         try:
             yield
-        except BaseException:
-            self.drop()
-            raise
+            self._spare = self._lent or self._spare
         finally:
+            self._lent = None
             _SERVING.reset(token)
 
     def drop(self) -> None:
         """What was left in the middle of its work is of no use to others."""
-        self._make, self._classifier = (), None
+        self._spare = None
 
-    def renewed(self, make: tuple[object, ...], seed: int) -> Classifier | None:
-        """One of this make, if that is what is kept."""
-        if self._classifier is None or self._make != make:
-            self.drop()  # there may be no room for two
-            return None
-        self._classifier.renew(seed)
-        return self._classifier
-
-    def keep(self, make: tuple[object, ...], classifier: Classifier) -> None:
-        if classifier.renewable:
-            self._make, self._classifier = make, classifier
+    def lend(self, make: tuple[object, ...], seed: int, new: Callable[[], Classifier]) -> Classifier:
+        """One of this make, with the weights θ₀ of this seed."""
+        if self._lent is not None:  # and in use
+            return new()
+        spare, self._spare = self._spare, None
+        if spare is not None and self._make == make:
+            spare.renew(seed)
+        elif spare is not None:
+            spare = None
+            gc.collect()  # it and its graphs hold each other, and there may be no room for two
+        found = spare or new()
+        if found.renewable:
+            self._make, self._lent = make, found
+        return found
 
 
 _SERVING: ContextVar[Kept | None] = ContextVar("hybridal.kept", default=None)
@@ -54,10 +58,10 @@ def classifier_for(
     backbone: Backbone, classes: Sequence[str], seed: int, device: Device, train_layers: int | None, pooling: str
 ) -> Classifier:
     """A classifier with the weights θ₀ of this seed, new or renewed."""
-    kept, make = _SERVING.get(), (backbone.folder, tuple(classes), device, train_layers, pooling)
-    if kept is not None and (renewed := kept.renewed(make, seed)) is not None:
-        return renewed
-    classifier = Classifier(backbone, classes, seed, device, train_layers, pooling)
-    if kept is not None:
-        kept.keep(make, classifier)
-    return classifier
+
+    def new() -> Classifier:
+        return Classifier(backbone, classes, seed, device, train_layers, pooling)
+
+    if (kept := _SERVING.get()) is None:
+        return new()
+    return kept.lend((backbone.folder, tuple(classes), device, train_layers, pooling), seed, new)

@@ -54,7 +54,8 @@ def draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
 
 def can_draw(module: nn.Module, missing: Sequence[str]) -> bool:
     """Whether `draw_head` fills all of it; what it does not know stays as the backbone's own code drew it."""
-    return all(_drawable(name, module.get_parameter(name)) for name in missing)
+    named = dict(module.named_parameters())
+    return all(name in named and _drawable(name, named[name]) for name in missing)
 
 
 def _drawable(name: str, parameter: Tensor) -> bool:

@@ -76,25 +76,27 @@ def load_pooled(folder: Path, classes: Sequence[str]) -> tuple[PooledClassifier,
     What hybridal exported is taken apart again; its head serves where it has these classes.
     """
     exported = backbone.was_exported(folder)
-    body, weight, bias = load_portable(folder) if exported else (_encoder(folder), None, None)
+    (body, weight, bias), missing = (load_portable(folder), []) if exported else _encoder(folder)
     if getattr(body, "pooler", None) is not None:
         body.pooler = None  # reads the first token, for nobody
     module = PooledClassifier(body, len(classes))
     if weight is None or len(weight) != len(classes):
-        return module, ["classifier.weight", "classifier.bias"]
+        drawn = [f"body.{name}" for name in missing if not name.startswith("pooler.")]
+        return module, [*drawn, "classifier.weight", "classifier.bias"]
     module.classifier.load_state_dict({"weight": weight, "bias": bias})
     return module, []
 
 
-def _encoder(folder: Path) -> Any:
-    """Ours where we know it, without transformers; else whatever that makes of the folder."""
+def _encoder(folder: Path) -> tuple[tuple[Any, None, None], list[str]]:
+    """Ours where we know it, without transformers; else whatever that makes of the folder, and what it did not find."""
     saved = Saved.read(folder)
     if saved is not None and (body := encoder_of(saved)) is not None:
-        return body
+        return (body, None, None), []
     from transformers import AutoModel
 
     with quiet():
-        return AutoModel.from_pretrained(folder, dtype=torch.float32)
+        body, found = AutoModel.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+    return (body, None, None), [*found["missing_keys"]]
 
 
 def _dropout(config: Any) -> float:

@@ -157,4 +157,4 @@ def _steps(classifier: Classifier, rules: Rules) -> Steps:
     """The fastest way to train this classifier; graphs, once recorded, serve all its rounds."""
     if (recorder := classifier.recorder) is None:
         return PlainSteps(classifier, rules)
-    return recorder.once(("steps", rules), lambda: GraphSteps(classifier, recorder, rules))
+    return recorder.once(("steps", rules.weight_decay), lambda: GraphSteps(classifier, recorder, rules))

@@ -122,5 +122,6 @@ def task_key(settings: Settings) -> str:
     """The same for cells that have the same texts in the same splits."""
     rules = settings.rules
     seed = settings.seed if rules.split_seed is None else rules.split_seed
-    asked = strict_json([*astuple(settings.source), seed])
+    merged = [] if rules.validation == "fixed" else ["merged"]
+    asked = strict_json([*astuple(settings.source), seed, *merged])
     return f"{Path(settings.task).stem}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Thread
 
 
@@ -35,5 +36,5 @@ def _import(modules: Sequence[str]) -> None:
 def _know_triton() -> None:
     """Triton reads all of its own files once, to tell kernels that it compiled from those of other versions."""
     with suppress(Exception):
-        if find_spec("triton") is not None:
+        if find_spec("triton") is not None and any(Path("/dev").glob("nvidia*")):
             import_module("triton.runtime.cache").triton_key()

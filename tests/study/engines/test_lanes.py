@@ -50,6 +50,22 @@ def test_the_next_cell_of_a_lane_takes_over_what_is_loaded(
     assert loaded == [1]
 
 
+def test_what_lanes_kept_goes_when_they_end(
+    task: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[weakref.ref[Any]] = []
+
+    def load(*make: Any) -> tuple[Any, list[str]]:
+        module, missing = load_module(*make)
+        module.ring = [module]  # as it holds itself through its graphs
+        made.append(weakref.ref(module))
+        return module, missing
+
+    monkeypatch.setattr(classifier, "load_module", load)
+    run(begun(tmp_path / "study", small_study(task, seeds=(1,), schedules=("retrain",))), Lanes("cpu", 1))
+    assert [module() for module in made] == [None]
+
+
 def test_what_a_cell_leaves_behind_is_cleared_away(here: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[weakref.ref[Ring]] = []
 
@@ -95,7 +111,7 @@ def test_the_largest_model_says_how_many_lanes_there_are(
 ) -> None:
     asked: list[int] = []
 
-    def one(weights: int, _gpu: str) -> int:
+    def one(_device: Any, weights: int, _sharers: int) -> int:
         asked.append(weights)
         return 1
 
@@ -164,6 +180,9 @@ def test_as_many_lanes_as_memory_holds_but_never_none() -> None:
 
 
 def test_a_gpu_is_asked_for_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    free = {"cuda:0": 30 * 2**30, "cuda:1": 10 * 2**30}
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (free[gpu], 0))
-    assert [lanes_here(400_000_000, gpu) for gpu in free] == [5, 1]
+    free = {0: 30 * 2**30, 1: 10 * 2**30}
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (free[gpu.index], 0))
+    large, small = torch.device("cuda:0"), torch.device("cuda:1")
+    assert (lanes_here(large, 400_000_000), lanes_here(small, 400_000_000)) == (5, 1)
+    assert [lanes_here(large, 1, sharers) for sharers in (1, 2, 3, 5)] == [8, 4, 4, 2]
+    assert lanes_here(torch.device("cpu"), 1) == 1

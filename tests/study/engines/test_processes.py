@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, ClassVar, NoReturn
 
 import pytest
 
+from hybridal.errors import RunError, UserError
 from hybridal.study.engines import CellOutcome, processes
 from hybridal.study.engines.lanes import Lanes
 from hybridal.study.engines.processes import DIED, Processes
@@ -66,19 +68,24 @@ class FakeWorker:
     """Computes nothing; some cells kill it, and all that it has not told of die with it."""
 
     deadly: frozenset[str] = frozenset()
-    started = True
+    sick: frozenset[str] = frozenset()
+    made: ClassVar[list[str]] = []
 
-    def __init__(self, _path: Path, lanes: Lanes) -> None:
-        self.pipe, self.lanes, self.cells = self, lanes, dict[str, CellPlan]()
+    def __init__(self, _path: Path, lanes: Lanes, barren: int = 1) -> None:
+        self.pipe, self.lanes, self.barren, self.cells = self, lanes, barren, dict[str, CellPlan]()
         self.said: list[CellOutcome | None] = [None] * (lanes.lanes or 1)
+        self.made.append(lanes.place)
 
     def hear(self) -> CellOutcome | None:
-        if not self.started or self.deadly & self.cells.keys():
+        if self.deadly & self.cells.keys() or (self.lanes.place in self.sick and self.cells):
             raise EOFError
         outcome = self.said.pop(0)
         if outcome is not None:
             del self.cells[outcome.key]
+            self.barren = 0
         return outcome
+
+    def close(self) -> None: ...
 
     def give(self, cell: CellPlan) -> None:
         self.cells[cell.key] = cell
@@ -107,9 +114,59 @@ def test_only_the_deadly_cell_is_blamed(
     assert folder.error(deadly) == DIED
 
 
-def test_processes_that_cannot_start_are_not_started_for_ever(
+@pytest.mark.parametrize("sick", ["cuda:0", "cuda:1"])
+def test_a_sick_gpu_costs_no_cell(fake: pytest.MonkeyPatch, task: dict[str, str], tmp_path: Path, sick: str) -> None:
+    fake.setattr(FakeWorker, "sick", frozenset({sick}))
+    fake.setattr(FakeWorker, "made", [])
+    folder = begun(tmp_path / "study", small_study(task, seeds=tuple(range(9))))
+    outcomes = run(folder, Processes([Lanes("cuda:0", 2), Lanes("cuda:1", 2)]))
+    assert {outcome.error for outcome in outcomes.values()} == {None}
+    assert len(outcomes) == 9
+    assert FakeWorker.made.count(sick) == 2  # and not again and again
+
+
+def test_two_deadly_cells_at_the_beginning_leave_the_others_whole(
     fake: pytest.MonkeyPatch, task: dict[str, str], tmp_path: Path
 ) -> None:
-    fake.setattr(FakeWorker, "started", False)
+    folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2, 3, 4)))
+    deadly = {cell.key for cell in folder.cells[:2]}
+    fake.setattr(FakeWorker, "deadly", frozenset(deadly))
+    outcomes = run(folder, Processes([Lanes("cpu", 1)]))
+    assert {key for key, outcome in outcomes.items() if outcome.error} == deadly
+    assert len(outcomes) == 4
+
+
+def test_cells_are_dealt_out_though_one_process_is_ready_first(
+    fake: pytest.MonkeyPatch, task: dict[str, str], tmp_path: Path
+) -> None:
+    had: dict[str, list[int]] = {}
+    give = FakeWorker.give
+
+    def noted(worker: FakeWorker, cell: CellPlan) -> None:
+        had.setdefault(worker.lanes.place, []).append(cell.settings.seed)
+        give(worker, cell)
+
+    def slow(workers: dict[Any, FakeWorker]) -> list[FakeWorker]:
+        """The first speaks until it has nothing new to say; only then the second is heard, and answers come."""
+        free = [worker for worker in workers if None in worker.said]
+        return free[:1] or [worker for worker in workers if worker.said]
+
+    fake.setattr(FakeWorker, "give", noted)
+    fake.setattr(processes, "wait", slow)
+    folder = begun(tmp_path / "study", small_study(task, seeds=(1, 2, 3, 4)))
+    run(folder, Processes([Lanes("cuda:0", 4), Lanes("cuda:1", 4)]))
+    assert had == {"cuda:0": [1, 2], "cuda:1": [3, 4]}
+
+
+class Unable(Lanes):
+    """Cannot begin."""
+
+    def opened(self, _folder: StudyFolder) -> NoReturn:
+        raise UserError("There is no GPU here; use `device=cpu`.")
+
+
+def test_why_no_process_could_begin_is_said_once(task: dict[str, str], tmp_path: Path) -> None:
     folder = begun(tmp_path / "study", small_study(task))
-    assert {outcome.error for outcome in run(folder, Processes([Lanes("cpu", 1)] * 2)).values()} == {DIED}
+    with pytest.raises(RunError, match="No process of the study could begin: There is no GPU here; use `device"):
+        run(folder, Processes([Unable("cpu"), Unable("cpu")]))
+    assert [folder.error(cell) for cell in folder.cells] == [None, None]

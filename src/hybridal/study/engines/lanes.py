@@ -34,11 +34,12 @@ class Lanes:
 
     Each lane has its own graphs, generator and stream, so that a cell's facts do not depend on its neighbours; its next
     cell takes over what is loaded and recorded. `lanes` says how many cells go side by side; without it, as many as the
-    GPU's memory holds and the GPU gains from.
+    GPU gains from and as its memory holds, of which each of so many `sharers` has a part.
     """
 
     place: str
     lanes: int | None = None
+    sharers: int = 1
 
     def device(self, asked: str) -> str:
         return device_here(asked)
@@ -55,15 +56,16 @@ class Lanes:
         """How many lanes there are, and what gives a cell to the next one that is free."""
         import torch
 
-        from hybridal.models.device import ready_for_threads
+        from hybridal.models.device import choose_device, ready_for_threads
         from hybridal.models.kept import Kept
 
         ready_for_threads(self.place, strictly=any(cell.settings.rules.path != "plain" for cell in folder.cells))
-        lanes = self.lanes or lanes_here(_largest(folder), self.place)
+        device = choose_device(self.place).torch
+        lanes = self.lanes or lanes_here(device, _largest(folder), self.sharers)
         lane, stopped = threading.local(), threading.Event()
 
         def enter() -> None:
-            lane.stream, lane.kept = _stream(self.place), Kept()
+            lane.stream, lane.kept = torch.cuda.Stream(device) if device.type == "cuda" else None, Kept()
 
         def compute(cell: CellPlan) -> CellOutcome:
             with torch.cuda.stream(lane.stream), lane.kept.serving():
@@ -74,15 +76,18 @@ class Lanes:
             gc.collect()
             return outcome
 
-        with one_thread(), ThreadPoolExecutor(lanes, initializer=enter) as pool:
-            try:
-                yield lanes, lambda cell: pool.submit(compute, cell)
-            finally:
-                stopped.set()
-                pool.shutdown(wait=False, cancel_futures=True)
+        try:
+            with one_thread(), ThreadPoolExecutor(lanes, initializer=enter) as pool:
+                try:
+                    yield lanes, lambda cell: pool.submit(compute, cell)
+                finally:
+                    stopped.set()
+                    pool.shutdown(wait=False, cancel_futures=True)
+        finally:
+            gc.collect()  # what the lanes kept
 
 
-class _Stopped(BaseException):
+class Stopped(BaseException):
     """Not a cell's own failure: nothing catches it on its way out."""
 
 
@@ -94,14 +99,7 @@ class _Alarm(Observer):
 
     def epoch_done(self, _epoch: int, _of: int) -> None:
         if self._stopped.is_set():
-            raise _Stopped
-
-
-def _stream(device: str) -> Any:
-    """One that a lane has for its work alone, on a GPU."""
-    import torch
-
-    return torch.cuda.Stream(device) if device.startswith("cuda") else None
+            raise Stopped
 
 
 def lanes_that_fit(weights: int, free: int) -> int:
@@ -113,11 +111,14 @@ def lanes_that_fit(weights: int, free: int) -> int:
     return min(MOST, max(1, free // (COPIES * weights + BETWEEN)))
 
 
-def lanes_here(weights: int, gpu: str) -> int:
-    """As many lanes as this GPU has room for."""
+def lanes_here(device: Any, weights: int, sharers: int = 1) -> int:
+    """As many lanes as a GPU has room for in each of so many processes; one on a processor."""
     import torch
 
-    return lanes_that_fit(weights, torch.cuda.mem_get_info(gpu)[0])
+    if device.type != "cuda":
+        return 1
+    most = lanes_that_fit(weights, torch.cuda.mem_get_info(device)[0] // sharers)
+    return most if sharers == 1 else min(most, TOGETHER)
 
 
 def _largest(folder: StudyFolder) -> int:
