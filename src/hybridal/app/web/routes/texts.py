@@ -77,7 +77,7 @@ class TextPage(Schema):
 
     items: list[TextSummary]
     total: int
-    more: bool = Field(False, description="Whether there are more: of very many, not all are counted.")
+    more: bool = Field(False, description="Whether there are more: of many that have the words, not all are counted.")
     pages: int
 
 
@@ -96,6 +96,7 @@ def list_texts(
     ] = (),
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     whole: bool = False,
+    exact: Annotated[bool, Query(description="Count all that fit, however many and however long it takes.")] = False,
 ) -> TextPage:
     """The texts that fit, 50 a page: their beginnings, or the `whole` of each."""
     if state == "deleted" and not may(user.role, "owner"):
@@ -114,6 +115,7 @@ def list_texts(
             predicted=clean(predicted),
             order=order,
             among=_rows(session, ids) if ids else None if alike is None else [*alike],
+            exact=exact,
         )
         items = _summaries(session, found.texts, user)
     if alike is not None:
