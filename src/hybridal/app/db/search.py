@@ -60,7 +60,7 @@ def contains(session: Session, words: str, row: InstrumentedAttribute[int]) -> C
         rows = found.cte().prefix_with("MATERIALIZED", dialect="postgresql")
         return row.in_(select(*rows.c))
     has_all = and_(true(), *_all_in(session, parts))
-    return has_all if row.class_ is Text else select(has_all).where(Text.row == row).scalar_subquery()
+    return has_all if row is Text.row else select(has_all).where(Text.row == row).scalar_subquery()
 
 
 def tidy(session: Session) -> None:

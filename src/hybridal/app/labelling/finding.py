@@ -91,10 +91,13 @@ def _in_order(
     if predicted or order:
         filters = _filters(session, Prediction.text_row, words, class_name, state, by)
         return _predictions(predicted, order).where(*filters)
+    if state in ("labelled", "skipped", "flagged") or class_name:  # few of all texts, and all of them have votes
+        said = aliased(Vote)
+        answered = select(said.text_row).where(*_filters(session, said.text_row, words, class_name, state, by))
+        if by is not None:
+            answered = answered.where(said.person_number == by)
+        return answered.group_by(said.text_row).order_by(func.max(said.answer_number).desc(), said.text_row)
     wanted = _wanted(session, words, class_name, state, by)
-    if state in ("labelled", "skipped", "flagged") or class_name:
-        newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
-        return wanted.order_by(newest.desc(), Text.row)
     return wanted.order_by(wanted.selected_columns[0])
 
 
