@@ -129,6 +129,22 @@ def test_an_index_finds_the_same_as_a_look_at_each_text_in_every_list(
     project.close()
 
 
+@pytest.mark.postgres
+def test_postgresql_finds_what_few_texts_have_by_its_index_as_soon_as_they_are_there(
+    tmp_path: Path, empty_postgres: str
+) -> None:
+    project = make(tmp_path / "p", texts=500, db=empty_postgres)
+    with project.sessions.begin() as session:
+        add(session, [("rare", "zq", None)])
+    with project.sessions.begin() as session:
+        assert session.scalar(text("SELECT gin_clean_pending_list('text_search_by_parts')")) == 0
+        for words in ("zq", "z", "text 317"):
+            query = by_words.containing(session, words).compile(dialect=session.get_bind().dialect)
+            plan = session.connection().exec_driver_sql(f"EXPLAIN {query}", query.params).scalars().all()
+            assert any("text_search_by_parts" in step for step in plan), plan
+    project.close()
+
+
 @given(st.text(), st.text())
 def test_folding_twice_changes_nothing_and_parts_stay_parts(before: str, after: str) -> None:
     assert fold(fold(before)) == fold(before)
