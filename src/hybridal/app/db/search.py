@@ -35,9 +35,9 @@ from hybridal.app.db.schema import Text, fold
 # What a database has to find them quickly; made by migrations 004 and 011 in SQLite, and 012 in PostgreSQL.
 INDEX, VOCABULARY = "text_search", "text_search_vocabulary"
 SHORTEST = 3  # characters: an index knows a text by all that follow one another, three at a time
-COMMON = 0.05  # of the texts that are looked at first, this share: the more have it, the sooner many are found
-RUNS, RUN = 20, 25  # so many of them, and so many texts in each: files are often sorted
-MOST_TERMS = 1000
+COMMON = 0.05  # share of a sample: where more texts have the words, a look at one after the other soon finds many
+RUNS, RUN = 20, 25  # the sample: so many runs of so many texts, spread over all of them, since files are often sorted
+MOST_TERMS = 1000  # that SQLite's index is asked for at once
 
 _indexed = table(INDEX, column("rowid"), column("row"), column("folded"))
 _terms = Table(VOCABULARY, MetaData(), Column("term", String))
