@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from hybridal import client
+from hybridal.app.labelling.finding import MOST_COUNTED
+from hybridal.app.labelling.texts import add
 from hybridal.app.people import User
 from hybridal.app.tokens import make_token
 from hybridal.client import Project, RequestError, Text
@@ -30,6 +32,12 @@ def app(tmp_path: Path) -> Iterator[Served]:
 def opened(app: Served, role: str = "owner") -> Project:
     with app.project.sessions.begin() as session:
         return Project(app.address + "/", make_token(session, User(me(app.project), "", ""), role, role)[1])
+
+
+def test_all_texts_that_are_found_come_also_where_they_are_too_many_to_be_counted(app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MOST_COUNTED + 60)])
+    assert [text.id for text in opened(app).texts("many")] == [f"m{at}" for at in range(MOST_COUNTED + 60)]
 
 
 def test_texts_come_in_are_labelled_and_go_out(app: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

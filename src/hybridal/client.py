@@ -70,12 +70,12 @@ class Project:
 
     def texts(self, search: str = "", label: str = "", state: str = "") -> Iterator[Text]:
         """The texts that contain some words, have a label or are in a state, such as `labelled` or `unlabelled`."""
-        page = pages = 1
-        while page <= pages:
+        page, further = 1, True
+        while further:
             asked = {"search": search, "class": label, "state": state, "page": page, "whole": True}
             found = self._json("GET", "/texts", {name: value for name, value in asked.items() if value != ""})
             yield from map(_text, found["items"])
-            page, pages = page + 1, found["pages"]
+            page, further = page + 1, page < found["pages"] or found["more"]
 
     def text(self, id: str) -> Text:
         """One text."""

@@ -78,7 +78,7 @@ def test_projects_share_a_database_and_nothing_in_it(
     for project, texts in zip(both, (3, 5), strict=True):
         with project.reads() as session:
             assert session.scalar(select(func.count()).select_from(Text)) == texts
-            index = text("SELECT count(*) FROM pg_indexes WHERE indexname = 'text_search' AND schemaname = :schema")
+            index = text("SELECT count(*) FROM pg_tables WHERE tablename = 'text_search' AND schemaname = :schema")
             assert session.scalar(index, {"schema": f"hybridal_{project.key}"}) == 1
         project.close()
     # Opened again by the address in its folder, or by one with a password; also where it was moved.

@@ -24,7 +24,7 @@ from hybridal.app.db.connect import Sessions, connect, reading, with_schema, wri
 from hybridal.app.db.migrations import migrate
 from hybridal.app.db.schema import Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
-from hybridal.app.labelling.consensus import settle_again
+from hybridal.app.labelling.settling import settle_again
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.texts import draw_overlap, grow_reserve
 from hybridal.app.people import CREATOR, add_person
@@ -128,7 +128,7 @@ class Project:
             if changed & {"overlap", "overlap_people"}:
                 draw_overlap(session, now)
             if "on_disagreement" in changed:
-                settle_again(session, before["on_disagreement"] == "majority")
+                settle_again(session)
             if "validation_share" in changed:
                 grow_reserve(session, now)
             classes.add(session, class_names)

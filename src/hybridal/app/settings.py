@@ -25,6 +25,7 @@ DEFAULTS: Mapping[str, Any] = {
     "overlap": 0.0,  # share of the texts that several people label
     "overlap_people": 2,  # how many label those
     "on_disagreement": "adjudication",
+    "settled": -1,  # up to which row texts were settled by another rule; -1: all of them
     "lease_seconds": 600,
     "show_predictions": False,
     "open_classes": True,

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Dialog, expect
 
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.labelling.finding import MOST_COUNTED
+from hybridal.app.labelling.texts import add
 
 from ..made_up import consensus, me
 from .served import Served
@@ -46,5 +48,36 @@ def test_texts_are_deleted_one_by_one_and_all_that_were_found_and_come_back(wind
     expect(page.get_by_role("dialog").get_by_role("button", name="Save")).to_have_count(0)
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(found).to_have_text("0 texts")
+    with app.project.reads() as session:
+        assert counts(session)["texts"] == 20
+
+
+def test_of_very_many_texts_the_page_says_more_than_and_before_they_are_deleted_how_many(
+    window: Window, app: Served
+) -> None:
+    with app.project.sessions.begin() as session:
+        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MOST_COUNTED + 1)])
+    page = window.open(app.link)
+    page.goto(f"{app.address}/texts?search=many&page=20")
+    found, pager = page.locator("#found"), page.locator("#pager")
+    expect(found).to_have_text("more than 1,000 texts")
+    expect(pager).to_contain_text("Page 20 of more than 20")
+    pager.get_by_role("button", name="Next").click()
+    expect(found).to_have_text("1,001 texts")
+    expect(pager).to_contain_text("Page 21 of 21")
+    expect(page.locator(".item")).to_have_count(1)
+    expect(pager.get_by_role("button", name="Next")).to_be_disabled()
+
+    pager.get_by_role("button", name="Back").click()
+    said: list[str] = []
+
+    def agree(dialog: Dialog) -> None:
+        said.append(dialog.message)
+        dialog.accept()
+
+    page.once("dialog", agree)
+    page.get_by_role("button", name="Delete all that were found").click()
+    expect(page.locator("#toasts")).to_contain_text("1,001 texts deleted.")
+    assert said[0].startswith("Delete all 1,001 texts that were found?")
     with app.project.reads() as session:
         assert counts(session)["texts"] == 20

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.app.labelling.consensus import CastVote, Resolution, consensus_of, counts_of, disagree, flagged
+from hybridal.app.labelling.consensus import CastVote, Resolution, consensus_of, counts_of, flagged
 
 KINDS = ("person", "file", "llm")
 SAID = st.builds(
@@ -27,7 +29,6 @@ def test_a_majority_is_more_than_half(classes: list[int]) -> None:
     most = [one for one in set(classes) if classes.count(one) > len(classes) / 2]
     found = consensus_of([CastVote("person", one) for one in classes], majority=True)
     assert found == (Resolution(most[0], "people") if most else None)
-    assert disagree([CastVote("person", one) for one in classes], majority=True) == (not most)
     assert consensus_of([CastVote("llm", one) for one in [1, 1, 2]], majority=True) is None  # of people alone
 
 
@@ -41,7 +42,7 @@ def test_the_last_adjudication_wins_over_everybody(standing: list[CastVote], dec
 
 def test_skips_neither_settle_nor_disagree() -> None:
     assert consensus_of([CastVote("person", None)]) is None
-    assert not disagree([CastVote("person", None), CastVote("person", 1)])
+    assert consensus_of([CastVote("person", None), CastVote("person", 1)]) == Resolution(1, "people")
     assert consensus_of([CastVote("person", None), CastVote("file", 2)]) == Resolution(2, "file")
 
 
@@ -51,17 +52,21 @@ def test_a_flag_stands_until_somebody_decides() -> None:
     assert not flagged([raised, CastVote("person", 2, 6, decides=True)])
 
 
+def counted_in(split: str, votes: list[CastVote]) -> Counter[str]:
+    return counts_of(split, votes, consensus_of(votes))
+
+
 def test_a_text_counts_where_it_belongs() -> None:
     counted = {
-        "nothing said": (counts_of("pool", []), {"texts"}),
-        "validation": (counts_of("validation", [CastVote("person", 1)]), {"texts", "labelled", "validation"}),
-        "the file": (counts_of("pool", [CastVote("file", 1)]), {"texts", "labelled", "pool"}),
-        "skipped": (counts_of("pool", [CastVote("person", None)]), {"texts", "skipped"}),
+        "nothing said": (counted_in("pool", []), {"texts"}),
+        "validation": (counted_in("validation", [CastVote("person", 1)]), {"texts", "labelled", "validation"}),
+        "the file": (counted_in("pool", [CastVote("file", 1)]), {"texts", "labelled", "pool"}),
+        "skipped": (counted_in("pool", [CastVote("person", None)]), {"texts", "skipped"}),
         "skipped, then labelled": (
-            counts_of("pool", [CastVote("person", None), CastVote("person", 1)]),
+            counted_in("pool", [CastVote("person", None), CastVote("person", 1)]),
             {"texts", "labelled", "pool"},
         ),
-        "disagreed": (counts_of("pool", [CastVote("person", 1), CastVote("person", 2)]), {"texts", "disagreements"}),
+        "disagreed": (counted_in("pool", [CastVote("person", 1), CastVote("person", 2)]), {"texts", "disagreements"}),
     }
     for what, (found, expected) in counted.items():
         assert set(found) == expected, what

@@ -3,14 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete, select, text, update
 
+from hybridal.app.db import search as by_words
 from hybridal.app.db.schema import Person, Prediction, Text, fold
 from hybridal.app.db.search import INDEX, VOCABULARY
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.finding import MOST_OF_SHORT, ON_A_PAGE, State, _filters, _predictions, search
+from hybridal.app.labelling.finding import MOST_COUNTED, ON_A_PAGE, Order, State, _filters, _predictions, search
 from hybridal.app.labelling.source import Source
 from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
@@ -79,23 +81,67 @@ def test_without_an_index_the_same_is_found(project: Project) -> None:
     assert found(project, "TEXT 17") == ["t17"]
 
 
-def test_parts_of_one_or_two_letters_are_found_wherever_they_stand_and_not_all_counted(
+def test_parts_of_one_or_two_letters_are_found_wherever_they_stand_and_many_are_not_all_counted(
     tmp_path: Path, db: str | None
 ) -> None:
     rare = ["zq at the start", "in the mi zq ddle", "at the end zq", "zq", "nothing of it", "q z"]
-    rows = [(str(at), body, None) for at, body in enumerate([*rare, *["a common one"] * MOST_OF_SHORT])]
+    rows = [(str(at), body, None) for at, body in enumerate([*rare, *["a common one"] * MOST_COUNTED])]
     project = Project.create(Source("s", rows), tmp_path / "p", db=db)
     words = {"zq": "0123", "Q": "01235", "zq at": "02", "zq mi": "1", "zq common": "", "жу": "", "qz": ""}
     assert {asked: "".join(found(project, asked)) for asked in words} == words
     with project.reads() as session:
         many, few = search(session, "on"), search(session, "zq")
-    assert (many.total, many.more, many.pages, len(many.texts)) == (MOST_OF_SHORT, False, 20, ON_A_PAGE)
+    assert (many.total, many.more, many.pages, len(many.texts)) == (MOST_COUNTED, False, 20, ON_A_PAGE)
     assert (few.total, few.more) == (4, False)
     with project.sessions.begin() as session:
         add(session, [("more", "and one more", None)])
     with project.reads() as session:
-        many = search(session, "on")
-    assert (many.total, many.more) == (MOST_OF_SHORT, True)
+        many, last, exact = search(session, "on"), search(session, "on", page=21), search(session, "on", exact=True)
+    assert (many.total, many.more, many.pages) == (MOST_COUNTED, True, 20)
+    assert ([text.id for text in last.texts], last.total, last.more) == (["more"], MOST_COUNTED + 1, False)
+    assert (exact.total, exact.more, len(exact.texts)) == (MOST_COUNTED + 1, False, ON_A_PAGE)
+    project.close()
+
+
+ODD = ["it's a \\ b", "a 'quoted' %_|&!:* word", 'say "hi"', "abcab", "bcabc", "ab\nca", "東京タワー", "e\u0301t\u00e9"]
+ODD.append("x" * 80_000 + " needle")  # more than a vector of PostgreSQL holds
+ASKED = ["it's", "\\", "'quoted'", "%_|&!:*", ":*", '"hi"', "abca", "bca", "ab", "b", "東京", "タワー", "京", "ÉTÉ"]
+ASKED += ["needle", "ne", "ed", "x dle", "abcab ca", "a b", "a b qq", "nothing", "|", "' a", "\u0301"]
+
+
+@pytest.mark.parametrize("common", [-1.0, 1.0])
+def test_an_index_finds_the_same_as_a_look_at_each_text_in_every_list(
+    tmp_path: Path, db: str | None, common: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_words, "COMMON", common)
+    rows = [(str(at), body, None) for at, body in enumerate(ODD)]
+    project = Project.create(Source("s", rows, ("a",)), tmp_path / "p", db=db)
+    with project.sessions.begin() as session:
+        said = {"class_number": 1, "entropy": 0.5, "round": 1}
+        for row in session.scalars(select(Text.row)):
+            session.add(Prediction(text_row=row, probability=row / 10, **said))
+    for asked in ASKED:
+        having = [id for id, body, _ in rows if all(one in fold(body) for one in fold(asked).split())]
+        orders: tuple[Order | None, ...] = (None, "sure")
+        for order, wanted in zip(orders, (having, having[::-1]), strict=True):
+            with project.reads() as session:
+                assert [text.id for text in search(session, asked, order=order).texts] == wanted, (asked, order)
+    project.close()
+
+
+@pytest.mark.postgres
+def test_postgresql_finds_what_few_texts_have_by_its_index_as_soon_as_they_are_there(
+    tmp_path: Path, empty_postgres: str
+) -> None:
+    project = make(tmp_path / "p", texts=500, db=empty_postgres)
+    with project.sessions.begin() as session:
+        add(session, [("rare", "zq", None)])
+    with project.sessions.begin() as session:
+        assert session.scalar(text("SELECT gin_clean_pending_list('text_search_by_parts')")) == 0
+        for words in ("zq", "z", "text 317"):
+            query = by_words.containing(session, words).compile(dialect=session.get_bind().dialect)
+            plan = session.connection().exec_driver_sql(f"EXPLAIN {query}", query.params).scalars().all()
+            assert any("text_search_by_parts" in step for step in plan), plan
     project.close()
 
 
@@ -105,12 +151,15 @@ def test_folding_twice_changes_nothing_and_parts_stay_parts(before: str, after: 
     assert fold(after) in fold(f"{before} {after}")
 
 
-def test_the_index_follows_texts_that_go(project: Project) -> None:
+def test_the_index_follows_texts_that_go(tmp_path: Path, db: str | None) -> None:
+    project = make(tmp_path / "p", db=db)
     with project.sessions.begin() as session:
         session.execute(delete(Text).where(Text.id == "t17"))
         session.execute(update(Text).where(Text.id == "t3").values(folded=fold("Ganz anders")))
     assert found(project, "text 17") == []
     assert found(project, "ANDERS") == ["t3"]
+    assert found(project, "text 3") == ["t13"]
+    project.close()
 
 
 def test_texts_are_found_by_what_became_of_them(project: Project) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.connect import exclusive, execute, lock_annotations
+from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Consensus, Lease, Person, Setting, Tally, Text, Vote
 from hybridal.app.db.unawaited import UNAWAITED
 
@@ -59,16 +59,6 @@ def consensus_of(votes: Sequence[CastVote], majority: bool = False) -> Resolutio
     return None
 
 
-def disagree(votes: Sequence[CastVote], majority: bool = False) -> bool:
-    """Whether people gave this text different classes, and nobody has decided.
-
-    >>> one, other, skip = (CastVote("person", number) for number in (1, 2, None))
-    >>> disagree([one, other]), disagree([one, skip])
-    (True, False)
-    """
-    return len(classes_of(votes, "person")) > 1 and consensus_of(votes, majority) is None
-
-
 def flagged(votes: Sequence[CastVote]) -> bool:
     """Whether somebody flagged it, and nobody has decided since.
 
@@ -94,21 +84,20 @@ _MOVE = (
 _COUNTS = select(*(getattr(Tally, name) for name in COUNT_NAMES))
 
 
-def counts_of(split: str, votes: Sequence[CastVote], majority: bool = False) -> Counter[str]:
+def counts_of(split: str, votes: Sequence[CastVote], consensus: Resolution | None) -> Counter[str]:
     """What one text adds to the counts.
 
-    >>> sorted(counts_of("pool", [CastVote("person", 1, number=7, flagged=True)]).elements())
-    ['flagged', 'labelled', 'pool', 'texts']
+    >>> votes = [CastVote("person", 1, number=7, flagged=True), CastVote("person", 2)]
+    >>> sorted(counts_of("pool", votes, None).elements())
+    ['disagreements', 'flagged', 'texts']
     """
-    consensus = consensus_of(votes, majority)
-    skipped = any(vote.class_number is None for vote in votes)
     holds = {
         "texts": True,
         "labelled": consensus is not None,
         split: consensus is not None,
-        "skipped": consensus is None and skipped,
+        "skipped": consensus is None and any(vote.class_number is None for vote in votes),
         "flagged": flagged(votes),
-        "disagreements": disagree(votes, majority),
+        "disagreements": consensus is None and len(classes_of(votes, "person")) > 1,
     }
     return Counter(name for name, true in holds.items() if true)
 
@@ -158,6 +147,9 @@ _ADD_VOTE = insert(Vote).execution_options(**UNAWAITED)
 _REMOVE_VOTE = delete(Vote).filter_by(**_THEIRS).execution_options(**UNAWAITED)
 _END_LEASE = delete(Lease).filter_by(**_THEIRS).execution_options(**UNAWAITED)
 _ADD_CONSENSUS = insert(Consensus).execution_options(**UNAWAITED)
+_KEPT = select(Consensus.text_row, Consensus.class_number, Consensus.source).where(
+    Consensus.text_row.in_(bindparam("rows", expanding=True))
+)
 _REMOVE_CONSENSUS = delete(Consensus).where(Consensus.text_row == bindparam("row")).execution_options(**UNAWAITED)
 _UPDATE_TEXT = (
     update(Text)
@@ -215,20 +207,6 @@ def by_majority(session: Session) -> bool:
     return execute(session, _ON_DISAGREEMENT).scalar() == "majority"
 
 
-def settle_again(session: Session, majority: bool) -> None:
-    """Settles all texts on which people differ by the rule that is decided now; before it was `majority`, or not."""
-    exclusive(session)
-    lock_annotations(session)
-    of_people = select(Vote.text_row).join(Person).where(Person.kind == "person").group_by(Vote.text_row)
-    differing = of_people.having(func.count(Vote.class_number.distinct()) > 1).order_by(Vote.text_row)
-    changes = []
-    for row in session.scalars(differing).all():
-        text = lock_text(session, row)
-        votes = [*votes_on(session, text).values()]
-        changes.append(Change(text, votes, votes, max(vote.number for vote in votes)))
-    update_consensus(session, changes, was_majority=majority)
-
-
 @dataclass(frozen=True)
 class Change:
     """The votes on a text before and after they changed, and the annotation that changed them."""
@@ -239,13 +217,10 @@ class Change:
     answer: int
 
 
-def update_consensus(session: Session, changes: Sequence[Change], *, was_majority: bool | None = None) -> Moved:
-    """The consensus, the openness and the counts of texts on which votes changed; a deleted text has none of them.
-
-    `was_majority`: the rule before, where that changed.
-    """
+def update_consensus(session: Session, changes: Sequence[Change]) -> Moved:
+    """The consensus, the openness and the counts of texts on which votes changed; a deleted text has none of them."""
     majority = any(len(one.before) > 1 or len(one.after) > 1 for one in changes) and by_majority(session)
-    was_majority = majority if was_majority is None else was_majority
+    settled = _settled(session, changes)
     gone: list[dict[str, Any]] = []
     made: list[dict[str, Any]] = []
     states: list[dict[str, Any]] = []
@@ -254,20 +229,30 @@ def update_consensus(session: Session, changes: Sequence[Change], *, was_majorit
         if one.text.deleted is not None:
             continue
         row, split = one.text.row, one.text.split
-        was, now = consensus_of(one.before, was_majority), consensus_of(one.after, majority)
+        was, now = settled[row], consensus_of(one.after, majority)
         if was is not None and was != now:
             gone.append({"row": row})
         if now is not None and was != now:
             made.append({"text_row": row, **vars(now), "changed": one.answer})
         still_open = is_open(one.text.wanted, one.after)
         states.append({"of": row, "by_people": count_people(one.after), "still_open": still_open})
-        counted[0].update(counts_of(split, one.before, was_majority))
-        counted[1].update(counts_of(split, one.after, majority))
+        counted[0].update(counts_of(split, one.before, was))
+        counted[1].update(counts_of(split, one.after, now))
     for statement, values in ((_REMOVE_CONSENSUS, gone), (_ADD_CONSENSUS, made), (_UPDATE_TEXT, states)):
         if values:
             session.flush()
             session.connection().execute(statement, values if len(values) > 1 else values[0])
     return move_counts(session, *counted)
+
+
+def _settled(session: Session, changes: Sequence[Change]) -> dict[int, Resolution | None]:
+    """What there was before. Where it depends on the rule it is read: another may have been decided meanwhile."""
+    found = {one.text.row: consensus_of(one.before) for one in changes}
+    unsure = [one.text.row for one in changes if consensus_of(one.before, majority=True) != found[one.text.row]]
+    if unsure:
+        found |= dict.fromkeys(unsure)
+        found |= {row: Resolution(*kept) for row, *kept in execute(session, _KEPT, rows=unsure)}
+    return found
 
 
 def count_people(votes: Sequence[CastVote]) -> int:

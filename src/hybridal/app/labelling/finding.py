@@ -10,15 +10,14 @@ from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Vote
-from hybridal.app.db.search import containing, is_short
+from hybridal.app.db.search import containing, contains
 from hybridal.app.labelling.consensus import counts
 
 State = Literal["labelled", "unlabelled", "skipped", "flagged", "validation", "deleted"]
 Order = Literal["sure", "doubt"]
 
 ON_A_PAGE = 50
-# Nearly all texts may have what is looked for; nobody needs to know more exactly how many, least of all of a letter.
-MOST_COUNTED, MOST_OF_SHORT = 10_000, 1000
+MOST_COUNTED = 1000  # nearly all texts may have the words that are looked for, and nobody looks through so many
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Found:
 
     texts: list[Text]
     total: int
-    more: bool = False  # than are counted
+    more: bool = False  # than are counted, and pages
 
     @property
     def pages(self) -> int:
@@ -45,12 +44,14 @@ def search(
     predicted: str = "",
     order: Order | None = None,
     among: Sequence[int] | None = None,
+    exact: bool = False,
 ) -> Found:
     """The texts that fit all of it: the newest answers first where they were answered, else in the file's order.
 
     `by` is the number of a person whose answers alone count, as if nobody else had said anything. `predicted` is the
     class that the model holds to be the likeliest. By what it says they are listed in an `order`: the surest first,
-    unless those in `doubt` are wanted. `among` are rows to look for them among, which also are their order.
+    unless those in `doubt` are wanted. `among` are rows to look for them among, which also are their order. Only an
+    `exact` search by words counts more of them than `MOST_COUNTED`, or than lie before the page and on it.
     """
     start = (page - 1) * ON_A_PAGE
     if among is not None:
@@ -60,29 +61,44 @@ def search(
         fitting = {*session.scalars(fit.where(*_filters(session, Text.row, words, class_name, state, by)))}
         rows = [row for row in among if row in fitting]
         return Found(_texts(session, rows[start : start + ON_A_PAGE]), len(rows))
-    if predicted or order:
-        listed = _predictions(predicted, order)
-        filtered = listed.where(*_filters(session, Prediction.text_row, words, class_name, state, by))
-        rows = [*session.scalars(filtered.limit(ON_A_PAGE).offset(start))]
-        if words.strip() or class_name or state not in (None, "unlabelled"):
-            total = _count(session, filtered)
-        else:  # by the labelled ones, which are few, and not one by one; what is deleted has no prediction
-            labelled = listed.where(Prediction.text_row.in_(_labels(by)))
-            total = _count(session, listed) - (_count(session, labelled) if state else 0)
-        return Found(_texts(session, rows), total)
-    wanted = _wanted(session, words, class_name, state, by)
-    if state in ("labelled", "skipped", "flagged") or class_name:
-        newest = _of(by, select(func.max(Vote.answer_number)).where(Vote.text_row == Text.row)).scalar_subquery()
-        some = select(Text).where(Text.row.in_(wanted)).order_by(newest.desc(), Text.row)
-        return Found([*session.scalars(some.limit(ON_A_PAGE).offset(start))], _count(session, wanted))
-    in_order = wanted.order_by(wanted.selected_columns[0])
+    in_order = _in_order(session, words, class_name, state, by, predicted, order)
     if words.strip():  # looked through once, for the page and for the count
-        most = MOST_OF_SHORT if is_short(words) else MOST_COUNTED
-        rows = [*session.scalars(in_order.limit(most + 1))]
-        page_of_them = _texts(session, rows[:most][start : start + ON_A_PAGE])
-        return Found(page_of_them, min(len(rows), most), len(rows) > most)
-    total = counts(session)["texts"] if state is None else _count(session, wanted)
-    return Found(_texts(session, [*session.scalars(in_order.limit(ON_A_PAGE).offset(start))]), total)
+        most = max(MOST_COUNTED, start + ON_A_PAGE)
+        rows = [*session.scalars(in_order if exact else in_order.limit(most + 1))]
+        more = not exact and len(rows) > most
+        return Found(_texts(session, rows[start : start + ON_A_PAGE]), most if more else len(rows), more)
+    rows = [*session.scalars(in_order.limit(ON_A_PAGE).offset(start))]
+    if class_name or state not in (None, "unlabelled"):
+        total = _count(session, in_order)
+    elif predicted or order:  # by the labelled ones, which are few, and not one by one; what is deleted has none
+        listed = _predictions(predicted, order)
+        labelled = listed.where(Prediction.text_row.in_(_labels(by)))
+        total = _count(session, listed) - (_count(session, labelled) if state else 0)
+    else:
+        total = _count(session, in_order) if state else counts(session)["texts"]
+    return Found(_texts(session, rows), total)
+
+
+def _in_order(
+    session: Session,
+    words: str,
+    class_name: str,
+    state: State | None,
+    by: int | None,
+    predicted: str,
+    order: Order | None,
+) -> Select[int]:
+    if predicted or order:
+        filters = _filters(session, Prediction.text_row, words, class_name, state, by)
+        return _predictions(predicted, order).where(*filters)
+    if state in ("labelled", "skipped", "flagged") or class_name:  # few of all texts, and all of them have votes
+        said = aliased(Vote)
+        answered = select(said.text_row).where(*_filters(session, said.text_row, words, class_name, state, by))
+        if by is not None:
+            answered = answered.where(said.person_number == by)
+        return answered.group_by(said.text_row).order_by(func.max(said.answer_number).desc(), said.text_row)
+    wanted = _wanted(session, words, class_name, state, by)
+    return wanted.order_by(wanted.selected_columns[0])
 
 
 def _texts(session: Session, rows: Sequence[int]) -> list[Text]:
@@ -127,9 +143,7 @@ def _filters(
 ) -> Iterator[ColumnElement[bool]]:
     """What must hold of a text, by its row."""
     if words.strip():
-        # Those first: PostgreSQL would rather look at each text in the order of the list, until a page is full.
-        found = containing(session, words).cte().prefix_with("MATERIALIZED", dialect="postgresql")
-        yield row.in_(select(*found.c))
+        yield contains(session, words, row)
     if class_name:
         yield row.in_(_labels(by).join(Class).where(Class.name == class_name))
     if state is not None:

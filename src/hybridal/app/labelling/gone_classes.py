@@ -16,14 +16,7 @@ from hybridal.app.db.connect import exclusive, lock_annotations
 from hybridal.app.db.schema import Class, Consensus, Prediction, Vote
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling.classes import current_classes, in_use, resolve
-from hybridal.app.labelling.consensus import (
-    CastVote,
-    Change,
-    by_majority,
-    consensus_of,
-    update_consensus,
-    votes_by_text,
-)
+from hybridal.app.labelling.consensus import CastVote, Change, update_consensus, votes_by_text
 from hybridal.app.labelling.removal import lock_some
 
 _DELETED = Class.archived == "deleted"
@@ -80,14 +73,15 @@ def rows_to_follow(session: Session) -> Sequence[int]:
 
 def follow(session: Session, rows: Sequence[int]) -> None:
     """Takes deleted classes off some texts, and puts what others became in the place of those."""
-    texts, majority = lock_some(session, rows), by_majority(session)
+    texts = lock_some(session, rows)
     now, deleted = current_classes(session), {*session.scalars(select(Class.number).where(_DELETED))}
     changes, votes = [], votes_by_text(session, rows)
+    settled = {*session.scalars(select(Consensus.text_row).where(Consensus.text_row.in_(rows)))}
     for text in texts:
         said = [*votes[text.row].values()]
         renamed = [_renamed(vote, now) for vote in said]
         # Where there is a consensus, it only gets another name, which is nothing new to learn.
-        before = said if consensus_of(said, majority) is None else renamed
+        before = renamed if text.row in settled else said
         after = [vote for vote in renamed if vote.class_number not in deleted]
         if before != after:
             changes.append(Change(text, before, after, max(vote.number for vote in said)))

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import Sessions, count_texts_again, exclusive
 from hybridal.app.db.schema import Annotation, Consensus, Lease, QueuedText, Text, Vote, clean, text_digest
+from hybridal.app.db.search import tidy
 from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
@@ -178,6 +179,7 @@ def _insert(session: Session, new: Sequence[Row], before: int, suggested: bool) 
         labels = [(row, value["split"], new[i].label) for i, row, value in zip(part, rows, values, strict=True)]
         _label(session, [(row, number[label]) for row, _, label in labels if label is not None])
         moved.update(split for _, split, label in labels if label is not None)
+    tidy(session)
     if 10 * n >= before:
         count_texts_again(session)
     moved["labelled"] = moved["validation"] + moved["pool"]

@@ -14,6 +14,8 @@ from fastapi import FastAPI, UploadFile
 from sqlalchemy import select, update
 
 from hybridal.app.db.schema import Text
+from hybridal.app.labelling.finding import MOST_COUNTED
+from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
 from hybridal.app.vectors import stamp_of
 from hybridal.app.web.routes import texts as module
@@ -48,7 +50,20 @@ def test_a_list_tells_what_became_of_each_text(owner: Visit) -> None:
     }
     assert owner.get("/api/texts", search="text 1").json()["total"] == 11
     assert owner.get("/api/texts", page=2).json()["items"] == []
+    assert owner.get("/api/texts", page=2, search="text 1").json()["pages"] == 1
     assert owner.get("/api/texts", state="odd").status_code == 422
+
+
+def test_very_many_texts_are_counted_where_their_exact_number_is_asked_for(owner: Visit, project: Project) -> None:
+    with project.sessions.begin() as session:
+        add(session, [(f"m{at}", f"one of many {at}", None) for at in range(MOST_COUNTED + 1)])
+    asked: tuple[dict[str, object], ...] = ({}, {"exact": True}, {"page": 21})
+    found = [owner.get("/api/texts", search="many", **more).json() for more in asked]
+    assert [(one["total"], one["more"], one["pages"]) for one in found] == [
+        (1000, True, 20),
+        (1001, False, 21),
+        (1001, False, 21),
+    ]
 
 
 def test_reviewers_see_the_whole_history_and_annotators_their_own(

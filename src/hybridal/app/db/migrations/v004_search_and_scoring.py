@@ -1,11 +1,10 @@
-"""Each text's words without case and accents, an index that finds any part of them, and the job that scores all texts.
+"""Each text's words without case and accents, SQLite's index of any part of them, and the job that scores all texts.
 
 Revision ID: 004
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 import sqlalchemy as sa
@@ -34,20 +33,18 @@ SQLITE = (
         INSERT INTO text_search (rowid, folded) VALUES (new.row, new.folded);
     END""",
 )
-# Where schemas share a database, the extension is in one that the others do not look at.
-EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public"
-ITS_SCHEMA = "SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'pg_trgm'"
 
 
 def upgrade() -> None:
-    """Adds the column, fills it in, and makes its index where the database can; then the table of the job."""
+    """Adds the column, fills it in, and makes its index in SQLite; then the table of the job."""
     op.add_column("texts", sa.Column("folded", sa.String, server_default=sa.text("''"), nullable=False))
     connection = op.get_bind()
     _fill_in(connection)
-    # A SQLite before 3.34, or a server without the extension: searching is slower then, and finds the same.
-    with suppress(DBAPIError), connection.begin_nested():
-        for statement in SQLITE if connection.dialect.name == "sqlite" else _of_postgresql(connection):
-            connection.execute(sa.text(statement))
+    if connection.dialect.name == "sqlite":
+        # One before 3.34: searching is slower then, and finds the same.
+        with suppress(DBAPIError), connection.begin_nested():
+            for statement in SQLITE:
+                connection.execute(sa.text(statement))
     scoring = op.create_table(
         "scoring",
         sa.Column("number", sa.Integer, nullable=False),
@@ -62,12 +59,6 @@ def upgrade() -> None:
     )
     none = {"number": 1, "state": "none", "job": 0, "round": 0, "done": 0, "total": 0, "error": ""}
     op.bulk_insert(scoring, [none])
-
-
-def _of_postgresql(connection: sa.Connection) -> Iterator[str]:
-    yield EXTENSION
-    schema = connection.scalar(sa.text(ITS_SCHEMA))
-    yield f"CREATE INDEX text_search ON texts USING gin (folded {schema}.gin_trgm_ops)"
 
 
 def _fill_in(connection: sa.Connection) -> None:

@@ -32,7 +32,7 @@ AFTER = (
 
 
 def upgrade() -> None:
-    """PostgreSQL's index knows words by their beginnings and ends, and has no use for it."""
+    """PostgreSQL gets its own index in 012."""
     connection = op.get_bind()
     if connection.dialect.name == "sqlite":
         # Without an index there is nothing to do: searching is slower then, and finds the same.

@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-
-from anyio import create_task_group, sleep
-from fastapi import FastAPI
 from pydantic import Field
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from hybridal.app.errors import ConflictError, ForbiddenError
 from hybridal.app.labelling import classes
-from hybridal.app.labelling.gone_classes import follow, merge, remove, rows_to_follow
-from hybridal.app.labelling.texts import chunks
+from hybridal.app.labelling.gone_classes import merge, remove
 from hybridal.app.people import User, may
 from hybridal.app.project import Project
 from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
+from hybridal.app.web.catching_up import at_work, catch_up, left_to_follow
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schema
 from hybridal.app.web.threads import Router, in_thread
-
-AT_ONCE = 100  # texts in a transaction: who labels hardly waits for it
-LATER = 30.0  # seconds until it is looked whether something was cut off
-log = logging.getLogger(__name__)
-
-
-@asynccontextmanager
-async def at_work(app: FastAPI) -> AsyncIterator[None]:
-    """Goes on with what was cut off: when the last process ended, or the database failed."""
-
-    async def go_on() -> None:
-        while True:
-            try:
-                await finish(app.state.project)
-            except SQLAlchemyError:
-                log.exception("The texts of a deleted or merged class could not all be changed; it goes on later.")
-            await sleep(LATER)
-
-    async with create_task_group() as tasks:
-        tasks.start_soon(go_on)
-        yield
-        tasks.cancel_scope.cancel()
-
 
 router = Router(prefix="/api/classes", lifespan=at_work)
 
@@ -125,7 +95,7 @@ def change_class(number: Number, change: ClassChange, _: Owner, project: Current
 async def merge_classes(number: Number, other: MergeTarget, _: Owner, project: CurrentProject) -> ClassSchema:
     """Makes one class of two; every label stays, and is of the other class now."""
     left = await in_thread(_merge, project, number, other.into)
-    await finish(project)
+    await catch_up(project)
     return left
 
 
@@ -139,20 +109,14 @@ class Unlabelled(Schema):
 async def delete_class(number: Number, _: Owner, project: CurrentProject) -> Unlabelled:
     """Deletes a class: what was said of it stays in the record, and is no label any more. `merge` keeps its labels."""
     texts = await in_thread(_remove, project, number)
-    await finish(project)
+    await catch_up(project)
     return Unlabelled(texts=texts)
 
 
 @router.get("/deletion")
-def left_to_follow(_: Owner, project: CurrentProject) -> Unlabelled:
+def get_deletion(_: Owner, project: CurrentProject) -> Unlabelled:
     """How many texts are left that have to do with a class that is being deleted or merged."""
-    return Unlabelled(texts=len(_left(project)))
-
-
-async def finish(project: Project) -> None:
-    """Lets all texts follow what became of their classes, in short transactions while people label."""
-    for part in chunks(await in_thread(_left, project), AT_ONCE):
-        await in_thread(_follow, project, part)
+    return Unlabelled(texts=len(left_to_follow(project)))
 
 
 def _merge(project: Project, number: int, into: int) -> ClassSchema:
@@ -163,13 +127,3 @@ def _merge(project: Project, number: int, into: int) -> ClassSchema:
 def _remove(project: Project, number: int) -> int:
     with project.sessions.begin() as session:
         return remove(session, number)
-
-
-def _left(project: Project) -> Sequence[int]:
-    with project.reads() as session:
-        return rows_to_follow(session)
-
-
-def _follow(project: Project, rows: Sequence[int]) -> None:
-    with project.sessions.begin() as session:
-        follow(session, rows)

@@ -12,11 +12,13 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.schema import Trainer
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.project import Project
 from hybridal.app.settings import read
 from hybridal.app.trainer.wanted import labels_towards
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
+from hybridal.app.web.catching_up import catch_up
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
-from hybridal.app.web.threads import Router
+from hybridal.app.web.threads import Router, in_thread
 from hybridal.core.rules import protocol
 
 router = Router(prefix="/api")
@@ -85,8 +87,14 @@ def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
 
 
 @router.patch("/settings")
-def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) -> Settings:
+async def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) -> Settings:
     """Decides some settings anew."""
+    decided = await in_thread(_decide, project, changes)
+    await catch_up(project)
+    return decided
+
+
+def _decide(project: Project, changes: SettingsChange) -> Settings:
     given = changes.model_dump(exclude_none=True)
     tokens, now = given.pop("max_length", None), project.settings()
     # Another protocol may read less or more; a number that somebody typed stays, and one that is no news is not kept.

@@ -26,13 +26,13 @@ Ids = Annotated[list[CleanStr], Field(max_length=500, examples=[["t17"]])]
 class Query(Schema):
     """The texts that a search finds, as the list of texts is asked.
 
-    `expected` is how many of them somebody was told of; null: that there are more than are counted.
+    `expected` is how many of them somebody was told of: a search that is asked for an `exact` number says it.
     """
 
     search: CleanStr = Field("", max_length=200)
     class_: CleanStr = Field("", alias="class", max_length=200)
     state: State | None = None
-    expected: int | None
+    expected: int
 
 
 class Deletion(Schema):
@@ -89,6 +89,6 @@ def _all(session: Session, query: Query) -> list[int]:
     if not (query.search.strip() or query.class_ or query.state):
         raise UserError("Search for the texts to delete, or choose a class or a state first.")
     rows = rows_found(session, query.search, query.class_, query.state)
-    if query.expected not in (None, len(rows)):
+    if query.expected != len(rows):
         raise ConflictError(f"By now the search finds {len(rows)} texts, not {query.expected}; look again.")
     return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +14,10 @@ from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote, clean
+from hybridal.app.db.schema import Annotation, Class, Consensus, Person, Text, Vote, clean
 from hybridal.app.errors import ForbiddenError, MissingError
 from hybridal.app.insight.ranking import nearest
-from hybridal.app.labelling.consensus import by_majority, consensus_of, flagged, votes_by_text
+from hybridal.app.labelling.consensus import CastVote, consensus_of, flagged, votes_by_text
 from hybridal.app.labelling.finding import ON_A_PAGE, Order, State, search
 from hybridal.app.labelling.source import preview_file, read_source
 from hybridal.app.labelling.texts import LONGEST_ID, add_in_parts
@@ -77,7 +77,7 @@ class TextPage(Schema):
 
     items: list[TextSummary]
     total: int
-    more: bool = Field(False, description="Whether there are more: of very many, not all are counted.")
+    more: bool = Field(False, description="Whether there are more: of many that have the words, not all are counted.")
     pages: int
 
 
@@ -96,6 +96,7 @@ def list_texts(
     ] = (),
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     whole: bool = False,
+    exact: Annotated[bool, Query(description="Count all that fit, however many and however long it takes.")] = False,
 ) -> TextPage:
     """The texts that fit, 50 a page: their beginnings, or the `whole` of each."""
     if state == "deleted" and not may(user.role, "owner"):
@@ -114,6 +115,7 @@ def list_texts(
             predicted=clean(predicted),
             order=order,
             among=_rows(session, ids) if ids else None if alike is None else [*alike],
+            exact=exact,
         )
         items = _summaries(session, found.texts, user)
     if alike is not None:
@@ -185,11 +187,7 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
         row: [one for number, one in standing.items() if person in (None, number)]
         for row, standing in votes_by_text(session, rows).items()
     }
-    majority = by_majority(session)
-    settled = {row: found for row, standing in said.items() if (found := consensus_of(standing, majority)) is not None}
-    numbers = {one.class_number for one in settled.values()}
-    names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
-    labels = {row: (names[one.class_number], one.source) for row, one in settled.items()}
+    labels = _labels(session, rows) if person is None else _own_labels(session, said)
     comments = select(Vote.text_row, Annotation.comment).join(Annotation, Annotation.number == Vote.answer_number)
     comments = comments.where(Vote.text_row.in_(rows), Annotation.comment != "").order_by(Annotation.number)
     if person is not None:
@@ -210,6 +208,23 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
         )
         for text in texts
     ]
+
+
+def _labels(session: Session, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """Their classes, and who settled them."""
+    settled = select(Consensus.text_row, Class.name, Consensus.source).join(
+        Class, Class.number == Consensus.class_number
+    )
+    found = session.execute(settled.where(Consensus.text_row.in_(rows)))
+    return {row: (name, source) for row, name, source in found}
+
+
+def _own_labels(session: Session, said: Mapping[int, Sequence[CastVote]]) -> dict[int, tuple[str, str]]:
+    """The same as if nobody else had said anything."""
+    settled = {row: found for row, votes in said.items() if (found := consensus_of(votes)) is not None}
+    numbers = {one.class_number for one in settled.values()}
+    names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
+    return {row: (names[one.class_number], one.source) for row, one in settled.items()}
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 /** Deleting texts, one or all that a search finds, with a way back. */
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { onPress } from "./controls.js";
 import { el } from "./dom.js";
 import { count } from "./format.js";
@@ -9,15 +9,16 @@ import { toast, told } from "./toast.js";
 export function removeAll({ total, more }, query, changed) {
   const asked = query.search.trim() || query.class || query.state;
   if (!total || !asked || query.predicted || query.like || query.state === "deleted") return [];
-  const all = more ? `all of more than ${count(total, "text")}` : `all ${count(total, "text")}`;
+  const found = { search: query.search, class: query.class, state: query.state || null };
   const act = async () => {
-    const what = total === 1 ? "the text that was found" : `${all} that were found`;
+    // Very many are not counted before somebody wants to delete them.
+    const expected = more ? (await get("/api/texts", { ...found, exact: true })).total : total;
+    const what = expected === 1 ? "the text that was found" : `all ${count(expected, "text")} that were found`;
     const why = "Nobody is asked for them any more, and nothing learns, shows or exports them. Their labels stay in the record.";
-    if (!confirm(`Delete ${what}? ${why}`)) return;
-    const found = { search: query.search, class: query.class, state: query.state || null, expected: more ? null : total };
-    await told(() => remove({ found }, changed));
+    if (confirm(`Delete ${what}? ${why}`)) await remove({ found: { ...found, expected } }, changed);
   };
-  return [button(total === 1 ? "Delete it" : `Delete ${all}`, act)];
+  const name = total === 1 ? "Delete it" : more ? "Delete all that were found" : `Delete all ${count(total, "text")}`;
+  return [button(name, () => told(act))];
 }
 
 /** A button that deletes one text, or brings it back. */

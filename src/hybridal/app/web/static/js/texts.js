@@ -66,7 +66,7 @@ async function load() {
   byId("items").replaceChildren(...found.items.map(row));
   if (!found.items.length)
     byId("items").append(el("li", { class: "nothing" }, "No texts found. Try fewer words or another state."));
-  pager(found.pages);
+  pager(found);
   const again = async () => redress(found.items, (await get("/api/texts", { id: found.items.map(({ id }) => id) })).items);
   if (form.elements.predicted) told(() => newestFirst(found.items, () => mine === asked, again));
 }
@@ -103,11 +103,11 @@ function row(item) {
   );
 }
 
-function pager(pages) {
+function pager({ pages, more }) {
   const step = (name, to, off) =>
     el("button", { type: "button", disabled: off, onclick: () => (turnTo(to), scrollTo(0, 0)) }, name);
-  const place = el("span", { class: "small muted" }, `Page ${whole(page)} of ${whole(pages)}`);
+  const place = el("span", { class: "small muted" }, `Page ${whole(page)} of ${more ? "more than " : ""}${whole(pages)}`);
   byId("pager").replaceChildren(
-    ...(pages > 1 ? [step("Back", page - 1, page <= 1), place, step("Next", page + 1, page >= pages)] : []),
+    ...(pages > 1 ? [step("Back", page - 1, page <= 1), place, step("Next", page + 1, page >= pages && !more)] : []),
   );
 }
