@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -199,6 +199,14 @@ def those(rows: Iterable[Run], **factors: Any) -> list[Run]:
 def values(rows: Iterable[Run], column: str) -> list[float]:
     """The numbers of a column, without the missing ones."""
     return [row[column] for row in rows if row[column] is not None]
+
+
+def grouped(rows: Iterable[Run], key: Callable[[Run], Any]) -> dict[Any, list[Run]]:
+    """The rows by what a key says of them."""
+    found: dict[Any, list[Run]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
 def cell_of(row: Run) -> tuple[Any, ...]:
