@@ -154,10 +154,10 @@ def nothing(axes: Axes, why: str) -> None:
     axes.set_yticks([])
 
 
-def thousands(axes: Axes, axis: str = "x", most: int = 6) -> None:
+def thousands(axes: Axes, axis: str = "x") -> None:
     """Large whole numbers, few of them."""
     chosen = axes.xaxis if axis == "x" else axes.yaxis
-    chosen.set_major_locator(MaxNLocator(nbins=most, min_n_ticks=2, steps=[1, 2, 2.5, 5, 10]))
+    chosen.set_major_locator(MaxNLocator(nbins=6, min_n_ticks=2, steps=[1, 2, 2.5, 5, 10]))
     chosen.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value == int(value) else f"{value:g}"))
 
 

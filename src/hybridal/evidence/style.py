@@ -20,7 +20,6 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hybridal.errors import UserError
 from hybridal.evidence.names import LOOKS
 from hybridal.system.files import write_whole
 
@@ -204,9 +203,6 @@ def save(figures: Mapping[str, Drawn], folder: Path, formats: Sequence[str] = FO
 
     No file holds a date: the same study gives the same bytes, as long as matplotlib is the same.
     """
-    for format in formats:
-        if format not in FORMATS:
-            raise UserError(f"Figures are not written as '{format}'; there are {', '.join(FORMATS)}.")
     if figures:
         folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hybridal.errors import UserError
 from hybridal.evidence.comparable import comparable
 from hybridal.evidence.style import Drawn, save
 from hybridal.study.folder import StudyFolder
@@ -146,12 +145,6 @@ def test_the_svg_says_what_is_to_be_seen(figures: dict[str, Drawn], tmp_path: Pa
     root = ElementTree.fromstring((tmp_path / "f1-by-round.svg").read_bytes())
     assert root.attrib["aria-label"] == figures["f1-by-round"].alt
     assert "Binary task: validation macro-F1" in [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
-
-
-def test_unknown_formats_are_refused_before_anything_is_written(figures: dict[str, Drawn], tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="'gif'"):
-        save(figures, tmp_path / "out", ("svg", "gif"))
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_failed_write_leaves_no_file(
