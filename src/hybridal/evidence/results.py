@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hybridal.core.facts import Metrics, Round
 from hybridal.errors import UserError
-from hybridal.evidence.history import COUNTED, t_star, total_cost
+from hybridal.evidence.history import COUNTED, total_cost
 from hybridal.evidence.names import schedule_of
 from hybridal.schedules import Rule
 from hybridal.study.folder import StudyFolder
@@ -143,7 +143,7 @@ def run_row(spec: str, history: Sequence[Round]) -> Run:
         "seconds": sum(sum(fact.seconds.values()) for fact in history),
         "rounds": len(history),
         "labels": last.labels,
-        "t_star": t_star(schedule_of(spec), history),
+        "t_star": schedule_of(spec).t_star(history),
         "first_finetune": next((fact.round for fact in history if fact.update == FINETUNE), None),
         "word": last.word,
     }
