@@ -24,6 +24,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from hybridal.evidence import style
 from hybridal.evidence.run_report import write_comparison, write_report
 from hybridal.paper import write_paper_report
 from hybridal.runs.record import RunFolder
@@ -105,7 +106,7 @@ def watched() -> Iterator[list[Any]]:
             file.write(b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" width="1pt" height="1pt"/>')
             figures.append({"size": self.get_size_inches().tolist(), "axes": [drawn(axes) for axes in self.axes]})
 
-    with mock.patch.object(Figure, "savefig", savefig):
+    with mock.patch.object(Figure, "savefig", savefig), mock.patch.object(style, "lay_out"):
         yield figures
 
 

@@ -39,15 +39,6 @@ def test_phases_come_in_their_order_and_unknown_ones_last() -> None:
     assert told.phase_names({"retrain": [fact]}) == ["train", "select", "test"]
 
 
-def test_t_star_is_the_schedules_own() -> None:
-    for spec in ("hybrid:accuracy", "hybrid:alpha"):
-        schedule, history = make_schedule(spec), history_of(spec)
-        assert told.t_star(schedule, history) == schedule.t_star(history)
-        assert told.t_star(schedule, history) == history[-1].word.count("R")
-    assert told.t_star(make_schedule("retrain"), history_of("retrain")) is None
-    assert told.t_star(make_schedule("hybrid:accuracy"), bare(history_of("retrain"))) is None
-
-
 def test_the_end_is_on_test_where_all_were_tested_else_on_validation() -> None:
     histories = histories_of("retrain", "finetune")
     assert told.shared_split(histories) == "test"

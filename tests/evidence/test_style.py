@@ -3,13 +3,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from hybridal.evidence.style import GRID, INK, MUTED, colours, new_figure, styled, to_svg, whole_rounds
+from hybridal.evidence.style import GRID, INK, MUTED, Drawn, colours, new_figure, save, styled, to_svg, whole_rounds
 
 
 def test_colour_names_are_css_names_and_no_light_colour_means_two_things() -> None:
@@ -125,3 +127,24 @@ def test_a_users_own_matplotlib_style_changes_nothing() -> None:
     plain = to_svg(drawing())
     with mpl.rc_context({"font.size": 30, "lines.linewidth": 9, "axes.grid": False, "svg.fonttype": "path"}):
         assert to_svg(drawing()) == plain
+
+
+def test_files_of_all_formats_show_what_the_page_shows(tmp_path: Path) -> None:
+    drawn = Drawn(drawing(), "heading", "reading", "alt")
+    svg = drawn.svg("one")
+    places = [axes.get_position().bounds for axes in drawn.figure.axes]
+    save({"one": drawn}, tmp_path)
+    assert [axes.get_position().bounds for axes in drawn.figure.axes] == places
+    assert to_svg(drawn.figure, "alt", "one") == svg
+
+
+def test_a_pdf_has_truetype_fonts_of_the_letters_in_use(tmp_path: Path) -> None:
+    save({"one": Drawn(drawing("letters"), "heading", "reading", "alt")}, tmp_path)
+    pdf = (tmp_path / "one.pdf").read_bytes()
+    assert b"/FontFile2" in pdf
+    streams = [zlib.decompress(part) for part in re.findall(rb"stream\r?\n(x.*?)\r?\nendstream", pdf, re.DOTALL)]
+    fonts = [stream for stream in streams if stream.startswith(b"\x00\x01\x00\x00")]
+    assert fonts
+    for font in fonts:
+        assert b"glyf" in font[:300]
+        assert not re.search(b"GSUB|GPOS", font[:300])

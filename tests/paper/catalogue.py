@@ -14,5 +14,5 @@ def all_tables(folder: StudyFolder) -> dict[str, Table]:
     return study_report.all_tables(results(folder), catalogue())
 
 
-def all_figures(folder: StudyFolder, width: float | None = None) -> dict[str, Drawn]:
-    return study_report.all_figures(results(folder), catalogue(), width)
+def all_figures(folder: StudyFolder) -> dict[str, Drawn]:
+    return study_report.all_figures(results(folder), catalogue())

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
 
 from hybridal.evidence.results import CELL, COSTS, FINETUNE, RETRAIN, Cost, Results
 from hybridal.study.folder import task_key
-
-Options = ParamSpec("Options")
-Found = TypeVar("Found")
 
 # With fewer seeds a band would say more about the tasks than about chance.
 SEEDS_FOR_A_BAND = 3
@@ -96,16 +91,3 @@ def comparable(results: Results) -> Comparable | None:
     if kept.empty:
         return None
     return Comparable(runs.merge(kept, on=CELL), rounds.merge(kept, on=CELL), results.folder)
-
-
-def of_comparable(
-    make: Callable[Concatenate[Comparable, Options], Found | None],
-) -> Callable[Concatenate[Results, Options], Found | None]:
-    """Makes what is a function of comparable runs one of all results, None where no runs are comparable."""
-
-    @wraps(make)
-    def of_results(results: Results, /, *options: Options.args, **named: Options.kwargs) -> Found | None:
-        found = comparable(results)
-        return None if found is None else make(found, *options, **named)
-
-    return of_results

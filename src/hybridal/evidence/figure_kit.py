@@ -20,10 +20,7 @@ from hybridal.evidence.names import distinct_markers, distinct_names, look, meth
 from hybridal.evidence.style import COLUMN, INK, MUTED, SURFACE, new_figure, styled
 from hybridal.measures.stabilisation import Stabilisation
 
-# Width in inches of a figure across two columns; its text has the same size.
-FULL = 2 * COLUMN + 0.4
 DASHED, DOTTED, DASHDOT = (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5))
-UNITS = {"steps": "optimiser steps", "seconds": "training seconds"}
 # A legend's entry: how its line looks, and its label.
 Key = dict[str, Any]
 STAR_KEY: Key = {"marker": "*", "markersize": 10, "color": INK}
@@ -35,11 +32,11 @@ ON_LIGHT, ON_DARK = "#15181d", "#fdfdfd"
 
 
 @contextmanager
-def drawing(height: float, width: float = COLUMN, keys: Sequence[Key] = ()) -> Iterator[Figure]:
+def drawing(height: float, keys: Sequence[Key] = ()) -> Iterator[Figure]:
     """A figure in the house's style; below what is drawn into it comes one legend, which has room beside the height."""
     with styled():
-        columns, room = _legend_shape(keys, width) if keys else (0, 0.0)
-        figure = new_figure(height + room, width)
+        columns, room = _legend_shape(keys) if keys else (0, 0.0)
+        figure = new_figure(height + room)
         yield figure
         if keys:
             handles = [Line2D([], [], **key) for key in keys]
@@ -48,30 +45,26 @@ def drawing(height: float, width: float = COLUMN, keys: Sequence[Key] = ()) -> I
 
 @contextmanager
 def paneled(
-    count: int, width: float, height: float, keys: Sequence[Key] = (), extra: float = 0.0, **options: Any
+    count: int, height: float, keys: Sequence[Key] = (), extra: float = 0.0, **options: Any
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A drawing with panels of this height: one or two of them below each other in a column, side by side across two
-    columns; many in as many columns as fit. `extra` inches are left below them."""
-    columns = columns_of(count, width)
+    """A drawing with panels of this height, below each other; more than three stand in two columns. `extra` inches are
+    left below them."""
+    columns = columns_of(count)
     rows = -(-count // columns)
-    with drawing(rows * height + extra, width, keys) as figure:
+    with drawing(rows * height + extra, keys) as figure:
         grid = figure.subplots(rows, columns, squeeze=False, subplot_kw=options)
         for spare in grid.flat[count:]:
             spare.remove()
         yield figure, list(grid.flat[:count])
 
 
-def is_full(width: float) -> bool:
-    return width > 1.5 * COLUMN
+def columns_of(count: int) -> int:
+    return 1 + (count > 3)
 
 
-def columns_of(count: int, width: float) -> int:
-    return min(count, 4) if is_full(width) else 1 + (count > 3)
-
-
-def label_outside(panels: Sequence[Axes], width: float, x: str, y: str = "") -> None:
+def label_outside(panels: Sequence[Axes], x: str, y: str = "") -> None:
     """Names the axes once: below the lowest panels, and left of the leftmost."""
-    columns = columns_of(len(panels), width)
+    columns = columns_of(len(panels))
     for at, axes in enumerate(panels):
         axes.set_xlabel(x if at >= len(panels) - columns else "")
         axes.set_ylabel(y if at % columns == 0 else "")
@@ -92,10 +85,10 @@ def method_keys(specs: Iterable[str], short: bool = False) -> list[Key]:
     ]
 
 
-def _legend_shape(keys: Sequence[Key], width: float) -> tuple[int, float]:
+def _legend_shape(keys: Sequence[Key]) -> tuple[int, float]:
     """Its columns, and the inches that it needs."""
     widest = 0.47 + 0.07 * max(len(key["label"]) for key in keys)
-    fit = max(1, min(len(keys), int((width + 0.07) / widest)))
+    fit = max(1, min(len(keys), int((COLUMN + 0.07) / widest)))
     rows = -(-len(keys) // fit)
     return -(-len(keys) // rows), 0.19 * rows + 0.12
 
@@ -161,10 +154,10 @@ def nothing(axes: Axes, why: str) -> None:
     axes.set_yticks([])
 
 
-def thousands(axes: Axes, axis: str = "x", most: int = 6) -> None:
+def thousands(axes: Axes, axis: str = "x") -> None:
     """Large whole numbers, few of them."""
     chosen = axes.xaxis if axis == "x" else axes.yaxis
-    chosen.set_major_locator(MaxNLocator(nbins=most, min_n_ticks=2, steps=[1, 2, 2.5, 5, 10]))
+    chosen.set_major_locator(MaxNLocator(nbins=6, min_n_ticks=2, steps=[1, 2, 2.5, 5, 10]))
     chosen.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value == int(value) else f"{value:g}"))
 
 

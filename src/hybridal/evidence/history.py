@@ -73,17 +73,6 @@ def changes(history: Sequence[Round], signal: str) -> list[float | None]:
     return [fact.changes.get(signal) for fact in history]
 
 
-def detector_of(schedule: Schedule | None) -> tuple[str, Stabilisation] | None:
-    """The signal by which a schedule switches, and its detector; None for schedules that decide otherwise."""
-    rule = None if schedule is None else schedule.rule
-    return None if rule is None else (rule.signal.name, rule.detector)
-
-
-def t_star(schedule: Schedule | None, history: Sequence[Round]) -> int | None:
-    """The round in which the schedule's signal had settled; None where there is none, or none yet."""
-    return None if schedule is None else schedule.t_star(history)
-
-
 def final(history: Sequence[Round], split: str = "") -> tuple[str, Metrics] | None:
     """How good the last model is, and on which split: test where it was measured, else validation."""
     if not history:
@@ -114,9 +103,8 @@ def own_detectors(histories: Histories, schedules: Mapping[str, Schedule]) -> di
     """By signal and by spec, the detectors that decide for the schedules; deciding signals come first."""
     found: dict[str, dict[str, Stabilisation]] = {}
     for spec in histories:
-        own = detector_of(schedules.get(spec))
-        if own is not None:
-            found.setdefault(own[0], {})[spec] = own[1]
+        if spec in schedules and (rule := schedules[spec].rule) is not None:
+            found.setdefault(rule.signal.name, {})[spec] = rule.detector
     return found | {name: {} for name in signal_names(histories) if name not in found}
 
 

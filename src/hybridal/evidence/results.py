@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from hybridal.core.facts import Metrics, Round
 from hybridal.errors import UserError
-from hybridal.evidence.history import COUNTED, t_star, total_cost
+from hybridal.evidence.history import COUNTED, total_cost
 from hybridal.evidence.names import schedule_of
 from hybridal.schedules import Rule
 from hybridal.study.folder import StudyFolder
@@ -143,7 +143,7 @@ def run_row(spec: str, history: Sequence[Round]) -> Run:
         "seconds": sum(sum(fact.seconds.values()) for fact in history),
         "rounds": len(history),
         "labels": last.labels,
-        "t_star": t_star(schedule_of(spec), history),
+        "t_star": schedule_of(spec).t_star(history),
         "first_finetune": next((fact.round for fact in history if fact.update == FINETUNE), None),
         "word": last.word,
     }
@@ -199,6 +199,14 @@ def those(rows: Iterable[Run], **factors: Any) -> list[Run]:
 def values(rows: Iterable[Run], column: str) -> list[float]:
     """The numbers of a column, without the missing ones."""
     return [row[column] for row in rows if row[column] is not None]
+
+
+def grouped(rows: Iterable[Run], key: Callable[[Run], Any]) -> dict[Any, list[Run]]:
+    """The rows by what a key says of them."""
+    found: dict[Any, list[Run]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
 def cell_of(row: Run) -> tuple[Any, ...]:

@@ -18,7 +18,6 @@ from hybridal.evidence.history import (
     sharing,
     short_word,
     signal_names,
-    t_star,
     total_cost,
 )
 from hybridal.evidence.names import distinct_names, look, schedule_name
@@ -202,7 +201,7 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
         row += [one(getattr(found[1], name) if found else None, _SCORE) for _, name, _ in MEASURES]
         spent = [fact.training_time for fact in history if fact.seconds]
         row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]
-        row += [one(t_star(schedules.get(spec), history), _COUNT)]
+        row += [one(schedules[spec].t_star(history) if spec in schedules else None, _COUNT)]
         row += [Entry(short_word(history) or NONE, hint=history[-1].word if history else "")]
         rows.append(tuple(row))
     # Runs that are not as far as others are out of competition.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
 from hybridal.evidence.formats import big, count, counted, duration, joined, rounds_between, score, threshold, times
-from hybridal.evidence.history import Stretch, changes, detector_of, final, stretches, total_cost, total_seconds
+from hybridal.evidence.history import Stretch, final, stretches, total_cost, total_seconds
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
 from hybridal.signals import SIGNALS, Signal
@@ -112,13 +112,12 @@ def _updates(history: Sequence[Round], schedule: Schedule, whole: Sequence[Round
     if any(fact.reason for fact in history):
         return _reasons(history)
     parts = stretches(history)
-    found = detector_of(schedule)
-    if found is None and len(parts) > 4:
+    rule = schedule.rule
+    if rule is None and len(parts) > 4:
         return [_mixed(history)]
-    if found is None:
+    if rule is None:
         return [_upper(f"{_where(part, whole)} {_did(part.update, part.first)}.") for part in parts]
-    signal, detector = found
-    t_star = detector.t_star(changes(whole, signal))
+    signal, detector, t_star = rule.signal.name, rule.detector, rule.t_star(whole)
     first = _upper(f"{_where(parts[0], whole)} {_did(parts[0].update, parts[0].first)}.")
     if t_star is None:
         waits = f"The schedule still waits to switch to fine-tuning: it does once {settles(signal, detector, 'has ')}."

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hybridal.evidence.style import Drawn
 
 MakeTable = Callable[[Results], Table | None]
-MakeFigure = Callable[..., "Drawn | None"]
 
 # How many schedules the story names.
 MANY = 4
@@ -33,12 +32,11 @@ MANY = 4
 class Catalogue:
     """The tables and figures of a report by their names, in its order; each is None where a study has no data for it.
 
-    A figure takes the results and a `width`. Tables in `front` are what a reader looks for first; all others open on
-    demand.
+    Tables in `front` are what a reader looks for first; all others open on demand.
     """
 
     tables: Mapping[str, MakeTable]
-    figures: Callable[[Results], Iterable[tuple[str, MakeFigure]]]
+    figures: Callable[[Results], Iterable[tuple[str, Drawn | None]]]
     front: Sequence[str] = ()
 
 
@@ -48,19 +46,16 @@ def all_tables(found: Results, catalogue: Catalogue) -> dict[str, Table]:
     return {name: table for name, table in made.items() if table is not None}
 
 
-def all_figures(found: Results, catalogue: Catalogue, width: float | None = None) -> dict[str, Drawn]:
+def all_figures(found: Results, catalogue: Catalogue) -> dict[str, Drawn]:
     """Every figure that the study has the data for, by its name, with its words.
 
-    `width` is in inches, a column's where none is given; from one and a half columns on, panels stand side by side.
     Where acquisitions vary, what cannot be drawn of all of them together is drawn of each.
     """
     if found.runs.empty:
         return {}
-    options = {} if width is None else {"width": width}
 
     def drawn(part: Results) -> dict[str, Drawn]:
-        made = {name: make(part, **options) for name, make in catalogue.figures(part)}
-        return {name: one for name, one in made.items() if one is not None}
+        return {name: one for name, one in catalogue.figures(part) if one is not None}
 
     figures = drawn(found)
     acquisitions = [str(spec) for spec in found.runs["acquisition"].unique()]

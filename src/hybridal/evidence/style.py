@@ -7,7 +7,7 @@ import io
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,10 +16,10 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hybridal.errors import UserError
 from hybridal.evidence.names import LOOKS
 from hybridal.system.files import write_whole
 
@@ -131,10 +131,35 @@ def to_svg(figure: Figure, alt: str = "", name: str = "") -> str:
 
 def _saved(figure: Figure, **options: Any) -> bytes:
     buffer = io.BytesIO()
-    # Publishers ask for TrueType fonts; matplotlib's own default for PDF is Type 3.
-    with styled(), mpl.rc_context({"pdf.fonttype": 42}):
+    with styled(), _short_fonts() if options["format"] == "pdf" else nullcontext():
+        lay_out(figure)
         figure.savefig(buffer, **options)
     return buffer.getvalue()
+
+
+def lay_out(figure: Figure) -> None:
+    """Places the parts of a figure once, as a page shows them; by itself matplotlib does so anew for every file, and
+    draws all of it twice to that end."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        FigureCanvasSVG(figure)
+        figure.dpi = 72  # an SVG's, which a canvas of it asks for
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+
+
+@contextmanager
+def _short_fonts() -> Iterator[None]:
+    """Fonts go into a PDF without their tables of how letters combine, which nobody reads there: to cut those down to
+    the letters in use takes longer than all the rest of the file."""
+    from fontTools.subset import Options  # type: ignore[import-untyped]
+
+    usual = Options._drop_tables_default
+    Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB", "MATH"]
+    try:
+        yield
+    finally:
+        Options._drop_tables_default = usual
 
 
 def _tidy(element: ElementTree.Element) -> None:
@@ -178,9 +203,6 @@ def save(figures: Mapping[str, Drawn], folder: Path, formats: Sequence[str] = FO
 
     No file holds a date: the same study gives the same bytes, as long as matplotlib is the same.
     """
-    for format in formats:
-        if format not in FORMATS:
-            raise UserError(f"Figures are not written as '{format}'; there are {', '.join(FORMATS)}.")
     if figures:
         folder.mkdir(parents=True, exist_ok=True)
     written = []

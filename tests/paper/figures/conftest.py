@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import pytest
 
 from hybridal.core.facts import Round
+from hybridal.evidence.comparable import Comparable, comparable
 from hybridal.evidence.results import Results, results
 from hybridal.study.folder import StudyFolder
 from hybridal.study.presets import preset
@@ -20,6 +22,13 @@ class Made:
 
     folder: StudyFolder
     results: Results
+
+    @cached_property
+    def fair(self) -> Comparable:
+        """What may be compared of it."""
+        found = comparable(self.results)
+        assert found is not None
+        return found
 
 
 class Maker:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 
 from hybridal.evidence.names import look
+from hybridal.evidence.results import rules
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.paper.figures.decisions import control_charts, representatives, stretch_lengths, stretches
 from hybridal.schedules.hybrid import HybridAL
@@ -18,6 +18,7 @@ from .conftest import Made
 from .reading import figure_of, marked, points, titles, words_of
 
 SPEC = "hybrid:accuracy:0.005:2"
+RULE = rules([SPEC])[SPEC]
 
 CASES = ["Fast switch", "Slow switch", "Dips filtered by k", "No switch"]
 
@@ -50,7 +51,7 @@ def test_only_dips_before_the_switch_count_and_only_those_that_ended() -> None:
 
 
 def test_panels_show_the_changes_of_their_run(main: Made) -> None:
-    figure = figure_of(control_charts(main.results, SPEC))
+    figure = figure_of(control_charts(main.fair, SPEC, RULE))
     assert figure is not None
     assert titles(figure) == CASES
     rounds, runs = main.results.rounds, main.results.runs
@@ -81,22 +82,17 @@ def test_panels_show_the_changes_of_their_run(main: Made) -> None:
 
 
 def test_a_missing_case_is_said(small: Made) -> None:
-    figure = figure_of(control_charts(small.results, SPEC))
+    figure = figure_of(control_charts(small.fair, SPEC, RULE))
     assert figure is not None
     said = {text.get_text() for axes in figure.axes for text in axes.texts}
     assert "no other run switched" in said
 
 
 def test_words_name_runs_and_rule(main: Made) -> None:
-    words = words_of(control_charts(main.results, SPEC))
+    words = words_of(control_charts(main.fair, SPEC, RULE))
     own = main.results.runs[main.results.runs["schedule"] == SPEC]
     assert f"t* = {own['t_star'].min():.0f}" in words.alt
     assert "2 changes in a row" in words.reading
-
-
-@pytest.mark.parametrize("spec", ["retrain", "hybrid:loss:0.1:3"])
-def test_schedules_without_a_signal_or_a_run_have_none(main: Made, spec: str) -> None:
-    assert figure_of(control_charts(main.results, spec)) is None
 
 
 RULES = [HybridAL("alpha", 1e-4, 3), HybridAL("accuracy", 5e-3, 2)]
@@ -128,7 +124,7 @@ def test_stretches_are_the_groups_below(runs: list[list[float | None]], k: int) 
 
 
 def test_bars_count_all_stretches_of_the_schedules_own_runs(main: Made) -> None:
-    figure = figure_of(stretches(main.results))
+    figure = figure_of(stretches(main.fair))
     assert figure is not None
     for axes, rule in zip(figure.axes, RULES, strict=True):
         own = [main.folder.histories(cell)[rule.spec] for cell in main.folder.cells]
@@ -145,20 +141,19 @@ def test_bars_count_all_stretches_of_the_schedules_own_runs(main: Made) -> None:
         runs = main.results.runs
         assert fired == runs.loc[runs["schedule"] == rule.spec, "t_star"].notna().sum()
         assert f"{shorter_share:.0%} filtered" in axes.get_title(loc="left")
-        said = words_of(stretches(main.results)).alt
+        said = words_of(stretches(main.fair)).alt
         assert f"{len(lengths)} stretches, {shorter_share:.0%} shorter than k" in said
 
 
 def test_a_signal_that_is_never_below_has_no_panel(signals: Made) -> None:
-    figure = figure_of(stretches(signals.results))
+    figure = figure_of(stretches(signals.fair))
     assert figure is not None
     assert not [title for title in titles(figure) if title.startswith("‖Δθ‖")]
-    assert "never below ε" in words_of(stretches(signals.results)).alt
+    assert "never below ε" in words_of(stretches(signals.fair)).alt
 
 
-@pytest.mark.parametrize("width", [4.2, 8.8])
-def test_axes_are_named_once(signals: Made, width: float) -> None:
-    figure = figure_of(stretches(signals.results, width))
+def test_axes_are_named_once(signals: Made) -> None:
+    figure = figure_of(stretches(signals.fair))
     assert figure is not None
     named = [bool(axes.get_xlabel()) for axes in figure.axes]
     assert named[-1]

@@ -14,15 +14,12 @@ from .reading import close, figure_of, heights, line, marked, outline, points, t
 from .test_rounds import SHOWN
 
 
-@pytest.mark.parametrize(("cost", "column"), [("steps", "steps"), ("seconds", "training_time")])
-def test_axes_go_from_the_worst_to_the_best_of_each_task(
-    main: Made, cost: Literal["steps", "seconds"], column: str
-) -> None:
-    figure = figure_of(radar(main.results, cost))
+def test_axes_go_from_the_worst_to_the_best_of_each_task(main: Made) -> None:
+    figure = figure_of(radar(main.fair))
     assert figure is not None
     runs = main.results.runs[main.results.runs["schedule"].isin(SHOWN)]
     tasks = list(runs["task"].unique())
-    for axes, source in zip(figure.axes, (column, "test_nll"), strict=True):
+    for axes, source in zip(figure.axes, ("steps", "test_nll"), strict=True):
         means = {
             (task, spec): float(runs.loc[(runs["task"] == task) & (runs["schedule"] == spec), source].mean())
             for task in tasks
@@ -40,23 +37,23 @@ def test_axes_go_from_the_worst_to_the_best_of_each_task(
 def test_equal_schedules_are_all_best(main: Made) -> None:
     from dataclasses import replace
 
-    same = replace(main.results, runs=main.results.runs.assign(steps=100))
+    same = replace(main.fair, runs=main.fair.runs.assign(steps=100))
     figure = figure_of(radar(same))
     assert figure is not None
     assert set(heights(line(figure.axes[0], "retrain"))) == {1.0}
 
 
 def test_words_name_the_best(main: Made) -> None:
-    assert "Speed: NewOnly has the largest mean" in words_of(radar(main.results)).alt
+    assert "Speed: NewOnly has the largest mean" in words_of(radar(main.fair)).alt
 
 
 def test_a_radar_needs_three_tasks_and_few_schedules(small: Made, signals: Made) -> None:
-    assert figure_of(radar(small.results)) is None
-    assert figure_of(radar(signals.results)) is None
+    assert figure_of(radar(small.fair)) is None
+    assert figure_of(radar(signals.fair)) is None
 
 
 def test_medians_and_quartiles_are_those_of_the_runs(main: Made) -> None:
-    figure = figure_of(violins(main.results))
+    figure = figure_of(violins(main.fair))
     assert figure is not None
     specs = list(main.results.runs["schedule"].unique())
     assert titles(figure) == ["Binary tasks", "Multi-class tasks"]
@@ -76,20 +73,20 @@ def test_medians_and_quartiles_are_those_of_the_runs(main: Made) -> None:
 
 
 def test_few_runs_are_shown_one_by_one(small: Made) -> None:
-    figure = figure_of(violins(small.results))
+    figure = figure_of(violins(small.fair))
     assert figure is not None
     (axes,) = figure.axes
     assert not axes.collections
     shown = [points(dot)[0][0] for dot in marked(axes, "o")]
     assert shown == small.results.runs["test_f1"].to_list()
-    assert words_of(violins(small.results)).reading.endswith("; dots are runs, bars their median.")
+    assert words_of(violins(small.fair)).reading.endswith("; dots are runs, bars their median.")
 
 
 def test_words_give_medians(main: Made) -> None:
-    assert words_of(violins(main.results)).reading.endswith("; dots are medians, bars quartiles.")
+    assert words_of(violins(main.fair)).reading.endswith("; dots are medians, bars quartiles.")
     runs = main.results.runs
     middle = np.median(runs.loc[(runs["schedule"] == "newonly") & runs["task"].map(CLASSES).gt(2), "test_f1"])
-    assert f"NewOnly {middle:.3f}" in words_of(violins(main.results)).alt.partition("Multi-class")[2]
+    assert f"NewOnly {middle:.3f}" in words_of(violins(main.fair)).alt.partition("Multi-class")[2]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +96,7 @@ def test_words_give_medians(main: Made) -> None:
 def test_points_are_means_and_frontiers_are_unbeaten(
     main: Made, cost: Literal["steps", "seconds"], column: str, measure: Literal["nll", "f1"]
 ) -> None:
-    figure = figure_of(pareto_plane(main.results, cost, measure))
+    figure = figure_of(pareto_plane(main.fair, cost, measure))
     assert figure is not None
     (axes,) = figure.axes
     sign = -1 if measure == "f1" else 1
@@ -126,16 +123,16 @@ def test_points_are_means_and_frontiers_are_unbeaten(
 
 
 def test_one_backbone_names_fixed_switches_beside_their_points(small: Made) -> None:
-    figure = figure_of(pareto_plane(small.results))
+    figure = figure_of(pareto_plane(small.fair))
     assert figure is not None
     said = [text.get_text() for text in figure.axes[0].texts]
     assert said == ["@3", "@5", "@7", "@10"]
 
 
 def test_words_list_the_frontier_from_the_cheapest(main: Made) -> None:
-    alt = words_of(pareto_plane(main.results)).alt
+    alt = words_of(pareto_plane(main.fair)).alt
     assert alt.index("NewOnly on") < alt.index("Retrain on")
-    drawn = pareto_plane(main.results, measure="f1")
+    drawn = pareto_plane(main.fair, measure="f1")
     assert drawn is not None
     assert drawn.heading == "The trade between counted cost and macro-F1"
     assert drawn.alt.startswith("On the frontier of (steps, macro-F1), cheapest first: ")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from hybridal.evidence.figure_kit import FULL
 from hybridal.paper.figures.rounds import Curve, draw_curves, trajectories, zoom
 from hybridal.study.presets import preset
 
@@ -18,9 +17,8 @@ SHOWN = ["retrain", "finetune", "newonly", "hybrid:alpha:0.0001:3", "hybrid:accu
 
 
 @pytest.mark.parametrize("measure", ["f1", "nll"])
-@pytest.mark.parametrize("width", [4.2, FULL])
-def test_lines_bands_and_stars_are_the_means(main: Made, measure: Literal["f1", "nll"], width: float) -> None:
-    figure = figure_of(trajectories(main.results, measure, width))
+def test_lines_bands_and_stars_are_the_means(main: Made, measure: Literal["f1", "nll"]) -> None:
+    figure = figure_of(trajectories(main.fair, measure))
     assert figure is not None
     runs, rounds = main.results.runs, main.results.rounds
     for axes, binary in zip(figure.axes, (True, False), strict=True):
@@ -45,7 +43,7 @@ def test_lines_bands_and_stars_are_the_means(main: Made, measure: Literal["f1", 
 
 @pytest.mark.parametrize("measure", ["f1", "nll"])
 def test_the_inset_zooms_on_the_last_rounds_and_covers_no_curve(main: Made, measure: Literal["f1", "nll"]) -> None:
-    figure = figure_of(trajectories(main.results, measure))
+    figure = figure_of(trajectories(main.fair, measure))
     assert figure is not None
     figure.draw_without_rendering()
     for axes in figure.axes:
@@ -60,13 +58,13 @@ def test_the_inset_zooms_on_the_last_rounds_and_covers_no_curve(main: Made, meas
 
 
 def test_fixed_switches_are_left_out(main: Made) -> None:
-    figure = figure_of(trajectories(main.results))
+    figure = figure_of(trajectories(main.fair))
     assert figure is not None
     assert not [one for one in figure.axes[0].get_lines() if str(one.get_label()).startswith("fixed")]
 
 
 def test_few_seeds_have_no_band_and_few_rounds_no_inset(small: Made) -> None:
-    figure = figure_of(trajectories(small.results))
+    figure = figure_of(trajectories(small.fair))
     assert figure is not None
     (axes,) = figure.axes
     assert (len(axes.collections), len(axes.child_axes)) == (0, 0)
@@ -77,29 +75,29 @@ def test_few_seeds_have_no_band_and_few_rounds_no_inset(small: Made) -> None:
 def test_two_seeds_have_no_band_and_three_have(make: Maker) -> None:
     for seeds, bands in (((1, 2), 0), ((1, 2, 3), 2)):
         made = make(preset("samplers").shrunk(tasks=("imdb",), acquisitions=("entropy",), seeds=seeds, rounds=4))
-        figure = figure_of(trajectories(made.results))
+        figure = figure_of(trajectories(made.fair))
         assert figure is not None
         assert len(figure.axes[0].collections) == bands
 
 
 def test_many_curves_have_no_bands(signals: Made) -> None:
-    figure = figure_of(trajectories(signals.results))
+    figure = figure_of(trajectories(signals.fair))
     assert figure is not None
     assert not figure.axes[0].collections
-    assert "standard error" not in words_of(trajectories(signals.results)).reading
+    assert "standard error" not in words_of(trajectories(signals.fair)).reading
 
 
 def test_unknown_numbers_of_classes_make_one_panel(make: Maker) -> None:
     made = make(preset("main").shrunk(tasks=("imdb", "yahoo"), backbones=("tiny",), seeds=(1,), rounds=3))
     for file in made.folder.path.glob("tasks/*/task.json"):
         file.unlink()
-    figure = figure_of(trajectories(made.results))
+    figure = figure_of(trajectories(made.fair))
     assert figure is not None
     assert titles(figure) == ["All tasks: validation macro-F1"]
 
 
 def test_words_give_the_ends(main: Made) -> None:
-    words = words_of(trajectories(main.results, "nll"))
+    words = words_of(trajectories(main.fair, "nll"))
     rounds = main.results.rounds
     end = rounds[(rounds["round"] == 25) & (rounds["schedule"] == "retrain") & rounds["task"].map(CLASSES).eq(2)]
     assert f"Retrain {end['validation_nll'].mean():.3f}" in words.alt

@@ -19,7 +19,7 @@ from .reading import close, figure_of, heights, line, marked, points, words_of
 
 
 def test_the_matrix_has_spearmans_rho(signals: Made) -> None:
-    figure = figure_of(correlation_matrix(signals.results))
+    figure = figure_of(correlation_matrix(signals.fair))
     assert figure is not None
     (axes,) = figure.axes
     rounds = signals.results.rounds
@@ -35,17 +35,17 @@ def test_the_matrix_has_spearmans_rho(signals: Made) -> None:
             assert float(said[column, row].replace("−", "-")) == pytest.approx(rho.loc[first, second], abs=0.0051)
     assert f"{len(own)} rounds" in axes.get_title(loc="left").replace(",", "")
     strongest = rho.where(rho < 1).abs().max().max()
-    assert f"{strongest:.2f};" in words_of(correlation_matrix(signals.results)).alt
+    assert f"{strongest:.2f};" in words_of(correlation_matrix(signals.fair)).alt
 
 
 def test_two_signals_make_no_matrix(main: Made) -> None:
     kept = [name for name in main.results.rounds.columns if not name.startswith("change_")]
     two = main.results.rounds[[*kept, "change_alpha", "change_accuracy"]]
-    assert figure_of(correlation_matrix(replace(main.results, rounds=two))) is None
+    assert figure_of(correlation_matrix(replace(main.fair, rounds=two))) is None
 
 
 def test_profiles_are_scaled_means(signals: Made) -> None:
-    figure = figure_of(parallel_signals(signals.results))
+    figure = figure_of(parallel_signals(signals.fair))
     assert figure is not None
     (axes,) = figure.axes
     runs = signals.results.runs
@@ -69,7 +69,7 @@ def test_profiles_are_scaled_means(signals: Made) -> None:
         assert heights(line(axes, spec)) == pytest.approx([rate[spec], speed[spec], f1[spec], calm[spec], overall])
     for spec in ("retrain", "finetune"):
         assert close(points(line(axes, spec)), [(1, speed[spec]), (2, f1[spec]), (3, calm[spec])])
-    said = words_of(parallel_signals(signals.results)).alt
+    said = words_of(parallel_signals(signals.fair)).alt
     assert f"(mean rank {best:.1f}" in said.partition(": ")[2].partition(",")[0]
 
 
@@ -97,14 +97,14 @@ def test_the_papers_table_gives_the_papers_order(signals: Made) -> None:
         for seed in range(100)
     )  # fmt: skip
     rounds = runs[["task", "backbone", "acquisition", "variant", "seed", "schedule"]]
-    table = profile(replace(signals.results, runs=runs, rounds=rounds))
+    table = profile(replace(signals.fair, runs=runs, rounds=rounds))
     assert table is not None
     assert table["rank"].sort_values().index[:2].tolist() == ["hybrid:alpha:0.5:3", "hybrid:accuracy:0.5:3"]
     assert table["rank"]["hybrid:alpha:0.5:3"] == (1.5 + 8 + 1 + 1) / 4
 
 
 def test_f1_by_round_weighs_tasks_alike(signals: Made) -> None:
-    figure = figure_of(signal_f1(signals.results))
+    figure = figure_of(signal_f1(signals.fair))
     assert figure is not None
     (axes,) = figure.axes
     rounds = signals.results.rounds
@@ -119,8 +119,8 @@ def test_f1_by_round_weighs_tasks_alike(signals: Made) -> None:
     fired = signals.results.runs.dropna(subset="t_star").groupby("schedule")["t_star"].mean()
     shown = sorted(points(star)[0][0] for star in marked(axes, "*") if star.get_label() == "switch")
     assert shown == pytest.approx(sorted(fired))
-    assert f"mean t* {fired.iloc[0]:.1f}" in words_of(signal_f1(signals.results)).alt
+    assert f"mean t* {fired.iloc[0]:.1f}" in words_of(signal_f1(signals.fair)).alt
 
 
 def test_f1_by_round_needs_three_signals(main: Made) -> None:
-    assert figure_of(signal_f1(main.results)) is None
+    assert figure_of(signal_f1(main.fair)) is None

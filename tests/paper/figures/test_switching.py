@@ -17,7 +17,7 @@ from .reading import close, figure_of, heights, line, points, words_of
 
 
 def test_bars_are_mean_nll_coloured_by_the_first_round_that_fine_tuned(main: Made) -> None:
-    figure = figure_of(switch_tradeoff(main.results))
+    figure = figure_of(switch_tradeoff(main.fair))
     assert figure is not None
     axes, runs = figure.axes[0], main.results.runs
     switching = [spec for spec in runs["schedule"].unique() if spec.startswith(("hybrid", "fixed"))]
@@ -35,7 +35,7 @@ def test_bars_are_mean_nll_coloured_by_the_first_round_that_fine_tuned(main: Mad
 
 
 def test_the_pure_schedules_are_lines(main: Made) -> None:
-    figure = figure_of(switch_tradeoff(main.results))
+    figure = figure_of(switch_tradeoff(main.fair))
     assert figure is not None
     for spec in ("retrain", "finetune"):
         (line,) = [one for one in figure.axes[0].get_lines() if one.get_color() == look(spec).light]
@@ -44,13 +44,13 @@ def test_the_pure_schedules_are_lines(main: Made) -> None:
 
 
 def test_a_schedule_that_never_switched_has_no_colour(small: Made) -> None:
-    figure = figure_of(switch_tradeoff(small.results))
+    figure = figure_of(switch_tradeoff(small.fair))
     assert figure is not None
     said = [text.get_text() for text in figure.axes[0].texts]
     assert "never switched" in said  # FixedSwitch@10 in eight rounds
     bar = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)][said.index("never switched") // 2]
     assert to_hex(bar.get_facecolor()) == GRID
-    assert "FixedSwitch@10" in words_of(switch_tradeoff(small.results)).alt
+    assert "FixedSwitch@10" in words_of(switch_tradeoff(small.fair)).alt
 
 
 ROUNDS = 10
@@ -74,7 +74,7 @@ def by_hand(made: Made) -> dict[tuple[str, int], dict[int, tuple[float, bool]]]:
 
 
 def test_the_curve_and_the_marks_are_mean_regrets(switch_points: Made) -> None:
-    figure = figure_of(regret_by_signal(switch_points.results))
+    figure = figure_of(regret_by_signal(switch_points.fair))
     assert figure is not None
     curve, kept, cells = figure.axes
     hand = by_hand(switch_points)
@@ -112,13 +112,13 @@ def test_no_feasible_switch_is_better_than_the_best(switch_points: Made) -> None
 def test_words_give_mean_regrets(switch_points: Made) -> None:
     hand = by_hand(switch_points)
     good = [cell[1][0] for cell in hand.values() if cell[1][1]]
-    said = words_of(regret_by_signal(switch_points.results)).alt
+    said = words_of(regret_by_signal(switch_points.fair)).alt
     assert f"FineTune {sum(good) / len(good):.3f} (switch round 1.0" in said
 
 
 def test_every_switch_round_must_have_been_tried(main: Made, make: Maker) -> None:
-    assert figure_of(regret_by_signal(main.results)) is None
+    assert figure_of(regret_by_signal(main.fair)) is None
     study = preset("switch-points", rounds=4).shrunk(tasks=("imdb",), seeds=(1,))
     gap = tuple(spec for spec in study.schedules if spec != "fixed:3")
     made = make(study.shrunk(schedules=(*gap[:-2], "hybrid:weight-distance:0.001:2")))
-    assert figure_of(regret_by_signal(made.results)) is None
+    assert figure_of(regret_by_signal(made.fair)) is None

@@ -15,7 +15,6 @@ from hybridal.app.project import ChapterRecord, Project, chapter_folders, read_c
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
 from hybridal.evidence.formats import counted, duration
-from hybridal.evidence.history import changes, detector_of, t_star
 from hybridal.loop.stopping import advise
 
 
@@ -28,8 +27,8 @@ def progress(project: Project) -> dict[str, Any]:
     """
     chapters = read_chapters(chapter_folders(project.runs))
     newest = chapters[-1] if chapters else None
-    found = detector_of(newest.schedule) if newest else None
-    switch = t_star(newest.schedule, newest.history) if newest else None
+    rule = newest.schedule.rule if newest else None
+    switch = newest.schedule.t_star(newest.history) if newest else None
     with project.reads() as session:
         bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
         since = new_labels(session, session.get_one(Trainer, 1).seen)
@@ -37,7 +36,7 @@ def progress(project: Project) -> dict[str, Any]:
     return {
         "rounds": [row for chapter in chapters for row in round_rows(chapter)],
         "switch": newest.before + switch if newest and switch else None,
-        "signal": {"name": found[0], "epsilon": found[1].epsilon} if found else None,
+        "signal": {"name": rule.signal.name, "epsilon": rule.detector.epsilon} if rule else None,
         "calibration": bins,
         "saved": saving(
             [fact for chapter in chapters for fact in chapter.history], newest.rules if newest else Rules()
@@ -68,9 +67,9 @@ def finish_state(history: Sequence[Round], since: int) -> dict[str, Any]:
 
 def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
     """A row for each round; `stable` says whether the signal moved by less than ε."""
-    found = detector_of(chapter.schedule)
-    epsilon = found[1].epsilon if found else None
-    moved = changes(chapter.history, found[0]) if found else [None] * len(chapter.history)
+    rule = chapter.schedule.rule
+    moved = rule.changes(chapter.history) if rule else [None] * len(chapter.history)
+    streaks = rule.detector.streaks(moved) if rule else [0] * len(chapter.history)
     return [
         {
             "round": chapter.before + fact.round,
@@ -80,10 +79,10 @@ def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
             **_measures(fact),
             "seconds": sum(fact.seconds.values()),
             "signal": change,
-            "stable": change is not None and epsilon is not None and change < epsilon,
-            "epsilon": epsilon,
+            "stable": streak > 0,
+            "epsilon": rule.detector.epsilon if rule else None,
         }
-        for fact, change in zip(chapter.history, moved, strict=True)
+        for fact, change, streak in zip(chapter.history, moved, streaks, strict=True)
     ]
 
 

@@ -1,6 +1,6 @@
 """The statistics of a study: pure functions over numbers; what cannot be said from the data at hand is None.
 
-The tests are scipy's; when to ask them, and what, is ours.
+They say what scipy's tests say, and are held to them; only to import `scipy.stats` takes longer than a table.
 
 | file | question |
 |---|---|

@@ -39,10 +39,10 @@ def signed_rank(new: Numbers, reference: Numbers) -> float | None:
 
 def _signed_ranks(differences: Array) -> Array:
     """The ranks of the differences by size, with their signs; those of zero are left out."""
-    from scipy import stats
-
     moved = differences[differences != 0]
-    return np.asarray(stats.rankdata(np.abs(moved)) * np.sign(moved))
+    _, at, counts = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
+    # Those of one size share the mean of their ranks.
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[at] * np.sign(moved))
 
 
 def _counted(ranks: Array) -> float:
@@ -101,20 +101,14 @@ def effect(new: Numbers, reference: Numbers) -> Effect:
     found, ranks = summary(new, reference), _signed_ranks(clean)
     d_z = found.mean / found.sd if found.mean is not None and found.sd else None
     g_z = None if d_z is None or found.n < 3 else d_z * small_sample_factor(found.n - 1)
+    delta = float(np.sign(np.subtract.outer(new, reference)).mean()) if found.n else None
     biserial = float(ranks.sum() / np.abs(ranks).sum()) if ranks.size else None
-    return Effect(d_z, g_z, _cliffs_delta(new, reference) if found.n else None, biserial)
+    return Effect(d_z, g_z, delta, biserial)
 
 
 def small_sample_factor(df: int) -> float:
     """Hedges' exact J: what to multiply d with to remove its bias; from 2 degrees of freedom on."""
     return math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2)
-
-
-def _cliffs_delta(new: Numbers, reference: Numbers) -> float:
-    from scipy import stats
-
-    pairings = len(new) * len(reference)
-    return (2 * float(stats.mannwhitneyu(new, reference, method="asymptotic").statistic) - pairings) / pairings
 
 
 def spearman(table: pd.DataFrame) -> list[list[float | None]]:

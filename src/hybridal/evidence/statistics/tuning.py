@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name", bound=Hashable)
 Pair = tuple[float, int]
+# Cost and NLL of a candidate, both relative to the lowest of the candidates.
+Point = tuple[Fraction, Fraction]
 QUALITY = ["validation_f1", "validation_nll"]
 
 
@@ -45,18 +47,6 @@ class Tuned(Generic[Name]):
     lam_high: float | None
 
 
-@dataclass(frozen=True)
-class _Point(Generic[Name]):
-    """A candidate with both terms relative to the lowest of the candidates, as exact numbers."""
-
-    name: Name
-    cost: Fraction
-    nll: Fraction
-
-    def score(self, lam: Fraction) -> Fraction:
-        return self.cost + lam * self.nll
-
-
 def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995) -> Tuned[Name]:
     """First keeps the settings with F1 ≥ share · the highest; then minimises cost / lowest cost + λ · NLL / lowest NLL.
 
@@ -70,42 +60,37 @@ def select(grid: Sequence[Setting[Name]], lam: float = 0.5, share: float = 0.995
     """
     if not 0 <= lam < math.inf:
         raise UserError(f"λ must be 0 or more, not {lam}.")
-    weight = exact(lam)
-    points = _candidates(grid, share)
-    scores = [point.score(weight) for point in points]
-    ties = [point for point, score in zip(points, scores, strict=True) if score == min(scores)]
-    chosen = min(ties, key=lambda point: (point.cost, point.nll))
-    low, high = _range(chosen, points)
+    weight, points = exact(lam), _candidates(grid, share)
+    scores = {name: cost + weight * nll for name, (cost, nll) in points.items()}
+    ties = [name for name, score in scores.items() if score == min(scores.values())]
+    chosen = min(ties, key=points.__getitem__)
+    low, high = _range(points[chosen], points.values())
     return Tuned(
-        chosen=chosen.name,
-        score=float(min(scores)),
-        ties=tuple(point.name for point in ties),
-        candidates=tuple(point.name for point in points),
-        scores=tuple(map(float, scores)),
+        chosen=chosen,
+        score=float(scores[chosen]),
+        ties=tuple(ties),
+        candidates=tuple(points),
+        scores=tuple(map(float, scores.values())),
         lam=lam,
         lam_low=float(low),
         lam_high=None if high is None else float(high),
     )
 
 
-def _candidates(grid: Sequence[Setting[Name]], share: float) -> list[_Point[Name]]:
+def _candidates(grid: Sequence[Setting[Name]], share: float) -> dict[Name, Point]:
     for one in grid:
         if not (one.f1 >= 0 and one.nll > 0 and 0 < one.cost < math.inf):
             raise UserError(f"F1, NLL or cost of {one.name} was not measured; choose by what was.")
     least_f1 = exact(share) * max(exact(one.f1) for one in grid)
     kept = [one for one in grid if exact(one.f1) >= least_f1]
     cost, nll = min(exact(one.cost) for one in kept), min(exact(one.nll) for one in kept)
-    return [_Point(one.name, exact(one.cost) / cost, exact(one.nll) / nll) for one in kept]
+    return {one.name: (exact(one.cost) / cost, exact(one.nll) / nll) for one in kept}
 
 
-def _range(chosen: _Point[Name], points: Sequence[_Point[Name]]) -> tuple[Fraction, Fraction | None]:
+def _range(chosen: Point, points: Iterable[Point]) -> tuple[Fraction, Fraction | None]:
     """The λ at which a better calibrated point takes over, and the one at which a cheaper one gives way."""
     # Where the scores of two points are equal.
-    meets = [
-        (other.nll > chosen.nll, (other.cost - chosen.cost) / (chosen.nll - other.nll))
-        for other in points
-        if other.nll != chosen.nll
-    ]
+    meets = [(nll > chosen[1], (cost - chosen[0]) / (chosen[1] - nll)) for cost, nll in points if nll != chosen[1]]
     low = max((lam for calmer, lam in meets if calmer), default=Fraction(0))
     return max(low, Fraction(0)), min((lam for calmer, lam in meets if not calmer), default=None)
 

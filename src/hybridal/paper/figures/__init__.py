@@ -13,48 +13,58 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from hybridal.evidence.results import Results
-from hybridal.evidence.study_report import MakeFigure
+from hybridal.evidence.comparable import Comparable, comparable
+from hybridal.evidence.results import Results, rules
+
+if TYPE_CHECKING:
+    from hybridal.evidence.style import Drawn
 
 
-def figures(found: Results) -> Iterator[tuple[str, MakeFigure]]:
+def figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
     """Every figure by its name, in the order of the paper; matplotlib is loaded here."""
-    from hybridal.evidence.comparable import comparable
-    from hybridal.evidence.results import rules
-    from hybridal.paper.figures.choices import cross_sections, sensitivity, tuned_signals
+    from hybridal.paper.figures.choices import sensitivity
+
+    ready = comparable(found)
+    if ready is not None:
+        yield from _of_comparable(ready)
+    yield "sensitivity", sensitivity(found)
+
+
+def _of_comparable(found: Comparable) -> Iterator[tuple[str, Drawn | None]]:
+    from hybridal.paper.figures.choices import cross_sections, tuned_signals
     from hybridal.paper.figures.decisions import control_charts, stretches
     from hybridal.paper.figures.overview import pareto_plane, radar, violins
     from hybridal.paper.figures.rounds import signal_f1, trajectories
     from hybridal.paper.figures.signals import correlation_matrix, parallel_signals
     from hybridal.paper.figures.switching import regret_by_signal, switch_tradeoff
 
-    yield "radar", radar
-    yield "f1-violins", violins
-    yield "f1-by-round", trajectories
-    yield "pareto-steps", pareto_plane
-    yield "pareto-seconds", partial(pareto_plane, cost="seconds")
-    yield "pareto-f1", partial(pareto_plane, measure="f1")
-    yield "nll-by-round", partial(trajectories, measure="nll")
-    yield "switch-tradeoff", switch_tradeoff
-    yield "regret", regret_by_signal
-    ready = comparable(found)
-    watching = rules(ready.methods(fixed=False)) if ready else {}
-    for spec, name in zip(watching, _slugs([rule.signal.name for rule in watching.values()]), strict=True):
-        yield f"control-{name}", partial(control_charts, spec=spec)
-    yield "stretches", stretches
-    yield "signal-correlation", correlation_matrix
-    yield "signal-profiles", parallel_signals
-    yield "signal-f1", signal_f1
+    yield "radar", radar(found)
+    yield "f1-violins", violins(found)
+    yield "f1-by-round", trajectories(found)
+    yield "pareto-steps", pareto_plane(found)
+    yield "pareto-seconds", pareto_plane(found, "seconds")
+    yield "pareto-f1", pareto_plane(found, measure="f1")
+    yield "nll-by-round", trajectories(found, "nll")
+    yield "switch-tradeoff", switch_tradeoff(found)
+    yield "regret", regret_by_signal(found)
+    watching = rules(found.methods(fixed=False))
+    for name, (spec, rule) in zip(
+        _slugs(rule.signal.name for rule in watching.values()), watching.items(), strict=True
+    ):
+        yield f"control-{name}", control_charts(found, spec, rule)
+    yield "stretches", stretches(found)
+    yield "signal-correlation", correlation_matrix(found)
+    yield "signal-profiles", parallel_signals(found)
+    yield "signal-f1", signal_f1(found)
     tuned = tuned_signals(found)
-    for signal, name in zip(tuned, _slugs(tuned), strict=True):
-        yield f"tuning-{name}", partial(cross_sections, signal=signal)
-    yield "sensitivity", sensitivity
+    for name, (signal, table) in zip(_slugs(tuned), tuned.items(), strict=True):
+        yield f"tuning-{name}", cross_sections(found, signal, table)
 
 
-def _slugs(names: Sequence[str]) -> list[str]:
+def _slugs(names: Iterable[str]) -> list[str]:
     """File names, each different.
 
     >>> _slugs(["accuracy", "their/own", "accuracy"])

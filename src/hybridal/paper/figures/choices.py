@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from hybridal.core.rules import protocol
 from hybridal.evidence import figure_kit as kit
-from hybridal.evidence.comparable import SEEDS_FOR_A_BAND, Comparable, comparable, of_comparable
+from hybridal.evidence.comparable import SEEDS_FOR_A_BAND, Comparable
 from hybridal.evidence.formats import change, joined, plain, score, threshold
 from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
 from hybridal.evidence.results import Results, variant_name
@@ -36,24 +36,16 @@ _NAMES = {
 }
 
 
-def tuned_signals(results: Results) -> list[str]:
-    """The signals for which the study has a grid: two ε or more, and three pairs or more."""
-    found = comparable(results)
-    return [] if found is None else list(_tuned(found))
-
-
-def _tuned(found: Comparable) -> dict[str, pd.DataFrame]:
+def tuned_signals(found: Comparable) -> dict[str, pd.DataFrame]:
+    """The grids of the signals for which the study has one: two ε or more, and three pairs or more."""
     named = {signal: table.reset_index() for signal, table in grids(found.runs).items()}
     return {signal: table for signal, table in named.items() if len(table) > 2 and table["epsilon"].nunique() > 1}
 
 
-@of_comparable
-def cross_sections(found: Comparable, signal: str = "", width: float = COLUMN) -> Drawn | None:
-    """A signal's grid (the first one's where none is named): a panel a measure, ε along it, a line a k."""
-    named = [(name, table) for name, table in _tuned(found).items() if signal in ("", name)]
-    if not named or found.cost("steps") is None or found.runs[QUALITY].isna().any(axis=None):
+def cross_sections(found: Comparable, signal: str, table: pd.DataFrame) -> Drawn | None:
+    """The grid of a signal: a panel a measure, ε along it, a line a k."""
+    if found.cost("steps") is None or found.runs[QUALITY].isna().any(axis=None):
         return None
-    signal, table = named[0]
     best = choose(table.set_index(["epsilon", "k"]), "steps").chosen
     table, columns = table.sort_values(["k", "epsilon"]), [*QUALITY, "steps"]
     chosen = table[(table["epsilon"] == best[0]) & (table["k"] == best[1])].iloc[0]
@@ -63,9 +55,8 @@ def cross_sections(found: Comparable, signal: str = "", width: float = COLUMN) -
     shapes = dict(zip(patiences, _SHAPES * len(patiences), strict=False))
     keys = [kit.key(f"k = {k}", color=colours[k], marker=shapes[k], linestyle="-", linewidth=1.7) for k in patiences]
     keys.append(kit.key("chosen", **kit.STAR_KEY))
-    side = kit.is_full(width)
-    with kit.drawing(2.5 if side else 4.6, width, keys) as figure:
-        panels = list(figure.subplots(1 if side else 3, 3 if side else 1, sharex=True, squeeze=False).flat)
+    with kit.drawing(4.6, keys) as figure:
+        panels = list(figure.subplots(3, 1, sharex=True))
         for axes, column, title in zip(panels, columns, _TITLES, strict=True):
             for k in patiences:
                 own = table[table["k"] == k]
@@ -74,8 +65,7 @@ def cross_sections(found: Comparable, signal: str = "", width: float = COLUMN) -
             axes.set_title(f"{name}: {title}")
         _epsilon_scale(figure, sorted(table["epsilon"].unique()))
         kit.thousands(panels[-1], "y")
-        for axes in panels if side else panels[-1:]:
-            axes.set_xlabel("ε")
+        panels[-1].set_xlabel("ε")
     spans = [
         f"{words} {table[column].min():{form}} to {table[column].max():{form}}"
         for column, words, form in zip(columns, ("F1", "NLL", "optimiser steps"), (".3f", ".3f", ",.0f"), strict=True)
@@ -167,7 +157,7 @@ def _spelt(value: Any) -> str:
     return f"{value // 1000}k" if large else plain(str(value), 12)
 
 
-def sensitivity(results: Results, width: float = COLUMN) -> Drawn | None:
+def sensitivity(results: Results) -> Drawn | None:
     """A panel a task: mean F1 of each schedule by the value of what varies, ±1 standard deviation over runs.
 
     Numbers are joined by lines; values without an order stand beside each other.
@@ -181,17 +171,17 @@ def sensitivity(results: Results, width: float = COLUMN) -> Drawn | None:
     keys = kit.method_keys(specs)
     if varied.usual is not None:
         keys.append(kit.key("as in the protocol", linestyle=kit.DOTTED, color=INK))
-    with kit.paneled(len(tasks), width, 1.85, keys, extra=0.2) as (figure, panels):
+    with kit.paneled(len(tasks), 1.85, keys, extra=0.2) as (figure, panels):
         for axes, (task, title) in zip(panels, tasks.items(), strict=True):
             table = spread(runs[runs["task"] == task], varied, f"{split}_f1")
             _draw_spread(axes, table, specs, varied.ordered)
-            _ticks(axes, list(varied.values.values()), width / kit.columns_of(len(tasks), width))
+            _ticks(axes, list(varied.values.values()), COLUMN / kit.columns_of(len(tasks)))
             if varied.usual is not None:
                 axes.axvline(varied.usual, color=INK, linewidth=1, linestyle=kit.DOTTED, zorder=1)
             axes.set_title(title)
             for spec, method in names.items():
                 said.append(f"{title}, {method}: {joined([score(value) for value in table['mean'].xs(spec).tolist()])}")
-        kit.label_outside(panels, width, varied.title, f"{split} macro-F1")
+        kit.label_outside(panels, varied.title, f"{split} macro-F1")
     band = ", ±1 standard deviation" if banded else ""
     reading = f"Macro-F1 on {split} after the last round{band}; a flat line says that the choice does not matter."
     values = joined([value.replace("\n", " ") for value in varied.values.values()])

@@ -13,12 +13,13 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from hybridal.evidence import figure_kit as kit
-from hybridal.evidence.comparable import Comparable, of_comparable
+from hybridal.evidence.comparable import Comparable
 from hybridal.evidence.formats import change, counted, plain, threshold
 from hybridal.evidence.names import look, method_names, short_labels
 from hybridal.evidence.results import rules
-from hybridal.evidence.style import COLUMN, INK, MUTED, SURFACE, Drawn, whole_rounds
+from hybridal.evidence.style import INK, MUTED, SURFACE, Drawn, whole_rounds
 from hybridal.measures.stabilisation import Stabilisation
+from hybridal.schedules import Rule
 
 # Four cases, and what is said where no run shows one.
 _CASES = {
@@ -40,13 +41,8 @@ class Chart:
     t_star: int | None
 
 
-@of_comparable
-def control_charts(found: Comparable, spec: str = "", width: float = COLUMN) -> Drawn | None:
-    """Four runs of a hybrid schedule (the study's first where none is named), chosen by `representatives`."""
-    watching = rules(one for one in found.specs if spec in ("", one))
-    if not watching:
-        return None
-    spec, rule = next(iter(watching.items()))
+def control_charts(found: Comparable, spec: str, rule: Rule) -> Drawn:
+    """Four runs of a schedule that switches by a rule, chosen by `representatives`."""
     detector = rule.detector
     charts = representatives(found.changes(spec, rule.signal.name), detector)
     names = short_labels([*found.runs["task"], *found.runs["backbone"]], 14)
@@ -58,9 +54,8 @@ def control_charts(found: Comparable, spec: str = "", width: float = COLUMN) -> 
         kit.key(f"ε = {threshold(detector.epsilon)}, k = {detector.patience}", linestyle=kit.DASHED, color=INK),
         kit.key("t*", **kit.STAR_KEY),
     ]
-    rows = 1 if kit.is_full(width) else 2
-    with kit.drawing(1.75 * rows + 0.1, width, keys) as figure:
-        panels = figure.subplots(rows, 4 // rows, sharex=True, sharey=True).flat
+    with kit.drawing(3.6, keys) as figure:
+        panels = figure.subplots(2, 2, sharex=True, sharey=True).flat
         for axes, (case, missing), chart, place in zip(panels, _CASES.items(), charts, places, strict=True):
             axes.set_title(case, pad=17)
             if chart is None:
@@ -71,7 +66,7 @@ def control_charts(found: Comparable, spec: str = "", width: float = COLUMN) -> 
         _log_scale(figure, [chart for chart in charts if chart], detector.epsilon)
         for at, axes in enumerate(figure.axes):
             whole_rounds(axes, int(found.runs["rounds"].max()))
-            if at < 2 and rows == 2:
+            if at < 2:
                 axes.set_xlabel("")
     said = [
         f"{case}: {place}, {'never' if chart.t_star is None else f't* = {chart.t_star}'}"
@@ -165,8 +160,7 @@ def stretch_lengths(runs: Sequence[Changes], detector: Stabilisation) -> Lengths
     return Lengths(before, after)
 
 
-@of_comparable
-def stretches(comparison: Comparable, width: float = COLUMN) -> Drawn | None:
+def stretches(comparison: Comparable) -> Drawn | None:
     """A panel a hybrid schedule: stretches by length in its own runs, those shorter than k apart from the others."""
     found = {}
     for spec, rule in rules(comparison.methods(fixed=False)).items():
@@ -176,11 +170,11 @@ def stretches(comparison: Comparable, width: float = COLUMN) -> Drawn | None:
     if not shown:
         return None
     titles, names, said = method_names(found, short=True), method_names(found), []
-    with kit.paneled(len(shown), width, 1.6, extra=0.55) as (figure, panels):
+    with kit.paneled(len(shown), 1.6, extra=0.55) as (figure, panels):
         for axes, (spec, (detector, lengths)) in zip(panels, shown.items(), strict=True):
             _draw_lengths(axes, lengths, detector.patience, look(spec).light)
             axes.set_title(f"{titles[spec]}: {lengths.filtered_share(detector.patience):.0%} filtered")
-        kit.label_outside(panels, width, "rounds in a row below ε", "stretches")
+        kit.label_outside(panels, "rounds in a row below ε", "stretches")
         keys = [
             Patch(color=MUTED, label="filtered"),
             Patch(color=INK, label="fired (in colour)"),

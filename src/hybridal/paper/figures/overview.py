@@ -13,12 +13,12 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from hybridal.evidence import figure_kit as kit
-from hybridal.evidence.comparable import Comparable, of_comparable
+from hybridal.evidence.comparable import Comparable
 from hybridal.evidence.formats import joined, score
 from hybridal.evidence.names import distinct_markers, look, method_names, short_labels
 from hybridal.evidence.results import Cost
 from hybridal.evidence.statistics.regret import pareto
-from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, Drawn
+from hybridal.evidence.style import GRID, INK, MUTED, SURFACE, Drawn
 
 # Two axes make a line, not a shape; and shapes that lie on each other soon cannot be told apart.
 _TASKS, _METHODS = 3, 6
@@ -27,17 +27,15 @@ _RUNS_FOR_A_DENSITY = 6
 _SHAPES = "osD^vPXph"
 
 
-@of_comparable
-def radar(found: Comparable, cost: Cost = "steps", width: float = COLUMN) -> Drawn | None:
-    """Two radars with an axis a task: speed by counted steps (or seconds), and calibration by NLL, outside is best."""
-    specs, split, column = found.methods(fixed=False), found.measured, found.cost(cost)
+def radar(found: Comparable) -> Drawn | None:
+    """Two radars with an axis a task: speed by counted steps, and calibration by NLL, outside is best."""
+    specs, split, column = found.methods(fixed=False), found.measured, found.cost("steps")
     few = not 2 <= len(specs) <= _METHODS or found.runs["task"].nunique() < _TASKS
     if few or split is None or column is None:
         return None
     profiles = {"Speed": _scaled(found.runs, column, specs), "Calibration": _scaled(found.runs, f"{split}_nll", specs)}
     names, said = method_names(specs), []
-    height = 3.4 if kit.is_full(width) else 2.45
-    with kit.paneled(2, width, height, kit.method_keys(specs), projection="polar") as (figure, panels):
+    with kit.paneled(2, 2.45, kit.method_keys(specs), projection="polar") as (figure, panels):
         for axes, (title, profile) in zip(panels, profiles.items(), strict=True):
             assert isinstance(axes, PolarAxes)
             _draw_radar(axes, profile)
@@ -50,8 +48,8 @@ def radar(found: Comparable, cost: Cost = "steps", width: float = COLUMN) -> Dra
         said.append(f"{title}: {names[best]} has the largest mean, {means[best]:.2f} of 1;")
         said.append(f"best are {joined(firsts)} of {len(profile)} tasks.")
     reading = (
-        f"Each axis is a task, scaled from the worst schedule (inner ring) to the best (rim); "
-        f"speed counts {kit.UNITS[cost]}, calibration is the NLL at the end."
+        "Each axis is a task, scaled from the worst schedule (inner ring) to the best (rim); speed counts optimiser "
+        "steps, calibration is the NLL at the end."
     )
     return Drawn(figure, "Speed and calibration, task by task", reading, " ".join(said))
 
@@ -88,14 +86,13 @@ def _draw_radar(axes: PolarAxes, profile: pd.DataFrame) -> None:
     axes.grid(color=GRID)
 
 
-@of_comparable
-def violins(found: Comparable, width: float = COLUMN) -> Drawn | None:
+def violins(found: Comparable) -> Drawn | None:
     """A violin a schedule and family: the density of F1 at the end, its median as a dot, its quartiles as a bar."""
     split, specs = found.measured, found.methods() or found.methods(fixed=False)
     if split is None or not specs:
         return None
     names, parts, said = method_names(specs), list(found.families()), []
-    with kit.drawing(0.75 + 0.31 * len(specs), width) as figure:
+    with kit.drawing(0.75 + 0.31 * len(specs)) as figure:
         panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
         for axes, (family, part) in zip(panels, parts, strict=True):
             for row, spec in enumerate(specs):
@@ -103,7 +100,7 @@ def violins(found: Comparable, width: float = COLUMN) -> Drawn | None:
                 _violin(axes, values, row, look(spec).light)
             axes.set_title(family, loc="left" if len(parts) == 1 else "center")
             axes.set_xlabel(f"{split} macro-F1")
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=4 if width < 6 else 7, steps=[1, 2, 5, 10]))
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10]))
             axes.grid(axis="y", visible=False)
             axes.spines["left"].set_visible(False)
             middle = part.runs.groupby("schedule")[f"{split}_f1"].median()
@@ -122,11 +119,11 @@ def _violin(axes: Axes, values: NDArray[np.float64], row: int, colour: str) -> N
         axes.plot(values, rows, marker="o", markersize=5, color=colour, alpha=0.6, linestyle="none")
         axes.plot([np.median(values)] * 2, [row - 0.3, row + 0.3], color=INK, linewidth=1.4)
         return
-    from scipy.stats import gaussian_kde
-
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
     at = np.linspace(values.min(), values.max(), 120)
-    density = gaussian_kde(values)(at)
+    # Normal kernels of Scott's width.
+    apart = np.subtract.outer(at, values) / (values.std(ddof=1) * len(values) ** -0.2)
+    density = np.exp(-(apart**2) / 2).sum(axis=1)
     half = 0.42 * density / density.max()
     axes.fill_between(at, row - half, row + half, color=colour, alpha=0.45, linewidth=0)
     axes.plot([low, high], [row, row], color=INK, linewidth=3.4, solid_capstyle="butt")
@@ -153,10 +150,7 @@ _GOODS = {
 }
 
 
-@of_comparable
-def pareto_plane(
-    found: Comparable, cost: Cost = "steps", measure: Literal["nll", "f1"] = "nll", width: float = COLUMN
-) -> Drawn | None:
+def pareto_plane(found: Comparable, cost: Cost = "steps", measure: Literal["nll", "f1"] = "nll") -> Drawn | None:
     """Mean cost against mean NLL (or F1) of each (schedule, backbone), with the frontier of all and that without
     NewOnly.
     """
@@ -169,7 +163,7 @@ def pareto_plane(
     by_backbone = dict(zip(backbones, _SHAPES * len(backbones), strict=False))
     # Sizes fall: of marks in one place, all stay visible.
     sizes = dict(zip(specs, np.linspace(9.0, 5.0, len(specs)).tolist(), strict=True))
-    with kit.paneled(1, width, 3.1, _plane_keys(specs, by_backbone if many else {}, places)) as (figure, (axes,)):
+    with kit.paneled(1, 3.1, _plane_keys(specs, by_backbone if many else {}, places)) as (figure, (axes,)):
         for point in points:
             shape = by_backbone[point.backbone] if many else look(point.spec).marker
             kit.mark(axes, point.cost, point.value, shape, sizes[point.spec], look(point.spec).light, point.spec)

@@ -12,11 +12,11 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from hybridal.evidence import figure_kit as kit
-from hybridal.evidence.comparable import SEEDS_FOR_A_BAND, Comparable, of_comparable
+from hybridal.evidence.comparable import SEEDS_FOR_A_BAND, Comparable
 from hybridal.evidence.formats import counted, joined, score
 from hybridal.evidence.names import distinct_markers, look, method_names
 from hybridal.evidence.results import rules
-from hybridal.evidence.style import COLUMN, GRID, MUTED, Drawn, whole_rounds
+from hybridal.evidence.style import GRID, MUTED, Drawn, whole_rounds
 
 Measure = Literal["f1", "nll"]
 
@@ -33,8 +33,7 @@ _MOST_BANDS = 6
 _ROUNDS_FOR_A_ZOOM = 12
 
 
-@of_comparable
-def trajectories(found: Comparable, measure: Measure = "f1", width: float = COLUMN) -> Drawn | None:
+def trajectories(found: Comparable, measure: Measure = "f1") -> Drawn | None:
     """Means over runs by round, ±1 SEM, a star at each schedule's mean t*, and an inset of the last rounds.
 
     Fixed switches are left out: their curves are FineTune's or Retrain's before and after the switch.
@@ -45,27 +44,26 @@ def trajectories(found: Comparable, measure: Measure = "f1", width: float = COLU
     called, better, heading, corner = _MEASURES[measure]
     names, said, band = method_names(specs), [], ""
     parts = {family: (part, mean_curves(part, column, specs)) for family, part in found.families()}
-    with kit.paneled(len(parts), width, 2.35, _keys(found, specs)) as (figure, panels):
+    with kit.paneled(len(parts), 2.35, _keys(found, specs)) as (figure, panels):
         for axes, (family, (part, curves)) in zip(panels, parts.items(), strict=True):
             _draw(axes, part, curves, f"{family}: {called}", corner)
             ends = [f"{names[spec]} {score(float(curve.mean[-1]))}" for spec, curve in curves.items()]
             said.append(f"{family}, {called} in the last round: {joined(ends)}.")
             band = " with ±1 standard error" if any(curve.sem is not None for curve in curves.values()) else ""
-        kit.label_outside(panels, width, "round")
+        kit.label_outside(panels, "round")
     runs = counted(len(found.runs) // found.runs["schedule"].nunique(), "run")
     reading = f"Mean {called} of {runs} a schedule{band}, {better} is better; stars stand at the mean t*."
     return Drawn(figure, heading, reading, " ".join(said))
 
 
-@of_comparable
-def signal_f1(found: Comparable, width: float = COLUMN) -> Drawn | None:
+def signal_f1(found: Comparable) -> Drawn | None:
     """One line a signal beside Retrain and FineTune, every task with the same weight; None below three signals."""
     specs = found.methods(fixed=False)
     signals = {rule.signal.name for rule in rules(specs).values()}
     if found.rounds["validation_f1"].isna().any() or len(signals) < _SIGNALS:
         return None
     names, curves = method_names(specs, short=True), mean_curves(found, "validation_f1", specs, by_task=True)
-    with kit.paneled(1, width, 2.9, _keys(found, specs, short=True)) as (figure, (axes,)):
+    with kit.paneled(1, 2.9, _keys(found, specs, short=True)) as (figure, (axes,)):
         title = f"Validation macro-F1, mean of {counted(found.runs['task'].nunique(), 'task')}"
         _draw(axes, found, curves, title, "lower")
     ends = [

@@ -9,10 +9,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from hybridal.evidence import figure_kit as kit
-from hybridal.evidence.comparable import Comparable, of_comparable
+from hybridal.evidence.comparable import Comparable
 from hybridal.evidence.formats import NONE, counted, fixed, joined, plain
 from hybridal.evidence.names import distinct_markers, look, method_names
-from hybridal.evidence.results import FINETUNE, RETRAIN, Results, rules
+from hybridal.evidence.results import FINETUNE, RETRAIN, rules
 from hybridal.evidence.statistics.ranks import spearman
 from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, Drawn
 from hybridal.signals import signal_title
@@ -24,15 +24,14 @@ _LOWER_IS_BETTER = ("cost", "nll", "rank")
 _REFERENCES = (RETRAIN, FINETUNE)
 
 
-@of_comparable
-def correlation_matrix(found: Comparable, width: float = COLUMN) -> Drawn | None:
+def correlation_matrix(found: Comparable) -> Drawn | None:
     """The lower half of the matrix of Spearman's ρ between all signals that every Retrain run recorded."""
     table = _changes(found)
     if table is None:
         return None
     names, rho = [plain(signal_title(name)) for name in table.columns], spearman(table)
     count = len(names)
-    with kit.drawing(0.5 + min(width, COLUMN) * (0.3 + 0.55 * min(count, 9) / 9), width) as figure:
+    with kit.drawing(0.5 + COLUMN * (0.3 + 0.55 * min(count, 9) / 9)) as figure:
         axes = figure.subplots()
         kit.bare(axes)
         for row in range(1, count):
@@ -44,7 +43,7 @@ def correlation_matrix(found: Comparable, width: float = COLUMN) -> Drawn | None
                 axes.text(column, row, _rho(value), ha="center", va="center", fontsize=8, color=ink)
         axes.set(xlim=(-0.5, count - 1.5), ylim=(count - 0.5, 0.5))
         axes.set_yticks(range(1, count), names[1:])
-        fits = 0.08 * max(map(len, names)) < (width - 0.7) / (count - 1)
+        fits = 0.08 * max(map(len, names)) < (COLUMN - 0.7) / (count - 1)
         axes.set_xticks(range(count - 1), names[:-1], rotation=0 if fits else 35)
         axes.set_title(f"Spearman's ρ of {counted(len(table), 'round')} of Retrain")
     pairs = [(value, names[j], names[i]) for i, row in enumerate(rho) for j, value in enumerate(row[:i])]
@@ -71,9 +70,9 @@ def _rho(value: float | None) -> str:
     return NONE if value is None else fixed(2)(round(value, 2) + 0.0)
 
 
-def parallel_signals(results: Results, width: float = COLUMN) -> Drawn | None:
+def parallel_signals(found: Comparable) -> Drawn | None:
     """A line a signal through five axes, the best on top; Retrain and FineTune, dashed, have no rate and no rank."""
-    table = profile(results)
+    table = profile(found)
     if table is None:
         return None
     names, shapes = method_names(table.index, short=True), distinct_markers(table.index)
@@ -81,7 +80,7 @@ def parallel_signals(results: Results, width: float = COLUMN) -> Drawn | None:
     for key, spec in zip(keys, table.index, strict=True):
         if spec in _REFERENCES:
             key |= {"linestyle": kit.DASHED, "marker": ""}
-    with kit.paneled(1, width, 2.8, keys) as (figure, (axes,)):
+    with kit.paneled(1, 2.8, keys) as (figure, (axes,)):
         for spec, row in _heights(table).iterrows():
             known, reference = row.dropna(), spec in _REFERENCES
             axes.plot(
@@ -107,7 +106,6 @@ def parallel_signals(results: Results, width: float = COLUMN) -> Drawn | None:
     return Drawn(figure, "Signals compared", reading, f"By overall rank, best first: {joined(said)}.")
 
 
-@of_comparable
 def profile(found: Comparable) -> pd.DataFrame | None:
     """A row a schedule with its mean `rate` of switching, `cost`, `f1`, `nll` and `rank`; None below two signals."""
     split, column, signals = found.measured, found.cost("steps"), list(rules(found.methods(fixed=False)))

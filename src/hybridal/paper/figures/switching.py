@@ -11,18 +11,17 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
 from hybridal.evidence import figure_kit as kit
-from hybridal.evidence.comparable import MOST_METHODS, Comparable, of_comparable
+from hybridal.evidence.comparable import MOST_METHODS, Comparable
 from hybridal.evidence.formats import joined, score
 from hybridal.evidence.names import look, method_names, schedule_of
 from hybridal.evidence.results import FINETUNE, RETRAIN, rules
 from hybridal.evidence.statistics.regret import regrets
-from hybridal.evidence.style import COLUMN, GRID, INK, MUTED, SURFACE, Drawn, whole_rounds
+from hybridal.evidence.style import GRID, INK, MUTED, SURFACE, Drawn, whole_rounds
 
 _LINES = {RETRAIN: kit.DASHED, FINETUNE: kit.DASHDOT}
 
 
-@of_comparable
-def switch_tradeoff(found: Comparable, width: float = COLUMN) -> Drawn | None:
+def switch_tradeoff(found: Comparable) -> Drawn | None:
     """A bar a switching schedule: mean NLL, coloured by the mean round that was the first to fine-tune."""
     table = _switches(found)
     if table is None:
@@ -31,7 +30,7 @@ def switch_tradeoff(found: Comparable, width: float = COLUMN) -> Drawn | None:
     split, names = found.measured, method_names(table.index)
     # matplotlib draws a scale of 50 colours and more as a picture.
     scale, steps = Normalize(1, int(found.runs["rounds"].max())), kit.shades().resampled(40)
-    with kit.drawing(1.25 + 0.3 * len(bars), width) as figure:
+    with kit.drawing(1.25 + 0.3 * len(bars)) as figure:
         axes = figure.subplots()
         colours = [GRID if pd.isna(at) else kit.shades()(scale(at)) for at in bars["switch"]]
         axes.barh(range(len(bars)), bars["nll"], height=0.7, color=colours)
@@ -85,8 +84,7 @@ def _switches(found: Comparable) -> pd.DataFrame | None:
     return table if 2 <= bars <= MOST_METHODS else None
 
 
-@of_comparable
-def regret_by_signal(found: Comparable, width: float = COLUMN) -> Drawn | None:
+def regret_by_signal(found: Comparable) -> Drawn | None:
     """Regret of every switch round and of each signal, how often F1 is kept, and the regrets of single cells."""
     table = _regrets(found)
     if table is None:
@@ -95,12 +93,8 @@ def regret_by_signal(found: Comparable, width: float = COLUMN) -> Drawn | None:
     names, means = method_names(specs), _averages(table)
     keys = [*kit.method_keys(specs), kit.key("misses the F1 bound", marker="o", markerfacecolor=SURFACE)]
     rows = 0.3 * len(specs)
-    if kit.is_full(width):
-        height, places, ratios = max(2.9, rows + 0.9), "ac;bc", [3.0, 1.0]
-    else:
-        height, places, ratios = 3.5 + rows, "a;b;c", [2.1, 0.6, 0.25 + rows]
-    with kit.drawing(height, width, keys) as figure:
-        panels = figure.subplot_mosaic(places, height_ratios=ratios)
+    with kit.drawing(3.5 + rows, keys) as figure:
+        panels = figure.subplot_mosaic("a;b;c", height_ratios=[2.1, 0.6, 0.25 + rows])
         _curve(panels["a"], panels["b"], table)
         _cells(panels["c"], table, names)
     said = [

@@ -8,15 +8,13 @@ from hybridal.evidence.grid import ECE, F1, NLL
 from hybridal.evidence.study_report import MakeTable
 from hybridal.paper.tables.budgets import equal_labels
 from hybridal.paper.tables.choices import (
-    early_stopping,
     samplers,
     signal_ablation,
     signal_correlations,
     signal_summary,
     tuning_choice,
     tuning_grid,
-    variants,
-    varied_field,
+    varied,
 )
 from hybridal.paper.tables.comparisons import noninferiority, rank_tests, wins
 from hybridal.paper.tables.endpoints import ece_by_round, endpoint, endpoint_cost, savings, temperature
@@ -46,10 +44,9 @@ TABLES: Mapping[str, MakeTable] = {
     "signal-correlations": signal_correlations,
     "tuning-grid": tuning_grid,
     "tuning-choice": tuning_choice,
-    **{name: varied_field(name) for name in ("pool-size", "batch-size", "subset-size", "validation-size")},
-    "early-stopping": early_stopping,
-    **{name: varied_field(name) for name in ("dropout", "calibrated-acquisition")},
+    **{name: varied(name) for name in ("pool-size", "batch-size", "subset-size", "validation-size", "early-stopping")},
+    **{name: varied(name) for name in ("dropout", "calibrated-acquisition")},
     "samplers": samplers,
-    "variants": variants,
+    "variants": varied("variants"),
     "regret": regret,
 }

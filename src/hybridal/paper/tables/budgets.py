@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from hybridal.evidence import grid
 from hybridal.evidence.formats import fixed, signed
-from hybridal.evidence.results import FACTORS, RETRAIN, Results, Run, paired, plain_rows, those, values
+from hybridal.evidence.results import FACTORS, RETRAIN, Results, Run, grouped, paired, plain_rows, those, values
 from hybridal.evidence.statistics.paired import noninferiority
 from hybridal.evidence.table import MEAN, MISSING, Column, Entry, Row, Table, mean_of, ranked
 
@@ -41,9 +42,7 @@ def within(rounds: Sequence[Run], budget: int | None) -> list[Run]:
     >>> [row["labels"] for budget in (50, 100, 200, None) for row in within(rounds, budget)]
     [90, 120]
     """
-    runs: dict[tuple[object, ...], list[Run]] = {}
-    for row in rounds:
-        runs.setdefault(tuple(row[name] for name in FACTORS), []).append(row)
+    runs = grouped(rounds, itemgetter(*FACTORS))
     if budget is None:
         return [history[-1] for history in runs.values()]
     come = [history for history in runs.values() if history[0]["labels"] <= budget <= history[-1]["labels"]]

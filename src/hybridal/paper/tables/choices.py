@@ -39,19 +39,20 @@ from hybridal.evidence.results import (
 )
 from hybridal.evidence.statistics.ranks import spearman
 from hybridal.evidence.statistics.tuning import QUALITY, Pair, Tuned, choose, grids
+from hybridal.evidence.study_report import MakeTable
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
 from hybridal.signals import Signal, signal_title
 from hybridal.study.study import Study
 
 Variant = Mapping[str, Any]
-# The protocol field that a table is about, and what it is called there.
+# The table that is about a field of the protocol, and what the field is called there.
 FIELDS = {
-    "pool-size": ("initial", "Initial labels"),
-    "batch-size": ("batch", "Labels a round"),
-    "subset-size": ("candidates", "Candidates"),
-    "validation-size": ("validation_size", "Validation texts"),
+    "initial": ("pool-size", "Initial labels"),
+    "batch": ("batch-size", "Labels a round"),
+    "candidates": ("subset-size", "Candidates"),
+    "validation_size": ("validation-size", "Validation texts"),
     "dropout": ("dropout", "Dropout"),
-    "calibrated-acquisition": ("calibrate", "Scaled before acquisition"),
+    "calibrate": ("calibrated-acquisition", "Scaled before acquisition"),
 }
 _STOPPING = frozenset({"max_epochs", "stop_after"})
 _TUNED = (Measure("F1", QUALITY[0], fixed(3)), Measure("NLL", QUALITY[1], fixed(3)), *COST)
@@ -59,32 +60,31 @@ _TUNED = (Measure("F1", QUALITY[0], fixed(3)), Measure("NLL", QUALITY[1], fixed(
 _FEWEST = 3
 
 
-def varied_field(name: str) -> Callable[[Results], Table | None]:
-    """The table of a study that varies this one field of the protocol."""
-    field, heading = FIELDS[name]
+def varied(name: str) -> MakeTable:
+    """The table of this name, for studies that vary what it is about: a field of the protocol, when training stops
+    (`early-stopping`), or whatever else (`variants`)."""
 
     def table(results: Results) -> Table | None:
-        if _fields(results.folder.study) != {field}:
+        about, heading, said = _about(results.folder.study)
+        if about != name:
             return None
-        return _varied(results, name, heading, lambda variant: _value(variant.get(field, "as it is")))
+        return _by(
+            results, name, "variant", heading, {variant_name(one): said(one) for one in results.folder.study.vary}
+        )
 
     return table
 
 
-def early_stopping(results: Results) -> Table | None:
-    """A fixed number of epochs a round, or as many as validation asks for."""
-    fields = _fields(results.folder.study)
-    if not fields or not fields <= _STOPPING:
-        return None
-    return _varied(results, "early-stopping", "Training", _stopping)
-
-
-def variants(results: Results) -> Table | None:
-    """Whatever else a study varies, by its name."""
-    fields = _fields(results.folder.study)
-    if not fields or fields in ({field} for field, _ in FIELDS.values()) or fields <= _STOPPING:
-        return None
-    return _varied(results, "variants", "Variant", lambda variant: variant_name(variant) or "as it is")
+def _about(study: Study) -> tuple[str, str, Callable[[Variant], str]]:
+    """The table that tells a study's variants apart, its heading for them, and how it calls them; no table's name
+    where they do not differ."""
+    named = {name for variant in study.vary for name in variant}
+    fields = {name for name in named if len({repr(variant.get(name, ...)) for variant in study.vary}) > 1}
+    if fields and fields <= _STOPPING:
+        return "early-stopping", "Training", _stopping
+    if len(fields) == 1 and (field := min(fields)) in FIELDS:
+        return *FIELDS[field], lambda variant: _value(variant.get(field, "as it is"))
+    return "variants" if fields else "", "Variant", lambda variant: variant_name(variant) or "as it is"
 
 
 def samplers(results: Results) -> Table | None:
@@ -94,10 +94,6 @@ def samplers(results: Results) -> Table | None:
         return None
     labels = {name: acquisition_name(name) for name in acquisitions}
     return _by(results, "samplers", "acquisition", "Acquisition", labels)
-
-
-def _varied(results: Results, name: str, heading: str, said: Callable[[Variant], str]) -> Table | None:
-    return _by(results, name, "variant", heading, {variant_name(one): said(one) for one in results.folder.study.vary})
 
 
 def _by(results: Results, name: str, factor: str, heading: str, labels: Mapping[str, str]) -> Table | None:
@@ -110,12 +106,6 @@ def _by(results: Results, name: str, factor: str, heading: str, labels: Mapping[
     )
     measures = (F1.on(split), NLL.on(split), *COST, EPOCHS, FIRE_RATE, T_STAR)
     return task_grid(name, caption, measures, rows, {factor: heading, "schedule": "Method"}, labels)
-
-
-def _fields(study: Study) -> set[str]:
-    """The protocol fields in which the study's variants differ."""
-    named = {name for variant in study.vary for name in variant}
-    return {name for name in named if len({repr(variant.get(name, _fields)) for variant in study.vary}) > 1}
 
 
 def _value(value: Any) -> str:

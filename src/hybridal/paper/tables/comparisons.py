@@ -9,7 +9,7 @@ from statistics import fmean, median, stdev
 from hybridal.evidence.formats import NONE, Shown, fixed, p_value, signed
 from hybridal.evidence.grid import ALPHA, COST, F1, NLL, SECONDS_NOTE, STEPS, Measure, by_method, setting_keys, settings
 from hybridal.evidence.names import distinct_names
-from hybridal.evidence.results import FINETUNE, RETRAIN, Results, Run, cell_of, distinct, paired, those, values
+from hybridal.evidence.results import FINETUNE, RETRAIN, Results, Run, cell_of, distinct, grouped, paired, those, values
 from hybridal.evidence.statistics.numbers import summary
 from hybridal.evidence.statistics.paired import noninferiority as tested
 from hybridal.evidence.statistics.paired import paired_p
@@ -69,9 +69,7 @@ def _bounds(name: str, mine: Sequence[Run], reference: Sequence[Run]) -> Row:
 
 
 def _noise(retrain: Sequence[Run]) -> str:
-    cells: dict[tuple[object, ...], list[Run]] = {}
-    for row in retrain:
-        cells.setdefault(cell_of(row)[:-1], []).append(row)
+    cells = grouped(retrain, lambda row: cell_of(row)[:-1])
     spreads = [stdev(values(members, "f1")) for members in cells.values() if len(members) > 1]
     if not spreads:
         return ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.evidence.formats import fixed, signed
 from hybridal.evidence.grid import by_method, sectioned
 from hybridal.evidence.names import task_names
-from hybridal.evidence.results import RETRAIN, Results, Run, cell_of, complete_runs, distinct, factors, those
+from hybridal.evidence.results import RETRAIN, Results, Run, cell_of, complete_runs, distinct, factors, grouped, those
 from hybridal.evidence.statistics.regret import switch_round
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, table_of
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan
 from hybridal.tasks.task import Task
 
+Value = TypeVar("Value")
 BEFORE, AFTER = "Before the switch", "After the switch"
 _SPLITS = ("Train", "Validation", "Test")
 
@@ -76,23 +77,15 @@ def _classes(task: Task) -> Iterator[Row]:
     yield (Entry("Total"), *totals)
 
 
-@dataclass(frozen=True)
-class Acquired:
-    """A run that retrains until it fine-tunes, if it does: its rounds, and the last one before the switch."""
-
-    history: Sequence[Round]
-    t_star: int | None
-    cell: CellPlan
-
-
 def acquiring_runs(folder: StudyFolder) -> list[Run]:
-    """Runs that retrain and then fine-tune, or do one of both alone; a row each, with its `run`."""
+    """Runs that retrain and then fine-tune, or do one of both alone: a row each, with its `cell` and `history`, and
+    `t_star`, the last round before the switch."""
     rows: list[Run] = []
     for cell, spec, history in complete_runs(folder):
         first = switch_round(history[-1].word)
         if not np.isnan(first) and any(fact.acquired for fact in history):
             t_star = int(first) - 1 if first <= len(history) else None
-            rows.append({**factors(cell, spec), "run": Acquired(history, t_star, cell)})
+            rows.append({**factors(cell, spec), "cell": cell, "history": history, "t_star": t_star})
     return rows
 
 
@@ -100,11 +93,11 @@ def batch_overlap(results: Results) -> Table | None:
     """Jaccard overlap of the acquired batches with those of the paired Retrain run."""
 
     def lines(members: list[Run]) -> Iterator[Row]:
-        retrain = {cell_of(row): row["run"] for row in those(members, schedule=RETRAIN)}
+        retrain = {cell_of(row): row["history"] for row in those(members, schedule=RETRAIN)}
         for _, name, mine in by_method(members, (RETRAIN,)):
-            pairs = [(row["run"], retrain[cell_of(row)]) for row in mine if cell_of(row) in retrain]
-            overlaps = [batch_overlaps(run.history, other.history) for run, other in pairs]
-            found = before_after(overlaps, [run.t_star for run, _ in pairs])
+            both = [row for row in mine if cell_of(row) in retrain]
+            overlaps = [batch_overlaps(row["history"], retrain[cell_of(row)]) for row in both]
+            found = before_after(overlaps, [row["t_star"] for row in both])
             if any(found):
                 yield (Entry(name), *map(_spread, found))
 
@@ -121,7 +114,7 @@ def batch_scores(results: Results) -> Table | None:
 
     def lines(members: list[Run]) -> Iterator[Row]:
         for _, name, mine in sorted(by_method(members), key=lambda method: method[0] != RETRAIN):
-            scores, t_stars = [mean_scores(row["run"].history) for row in mine], [row["run"].t_star for row in mine]
+            scores, t_stars = [mean_scores(row["history"]) for row in mine], [row["t_star"] for row in mine]
             before, after = before_after(scores, t_stars)
             if before or after:
                 yield (Entry(name), _spread(before), _spread(after), one(_moved(scores, t_stars), signed(3)))
@@ -159,8 +152,8 @@ def mean_scores(history: Sequence[Round]) -> list[float | None]:
 
 
 def before_after(
-    runs: Sequence[Sequence[float | None]], t_stars: Sequence[int | None]
-) -> tuple[list[float], list[float]]:
+    runs: Iterable[Sequence[Value | None]], t_stars: Iterable[int | None]
+) -> tuple[list[Value], list[Value]]:
     """Values by round, pooled over runs: those up to each run's t* and those after it; None values are left out.
 
     The batch of round t* was still chosen by a retrained model. In a run that never fired, all comes before.
@@ -168,7 +161,7 @@ def before_after(
     >>> before_after([[1.0, 1.0, 0.25, None], [1.0, 0.5, 0.25, None]], [2, 1])
     ([1.0, 1.0, 1.0], [0.25, 0.5, 0.25])
     """
-    parts: tuple[list[float], list[float]] = ([], [])
+    parts: tuple[list[Value], list[Value]] = ([], [])
     for values, t_star in zip(runs, t_stars, strict=True):
         for round, value in enumerate(values, start=1):
             if value is not None:
@@ -188,21 +181,22 @@ def class_shares(ids: Sequence[str], labels: Mapping[str, str], classes: Sequenc
 
 def batch_classes(results: Results) -> Table | None:
     """Classes of acquired batches, beside those of the pool."""
-    rows = [row for row in acquiring_runs(results.folder) if _is_there(results.folder, row["run"].cell)]
+    rows = [row for row in acquiring_runs(results.folder) if _is_there(results.folder, row["cell"])]
     names = task_names(distinct(rows, "task"))
     labels, pools = _labels_and_pools(results.folder, rows)
 
     def lines(members: list[Run]) -> Iterator[Row]:
         for _, method, mine in by_method(members, (RETRAIN,)):
             for task in distinct(mine, "task"):
-                runs: list[Acquired] = [row["run"] for row in those(mine, task=task)]
-                pool = pools[task_key(runs[0].cell.settings)]
-                known = [[id for id in ids if id in labels[task]] for ids in _ids_before_after(runs)]
-                parts = [class_shares(ids, labels[task], list(pool)) for ids in known]
+                runs = those(mine, task=task)
+                pool, known = pools[task_key(runs[0]["cell"].settings)], labels[task]
+                acquired = [[fact.acquired for fact in row["history"]] for row in runs]
+                batches = before_after(acquired, [row["t_star"] for row in runs])
+                ids = [[id for batch in part for id in batch if id in known] for part in batches]
                 usual = [n / max(1, sum(pool.values())) for n in pool.values()]
+                parts = [*(class_shares(part, known, list(pool)) for part in ids), usual]
                 for at, name in enumerate(pool):
-                    shares = [part[at] if part else None for part in (*parts, usual)]
-                    numbers = [one(None if share is None else 100 * share, fixed(1)) for share in shares]
+                    numbers = [one(100 * part[at] if part else None, fixed(1)) for part in parts]
                     yield (Entry(method), Entry(names[task]), Entry(name), *numbers)
 
     columns = [*map(Column, ("Method", "Task", "Class")), *(Column(title, ONE) for title in (BEFORE, AFTER, "Pool"))]
@@ -210,27 +204,16 @@ def batch_classes(results: Results) -> Table | None:
     return sectioned("batch-classes", caption, columns, rows, lines)
 
 
-def _ids_before_after(runs: Sequence[Acquired]) -> tuple[list[str], list[str]]:
-    parts: tuple[list[str], list[str]] = ([], [])
-    for run in runs:
-        for fact in run.history:
-            parts[run.t_star is not None and fact.round > run.t_star].extend(fact.acquired)
-    return parts
-
-
 def _labels_and_pools(
     folder: StudyFolder, rows: Sequence[Run]
 ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, int]]]:
     """By task the labels of all that was acquired, and by its key the classes of the pool; texts are not kept."""
-    runs: dict[str, list[Acquired]] = {}
-    for row in rows:
-        runs.setdefault(task_key(row["run"].cell.settings), []).append(row["run"])
     labels: dict[str, dict[str, str]] = {}
     pools: dict[str, dict[str, int]] = {}
-    for key, own in runs.items():
-        task = folder.task(own[0].cell)
+    for key, own in grouped(rows, lambda row: task_key(row["cell"].settings)).items():
+        task = folder.task(own[0]["cell"])
         counts = [int(np.count_nonzero(task.train.labels == label)) for label in range(len(task.classes))]
         pools[key] = dict(zip(task.classes, counts, strict=True))
-        acquired = {id for run in own for fact in run.history for id in fact.acquired}
-        labels.setdefault(own[0].cell.settings.task, {}).update(task.answers(sorted(acquired)))
+        acquired = {id for row in own for fact in row["history"] for id in fact.acquired}
+        labels.setdefault(own[0]["task"], {}).update(task.answers(sorted(acquired)))
     return labels, pools
