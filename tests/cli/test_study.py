@@ -58,7 +58,7 @@ def test_from_a_file_to_a_report(file: Path, tmp_path: Path, monkeypatch: pytest
     out = tmp_path / "s"
     code, said = call("run", file, *SMALL, "--out", out, "--workers", 1)
     assert code == 0, said
-    assert "Study 'mine': 4 runs in 1 cells, 8 rounds." in said
+    assert "Study 'mine': 4 runs in 1 cell, 8 rounds." in said
     assert (out / "report.html").is_file()
     assert (out / "report" / "figures" / "f1-by-round.svg").is_file()
     code, said = call("status", out, "--json")

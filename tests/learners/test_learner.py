@@ -189,7 +189,7 @@ def test_ids_without_labels_are_refused(learner: Learner) -> None:
     with pytest.raises(UserError, match=r"there are ids and no labels; give \{id: label\}"):
         learner.teach(learner.query().ids)
     with pytest.raises(UserError, match="there are ids and no labels"):
-        learner.run(Callback(lambda texts: [TRUTH[id] for id in texts]), rounds=1)  # type: ignore[arg-type]
+        learner.run(Callback(lambda texts: [TRUTH[id] for id in texts]), rounds=1)  # type: ignore[arg-type, return-value]
 
 
 def test_without_an_update_nothing_is_learnt_yet(learner: Learner) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,7 +130,7 @@ def test_one_class(write: Write) -> None:
 
 def test_empty_and_equal_texts_are_left_out_by_choice(write: Write) -> None:
     path = write("mail.csv", table(*["ham", "spam"] * 20) + ",ham,40\ntext 0 is ham,ham,41\n")
-    sizes = {"validation_size": 0, "test_size": 0}
+    sizes: dict[str, Any] = {"validation_size": 0, "test_size": 0}
     with pytest.raises(UserError, match="leave it out with `drop_empty`"):
         load_files(path, label="label", **sizes)
     said: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import typer
 
@@ -43,10 +43,10 @@ class Hybridal(Verbs):
             )
 
     def _stopped(self, ctx: Any) -> str:
-        verb, studies = ctx.meta.get(VERB), self.commands["study"].commands
+        verb, studies = ctx.meta.get(VERB), cast("Verbs", self.commands["study"])
         if verb in (self.commands[name] for name in ("run", "resume", "compare")):
             return "stopped; go on with `hybridal resume`."
-        if verb in (studies[name] for name in ("run", "resume")):
+        if verb in (studies.commands[name] for name in ("run", "resume")):
             return "stopped; go on with `hybridal study resume`."
         return "stopped."
 

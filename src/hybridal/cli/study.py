@@ -174,6 +174,7 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
     """Runs, cells and rounds; then how far it is: not begun, on its way, complete."""
     from dataclasses import asdict
 
+    from hybridal.evidence.formats import counted
     from hybridal.study.plan import plan
     from hybridal.system.files import strict_json
 
@@ -181,7 +182,8 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
     if json:
         typer.echo(strict_json({**asdict(found), "saving": found.saving, "seconds_left": found.seconds_left}))
         return
-    typer.echo(f"Study '{folder.study.name}': {found.runs} runs in {found.cells} cells, {found.rounds} rounds.")
+    size = [counted(n, one) for n, one in ((found.runs, "run"), (found.cells, "cell"), (found.rounds, "round"))]
+    typer.echo("Study '{}': {} in {}, {}.".format(folder.study.name, *size))
     if not found.left:
         saved = found.rounds / found.done
         typer.echo(f"All runs are complete: {found.done} rounds were distinct ({saved:.1f} times less work).")
