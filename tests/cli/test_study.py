@@ -84,7 +84,7 @@ def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkey
 
     monkeypatch.setattr(Here, "run", fail)
     code, said = call("run", file, *SMALL, "--out", tmp_path / "s", "--workers", 1)
-    assert code == 1
+    assert code == 3
     assert "failed: ValueError: no luck" in said
     assert "ValueError: no luck" in call("status", tmp_path / "s")[1]
     assert "0 of 4 runs are complete." in call("status", tmp_path / "s")[1].splitlines()

@@ -10,7 +10,7 @@ import typer
 
 from hybridal.cli import options as o
 from hybridal.cli.wording import Verb
-from hybridal.errors import UserError
+from hybridal.errors import RunError, UserError
 
 if TYPE_CHECKING:
     from hybridal.study.engines import Engine
@@ -201,7 +201,7 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
 
 
 def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
-    """Shows the plan, computes, writes the report; exits with 1 if a cell failed."""
+    """Shows the plan, computes, writes the report; exits as a run that could not go on if a cell failed."""
     from hybridal.cli.progress import study_progress
     from hybridal.paper import write_paper_report
     from hybridal.study.run import run_study
@@ -218,7 +218,7 @@ def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
         typer.secho(f"{outcome.key} failed: {(outcome.error or '').strip().splitlines()[-1]}", fg="red", err=True)
     if failed:
         typer.echo(f"`hybridal study status {folder.path}` shows the tracebacks; `study resume` tries again.", err=True)
-        raise typer.Exit(1)
+        raise typer.Exit(RunError.exit_code)
 
 
 def choose_engine(workers: int | None, ray: str | None, gpus_per_cell: float | None, device: str) -> Engine:
