@@ -90,6 +90,15 @@ def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkey
     assert "0 of 4 runs are complete." in call("status", tmp_path / "s")[1].splitlines()
 
 
+def test_what_stands_in_its_file_is_called_as_it_is_there(file: Path, tmp_path: Path) -> None:
+    study = yaml.safe_load(file.read_text())
+    study["tasks"][0]["label"] = "topic"
+    file.write_text(yaml.safe_dump(study))
+    code, said = call("run", file, "--out", tmp_path / "s")
+    assert code == 2
+    assert "name yours with `text`, `label` and `id`." in said
+
+
 def test_an_engine_is_made_as_asked() -> None:
     assert choose_engine(None, "head:6379", 0.5, "auto") == RayEngine("head:6379", gpus_per_cell=0.5)
     assert choose_engine(None, "local", None, "cpu") == RayEngine("local")
