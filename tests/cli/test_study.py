@@ -54,7 +54,7 @@ def test_from_a_file_to_a_report(file: Path, tmp_path: Path, monkeypatch: pytest
     out = tmp_path / "s"
     code, said = call("run", file, *SMALL, "--out", out, "--workers", 1)
     assert code == 0, said
-    assert "Study 'mine': 4 runs in 1 cells, 8 rounds." in said
+    assert "Study 'mine': 4 runs in 1 cell, 8 rounds." in said
     assert (out / "report.html").is_file()
     assert (out / "report" / "figures" / "f1-by-round.svg").is_file()
     code, said = call("status", out, "--json")
@@ -80,10 +80,19 @@ def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkey
 
     monkeypatch.setattr(Here, "run", fail)
     code, said = call("run", file, *SMALL, "--out", tmp_path / "s", "--workers", 1)
-    assert code == 1
+    assert code == 3
     assert "failed: ValueError: no luck" in said
     assert "ValueError: no luck" in call("status", tmp_path / "s")[1]
     assert "0 of 4 runs are complete." in call("status", tmp_path / "s")[1].splitlines()
+
+
+def test_what_stands_in_its_file_is_called_as_it_is_there(file: Path, tmp_path: Path) -> None:
+    study = yaml.safe_load(file.read_text())
+    study["tasks"][0]["label"] = "topic"
+    file.write_text(yaml.safe_dump(study))
+    code, said = call("run", file, "--out", tmp_path / "s")
+    assert code == 2
+    assert "name yours with `text`, `label` and `id`." in said
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def record(folder: StudyFolder, rounds: int) -> None:
 def said(folder: StudyFolder, capsys: pytest.CaptureFixture[str]) -> list[str]:
     print_plan(folder, json=False)
     first, *others = capsys.readouterr().out.splitlines()
-    assert first == "Study 's': 2 runs in 1 cells, 8 rounds."
+    assert first == "Study 's': 2 runs in 1 cell, 8 rounds."
     return others
 
 

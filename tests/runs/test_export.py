@@ -194,3 +194,9 @@ def test_who_has_the_model_is_said(about: dict[str, str], how: str, tmp_path: Pa
     folder = RunFolder.create(tmp_path / "run", SETTINGS, TASK, about)
     with pytest.raises(UserError, match=f"has no model folder yet; {re.escape(how)}"):
         finished_model(folder)
+
+
+def test_a_comparison_keeps_no_model(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "both", SETTINGS, TASK, {"schedules": ["retrain", "finetune"]})
+    with pytest.raises(UserError, match="is a comparison, which keeps no model"):
+        finished_model(folder)

@@ -85,7 +85,11 @@ def test_classes_that_nobody_wants_are_left_out_and_others_may_be_to_come() -> N
     ("bad", "sentence"),
     [
         ({"texts": ["a", ""], "labels": ["x", "y"]}, r"text 1 \(id 1\) is empty"),
-        ({"texts": ["a", None], "labels": ["x", "y"]}, r"text 1 \(id 1\) is None, not a text"),
+        ({"texts": ["a", None], "labels": ["x", "y"]}, r"text 1 \(id 1\) is None, not a text; leave it out or"),
+        (
+            {"texts": ["", "a", None, " "], "labels": ["x", "y", "x", "y"]},
+            r"text 0 \(id 0\) is empty, and 2 more have no words; leave them out or give them words",
+        ),
         ({"texts": ["a", "b"], "labels": ["x"]}, "2 texts and 1 labels"),
         ({"texts": ["a", "b"], "labels": [None, None]}, "no text has a label; name the classes"),
         ({"texts": ["a", "b"], "labels": ["x", "y"], "ids": [1, 1]}, "the id '1' occurs twice"),

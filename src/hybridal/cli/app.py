@@ -44,7 +44,9 @@ class Hybridal(Verbs):
 
     def _worded(self, error: UserError, ctx: Any) -> str:
         verb = ctx.meta.get(VERB)
-        return in_options(error, flags_of(verb) if verb else {}, flags_of(self.commands["run"]))
+        # What a study has no option for stands in its file, under the field's own name.
+        others = flags_of(self.commands["run"]) if verb in self.commands.values() else {}
+        return in_options(error, flags_of(verb) if verb else {}, others)
 
 
 def _is_out_of_memory(error: Exception) -> bool:

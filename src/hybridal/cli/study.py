@@ -11,7 +11,7 @@ import typer
 from hybridal.cli import options as o
 from hybridal.cli.engine import choose_engine
 from hybridal.cli.wording import Verb, going_on_with
-from hybridal.errors import UserError
+from hybridal.errors import RunError, UserError
 
 if TYPE_CHECKING:
     from hybridal.study.engines import Engine
@@ -183,6 +183,7 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
     """Runs, cells and rounds; then how far it is: not begun, on its way, complete."""
     from dataclasses import asdict
 
+    from hybridal.evidence.formats import counted
     from hybridal.study.plan import plan
     from hybridal.system.files import strict_json
 
@@ -190,7 +191,8 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
     if json:
         typer.echo(strict_json({**asdict(found), "saving": found.saving, "seconds_left": found.seconds_left}))
         return
-    typer.echo(f"Study '{folder.study.name}': {found.runs} runs in {found.cells} cells, {found.rounds} rounds.")
+    size = [counted(n, one) for n, one in ((found.runs, "run"), (found.cells, "cell"), (found.rounds, "round"))]
+    typer.echo("Study '{}': {} in {}, {}.".format(folder.study.name, *size))
     if not found.left:
         saved = found.rounds / found.done
         typer.echo(f"All runs are complete: {found.done} rounds were distinct ({saved:.1f} times less work).")
@@ -208,7 +210,7 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
 
 
 def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
-    """Shows the plan, computes, writes the report; exits with 1 if a cell failed."""
+    """Shows the plan, computes, writes the report; exits as a run that could not go on if a cell failed."""
     from hybridal.cli.progress import study_progress
     from hybridal.paper import write_paper_report
     from hybridal.study.run import run_study
@@ -225,7 +227,7 @@ def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
         typer.secho(f"{outcome.key} failed: {(outcome.error or '').strip().splitlines()[-1]}", fg="red", err=True)
     if failed:
         typer.echo(f"`hybridal study status {folder.path}` shows the tracebacks; `study resume` tries again.", err=True)
-        raise typer.Exit(1)
+        raise typer.Exit(RunError.exit_code)
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:

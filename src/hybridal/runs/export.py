@@ -48,8 +48,10 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
 def finished_model(folder: RunFolder) -> Path:
     """The folder of a run's model, once there is one."""
     if not folder.model.is_dir():
-        path = folder.path
-        how = f"ask ActiveLearner.load('{path}').model" if "key" in folder.about() else f"run `hybridal resume {path}`"
+        path, about = folder.path, folder.about()
+        if "schedules" in about:
+            raise UserError(f"{path} is a comparison, which keeps no model; run one of its schedules: `hybridal run`.")
+        how = f"ask ActiveLearner.load('{path}').model" if "key" in about else f"run `hybridal resume {path}`"
         raise UserError(f"{path} has no model folder yet; {how} for it.")
     return folder.model
 

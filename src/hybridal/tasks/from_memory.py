@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -86,9 +87,12 @@ def split_of(
     for what, values in (("labels", labels), ("ids", ids)):
         if values is not None and len(values) != len(texts):
             raise UserError(f"{name}: there are {len(texts)} texts and {len(values)} {what}; give one for each text.")
-    for row, text in enumerate(texts):
-        if not isinstance(text, str) or not text.strip():
-            raise UserError(f"{name}: text {row} (id {ids[row]!r}) is {_short(text)}; leave it out or give it words.")
+    wordless = [row for row, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
+    if wordless:
+        first, more = wordless[0], len(wordless) - 1
+        others, them = (f", and {more} more have no words", "them") if more else ("", "it")
+        said = f"text {first} (id {ids[first]!r}) is {_short(texts[first])}{others}"
+        raise UserError(f"{name}: {said}; leave {them} out or give {them} words.")
     known = [None if _missing(label) else label for label in labels or [None] * len(texts)]
     if classes is None:
         classes = _sorted({label for label in known if label is not None})
@@ -101,7 +105,7 @@ def split_of(
     numbers: Ints = np.array([UNKNOWN if known[r] is None else number[spelt(known[r])] for r in keep], dtype=np.int64)
     found = [spelt(ids[row]) for row in keep]
     if len(set(found)) < len(found):
-        twice = next(id for id in found if found.count(id) > 1)
+        twice, _ = Counter(found).most_common(1)[0]
         raise UserError(f"{name}: the id '{twice:.40}' occurs twice; make ids unique.")
     kinds = {"classes": names, "id_type": _kind(list(ids)), "label_type": _kind(list(classes))}
     return Split(found, [texts[row] for row in keep], numbers), kinds
