@@ -36,7 +36,7 @@ def test_comparisons(tables: dict[str, Table]) -> None:
     table = tables["noninferiority"]
     assert [section.title for section in table.sections] == ["Retrain", "FineTune", "the better of both"]
     row = ["HybridAL ΔAcc", "6", "−0.0009", "−0.0044", "+0.0026", "0.0044", "✓ (0.032)", "✓ (0.002)", "✓ (< 0.001)"]
-    assert texts(table) == row
+    assert row in [[entry.text for entry in one] for one in table.sections[0].rows]
     row = ["FineTune", "Retrain", "6", "+0.404", "0.031", "0.219", "< 0.001", "40.59", "34.12", "1.00", "1.00"]
     assert texts(tables["rank-tests"], section=1) == row
     assert texts(tables["wins"], section=1) == ["Retrain", "–", "2/2", "2/2", "1/2", "2/2"]

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hybridal.errors import UserError
+from hybridal.system.ahead import import_beside
 
 if TYPE_CHECKING:
     from hybridal.study.engines import Engine
     from hybridal.study.engines.lanes import Lanes
+
+# For the report.
+NEEDED_LATER = ("scipy.optimize", "matplotlib.figure", "pandas", "fontTools.subset")
 
 
 def choose_engine(
@@ -62,6 +66,7 @@ def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | 
 
 def gpus_of(device: str) -> list[str]:
     """The GPUs of this machine that a study on this device may use."""
+    import_beside("torch", NEEDED_LATER)
     import torch
 
     if device in ("auto", "cuda"):

@@ -69,7 +69,7 @@ def _predict_file(
             raise RunError(
                 f"--out {target} could not be written ({error.strerror}); make room, or choose another place."
             ) from error
-    left_out = f"; {empty} rows without a text left out" if empty else ""
+    left_out = f"; {empty} {'row' if empty == 1 else 'rows'} without a text left out" if empty else ""
     typer.echo(f"{total} predictions written to {target}{left_out}")
 
 

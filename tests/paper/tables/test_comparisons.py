@@ -33,6 +33,8 @@ def test_noninferiority(tables: dict[str, Table], runs: pd.DataFrame) -> None:
     f1["the better of both"] = np.maximum(f1["Retrain"], f1["FineTune"])
     table = tables["noninferiority"]
     assert [section.title for section in table.sections] == ["Retrain", "FineTune", "the better of both"]
+    first, second, _ = ({row[0].text for row in section.rows} for section in table.sections)
+    assert (first - second, second - first) == ({"FineTune"}, {"Retrain"})
     for section in table.sections:
         for row in section.rows:
             differences = f1[row[0].text] - f1[section.title]
