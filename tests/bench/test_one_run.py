@@ -1,26 +1,37 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from bench import one_run
+from hybridal.cli.app import app
 
 
 def test_the_seconds_of_a_run_are_told_beside_those_of_its_rounds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real, ran = one_run.command, list[list[str]]()
+    def here(words: list[str], check: bool) -> None:
+        """What the command does, in this process, which has imported all that it needs."""
+        few = ("--set", "initial=8", "--set", "max_epochs=1")
+        ended = CliRunner().invoke(app, [*words[3:], *few])
+        assert (check, ended.exit_code) == (True, 0), ended.output
 
-    def smaller(texts: dict[str, str], backbone: Path, rounds: int, device: str, home: Path) -> list[str]:
-        ran.append([*real(texts, backbone, rounds, device, home), "--set", "initial=8", "--set", "max_epochs=1"])
-        return ran[-1]
-
-    monkeypatch.setattr(one_run, "command", smaller)
+    monkeypatch.setattr(subprocess, "run", here)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     one_run.main(["--rounds", "1", "--times", "1"])
     clock, computing = capsys.readouterr().out.splitlines()
     assert clock.startswith("tiny size, 1 rounds, 1 steps: by the clock")
     assert computing.startswith("tiny size, 1 rounds, 1 steps: computing")
     assert 0 < float(computing.split()[-5]) < float(clock.split()[-5])
-    assert [words[3] for words in ran] == ["run"]
+
+
+def test_the_command_names_all_that_the_run_needs() -> None:
+    texts = {"task": "train.csv", "text": "text", "label": "label", "validation": "v.csv", "test": "t.csv"}
+    words = one_run.command(texts, Path("encoder"), 8, "cuda", Path("home"))
+    assert words[2:5] == ["hybridal", "run", "train.csv"]
+    pairs = dict(zip(words[5:-1:2], words[6:-1:2], strict=True))
+    assert pairs["--rounds"] == "8"
+    assert (pairs["--validation"], pairs["--device"], words[-1]) == ("v.csv", "cuda", "--quiet")
