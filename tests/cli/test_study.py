@@ -12,6 +12,7 @@ from hybridal.cli.app import app
 from hybridal.paper.figures import figures
 from hybridal.study.engines import CellOutcome, Here
 from hybridal.study.folder import StudyFolder
+from hybridal.study.study import read_study
 from hybridal.testing.small import toy_file
 
 RULES = {"rounds": 3, "initial": 12, "batch": 4, "candidates": 30, "max_epochs": 2, "learning_rate": 1e-3}
@@ -118,6 +119,19 @@ def test_an_engine_that_cannot_be_leaves_no_folder(
     assert code == 2
     assert says in " ".join(said.split())
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_of_another_machine_s_gpu_is_refused_before_its_cells(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    folder = StudyFolder.create(tmp_path / "s", read_study(file).shrunk(device="cuda"), {})
+    code, said = call("resume", folder.path, "--workers", workers)
+    assert code == 2
+    assert "cuda" in said
+    assert not any(folder.error(cell) for cell in folder.cells)
 
 
 @pytest.mark.parametrize(

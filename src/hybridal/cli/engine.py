@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hybridal.study.engines import Engine
     from hybridal.study.engines.lanes import Lanes
 
-# For the report.
+# For probes and for the report.
 NEEDED_LATER = ("scipy.optimize", "matplotlib.figure", "pandas", "fontTools.subset")
 
 

@@ -67,11 +67,11 @@ def default_folder(settings: Settings) -> Path:
 
 def print_plan(settings: Settings, json: bool, quiet: bool = False) -> None:
     """What a run would do, after all checks that need no training."""
-    from hybridal.runs.assemble import find_task
+    from hybridal.runs.assemble import find_task, silent
     from hybridal.runs.run import check
     from hybridal.system.files import strict_json
 
-    task = find_task(settings, (lambda _remark: None) if quiet else partial(typer.echo, err=True))
+    task = find_task(settings, silent if quiet else partial(typer.echo, err=True))
     check(settings, task)
     rules = settings.rules
     plan = {

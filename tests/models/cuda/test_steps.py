@@ -18,8 +18,10 @@ from hybridal.models.examples import Examples
 from hybridal.models.packing import teach_masks
 from hybridal.models.rates import rates
 from hybridal.models.steps import PlainSteps
+from hybridal.models.training import fit
 from hybridal.models.trunk import freeze
 from hybridal.tasks import Task
+from hybridal.updates import Plan
 
 from ..parts import ARCHITECTURES, classifier_of, examples_of, farthest, random_backbone, same_weights
 from .parts import GRAPHS, PLAIN, Repeater, pair
@@ -167,6 +169,16 @@ def test_the_steps_of_a_renewed_classifier_are_those_of_a_new_one(on: str, tiny:
     train(used, steps, texts, dropout=False)
     used.renew(9)
     assert same_weights(train(used, steps, texts, dropout=False), train(new, steps_of(new), texts, dropout=False))
+
+
+def test_only_another_decay_makes_another_optimiser(tiny: Backbone, task: Task) -> None:
+    """Each keeps two moments of every weight, and graphs of its own."""
+    classifier, texts = classifier_of(tiny, task), examples_of(tiny, task.train, range(16))
+    classifier.recorder = recorder = Repeater()
+    for changes in ({}, {"learning_rate": 1e-3}, {"train_batch": 8}, {"weight_decay": 0.5}):
+        rules = protocol("paper", {"max_epochs": 1, "stop_after": None, **changes})
+        fit(classifier, Plan(classifier.pretrained, texts.rows), texts, None, texts.labels, rules, 1, 1)
+    assert sum(isinstance(made, GraphSteps) for made in recorder._made.values()) == 2
 
 
 def trained_at_the_top(classifier: Classifier, recorder: Repeater | None, texts: Examples) -> dict[str, Any]:
