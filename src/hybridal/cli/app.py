@@ -12,6 +12,7 @@ from hybridal import __version__
 from hybridal.cli import compare, export, label, listing, predict, push, report, resume, run, serve, study, what_if
 from hybridal.cli.wording import VERB, Verb, Verbs, flags_of, in_options
 from hybridal.errors import RunError, UserError
+from hybridal.system.leaving import leaving_at_once
 
 EXIT_CODES = "Exit codes: 0 done · 1 a bug of ours · 2 bad input · 3 a run that could not go on · 130 stopped by you."
 
@@ -102,7 +103,8 @@ def _root(
 def main() -> None:
     """The entry point of the command line."""
     _share_cores()
-    app()
+    with leaving_at_once():
+        app()
 
 
 def _share_cores() -> None:

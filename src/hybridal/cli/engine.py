@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from hybridal.study.engines import Engine
     from hybridal.study.engines.lanes import Lanes
 
-# For probes and for the report.
-NEEDED_LATER = ("scipy.optimize", "matplotlib.figure", "pandas", "fontTools.subset")
+PROBES = ("scipy.optimize",)
+REPORT = ("matplotlib.figure", "pandas", "fontTools.subset")
 
 
 def choose_engine(
@@ -66,7 +66,7 @@ def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | 
 
 def gpus_of(device: str) -> list[str]:
     """The GPUs of this machine that a study on this device may use."""
-    import_beside("torch", NEEDED_LATER)
+    import_beside("torch", PROBES, REPORT)
     import torch
 
     if device in ("auto", "cuda"):

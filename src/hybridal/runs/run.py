@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
 
 
-# For temperatures, and for the report at the end.
-NEEDED_LATER = ("scipy.optimize", "matplotlib.figure")
+TEMPERATURES = ("scipy.optimize",)
+REPORT = ("matplotlib.figure", "fontTools.subset")
 
 
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
@@ -56,7 +56,7 @@ def check(settings: Settings, task: Task) -> None:
     from hybridal.acquisition import ACQUISITIONS
     from hybridal.loop.initial import check_initial
 
-    import_beside("torch", NEEDED_LATER)
+    import_beside("torch", TEMPERATURES, REPORT)
     from hybridal.models.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))

@@ -8,26 +8,35 @@ from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 
-def import_beside(slow: str, others: Sequence[str]) -> None:
+def import_beside(slow: str, soon: Sequence[str], later: Sequence[str] = ()) -> None:
     """Imports a module that takes long, and others meanwhile; nothing where it was imported before.
 
-    Others that are not there, or fail, are left to whoever asks for them.
+    What is needed `soon` is there afterwards; what is needed `later` goes on coming in while other work is done. Others
+    that are not there, or fail, are left to whoever asks for them.
     """
     if slow in sys.modules:
         return
-    thread = Thread(target=_import, args=(others,))
-    thread.start()
+    ready = Event()
+    Thread(target=_import, args=(soon, ready, later)).start()
     try:
         import_module(slow)
     finally:
-        thread.join()
+        ready.wait()
 
 
-def _import(modules: Sequence[str]) -> None:
-    _know_triton()
+def _import(soon: Sequence[str], ready: Event, later: Sequence[str]) -> None:
+    try:
+        _know_triton()
+        _import_all(soon)
+    finally:
+        ready.set()
+    _import_all(later)
+
+
+def _import_all(modules: Sequence[str]) -> None:
     for name in modules:
         with suppress(Exception):
             import_module(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -14,12 +15,14 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from threading import Lock, Timer
+from typing import NoReturn
 
 from hybridal.errors import RunError, UserError
 from hybridal.study.engines import CellOutcome, device_here
 from hybridal.study.engines.lanes import Lanes, Stopped
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
+from hybridal.system.leaving import leaving_at_once
 
 DIED = "The worker process died: it was killed, or ran out of memory."
 # Seconds that cells have to end their epoch in when nobody waits for them any more: a GPU that several processes
@@ -127,8 +130,14 @@ class _Worker:
         self._process.join()
 
 
-def _serve(pipe: Connection, path: Path, lanes: Lanes) -> None:
+def _serve(pipe: Connection, path: Path, lanes: Lanes) -> NoReturn:
     """Computes what is asked for, until nobody is left to ask, even one who was killed."""
+    with leaving_at_once():
+        _answer(pipe, path, lanes)
+        sys.exit()
+
+
+def _answer(pipe: Connection, path: Path, lanes: Lanes) -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to hear
     folder, speaking = StudyFolder.open(path), Lock()

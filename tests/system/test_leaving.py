@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_FULL = Path("/dev/full")
+# A GPU is only said to be in use; what takes long to take down is an object that speaks when it goes.
+_SCRIPT = """
+import atexit, sys, threading, time, types
+from hybridal.system.leaving import leaving_at_once
+
+class Graphs:
+    def __del__(self):
+        print("taken down")
+
+sys.modules["torch"] = types.SimpleNamespace(cuda=types.SimpleNamespace(is_initialized=lambda: {gpu}))
+held = Graphs()
+with leaving_at_once():
+    atexit.register(print, "told")
+    threading.Thread(target=lambda: (time.sleep(0.3), print("waited for"))).start()
+    {end}
+"""
+
+
+def _ended(gpu: bool, end: str, **options: object) -> subprocess.CompletedProcess[str]:
+    script = _SCRIPT.format(gpu=gpu, end=end)
+    return subprocess.run([sys.executable, "-c", script], text=True, timeout=60, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize(("end", "code"), [("sys.exit(3)", 3), ("sys.exit()", 0)])
+def test_after_a_gpu_nothing_is_taken_down_one_by_one_but_all_is_said_and_done(end: str, code: int) -> None:
+    ended = _ended(True, end, stdout=subprocess.PIPE)
+    assert (ended.returncode, ended.stdout.split("\n")) == (code, ["waited for", "told", ""])
+
+
+@pytest.mark.parametrize(
+    ("gpu", "end", "code", "said"),
+    [
+        (False, "sys.exit(3)", 3, ""),
+        (True, "pass", 0, ""),
+        (True, "sys.exit('why')", 1, "why"),
+        (True, "raise ValueError('a bug')", 1, "ValueError: a bug"),
+    ],
+)
+def test_all_else_ends_as_python_does(gpu: bool, end: str, code: int, said: str) -> None:
+    ended = _ended(gpu, end, stdout=subprocess.PIPE)
+    assert (ended.returncode, ended.stdout.split("\n")) == (code, ["waited for", "told", "taken down", ""])
+    assert said in ended.stderr
+
+
+@pytest.mark.skipif(not _FULL.exists(), reason="needs a device that is full")
+def test_what_cannot_be_written_any_more_is_not_passed_over() -> None:
+    with _FULL.open("w") as full:
+        assert _ended(True, "print('lost'); sys.exit(0)", stdout=full).returncode != 0
