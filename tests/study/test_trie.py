@@ -271,13 +271,40 @@ class TestCutOff:
 
     def test_a_late_tail_computes_the_states_that_it_needs_again(self, tmp_path: Path) -> None:
         cell = linear_cell()
-        known = walked(cell, schedules_of("retrain"), tmp_path)
+        known = walked(cell, schedules_of("retrain"), tmp_path / "states")
         cell.words.clear()
-        facts = walked(cell, schedules_of("retrain", "fixed:3"), tmp_path, known)
-        assert cell.words == ["R", "RR", "RRF", "RRFF"]
+        (tmp_path / "states").rename(tmp_path / "gone")
+        facts = walked(cell, schedules_of("retrain", "fixed:3"), tmp_path / "states", known)
+        assert cell.words == ["RR", "RRF", "RRFF"]
         alone = [fact for _, fact in active_learning(linear_cell(), make_schedule("fixed:3"))]
         found = histories({fact.word: fact for fact in facts}, schedules_of("fixed:3"), 4)
         assert timeless(found["fixed:3"]) == timeless(alone)
+
+    @pytest.mark.parametrize(
+        ("make", "specs"),
+        [
+            (lambda: linear_cell(rounds=5), SPECS),
+            (transformer_cell, ("retrain", "finetune", "fixed:2", "fixed:3", "hybrid:accuracy:0.9:1")),
+            (
+                lambda: transformer_cell(validation="share", head="probe", temperature="shrunk", probe_until=14),
+                ("retrain", "fixed:2", "fixed:3", "auto"),
+            ),
+        ],
+        ids=["linear", "transformer", "transformer with a share to measure on"],
+    )
+    def test_what_is_computed_from_facts_alone_is_what_went_on(
+        self, make: Callable[[], Watched], specs: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        """To the last bit: weights, and every fact of the rounds that follow."""
+        cell, schedules = make(), schedules_of(*specs)
+        whole = walked(cell, schedules, tmp_path / "whole")
+        expected = dict(cell.weights)
+        cell.watch()
+        known = [fact for fact in whole if fact.round < cell.rules.rounds]
+        facts = walked(cell, schedules, tmp_path / "anew", known)
+        assert by_word(facts) == by_word(whole)
+        assert all(same_bits(weights, expected[word]) for word, weights in cell.weights.items())
+        assert max(Counter(cell.words).values()) == 1
 
 
 class TestMemory:

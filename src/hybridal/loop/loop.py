@@ -109,6 +109,18 @@ class Cell:
         ends = state.round + 1 == self.rules.rounds if last is None else last
         return replace(state.pool.news(), last=ends)
 
+    def retraced(self, history: Sequence[Round]) -> State:
+        """Where a run stood after these rounds, by what they say was chosen; what was learnt, they do not say."""
+        row_of = {id: row for row, id in enumerate(self.task.train.ids)}
+        state = self.start()
+        for fact in history:
+            acquired, held = (
+                np.array([row_of[id] for id in ids], dtype=np.int64) for ids in (fact.acquired, fact.held)
+            )
+            pool = self.labelled(state).pool.learnt().choose(acquired, held)
+            state = State(fact.round, fact.word, pool, temperature=fact.temperature)
+        return state
+
     def plan(self, update: Update, state: State) -> Plan:
         """How the next round trains, once what the last one chose is labelled."""
         prepare = partial(self.model.start, state.pool)

@@ -118,16 +118,26 @@ class Trie:
         return Node((*node.history, fact), state)
 
     def _state(self, node: Node) -> State:
-        """From memory, else from disk, else computed again from the node before it."""
+        """From memory, else from disk, else computed again."""
         if node.state is None:
             node.state = self._saved(node)
         if node.state is None:
-            assert node.parent is not None
-            assert node.update is not None
-            node.state, fact = self._advance(self._state(node.parent), node.update)
-            same_facts(node.history[-1], fact)
+            node.state = self._again(node)
         node.parent = None
         return node.state
+
+    def _again(self, node: Node) -> State:
+        """The state of a round that is recorded. One that forgot what was learnt before it needs no state before it."""
+        assert node.parent is not None
+        assert node.update is not None
+        *before, recorded = node.history
+        if node.update.forgets:
+            state, fact = self._advance(self.cell.retraced(before), node.update)
+            fact = replace(fact, changes=recorded.changes)  # since a state that is not computed
+        else:
+            state, fact = self._advance(self._state(node.parent), node.update)
+        same_facts(recorded, fact)
+        return state
 
     def _advance(self, before: State, update: Update) -> tuple[State, Round]:
         """A round. In the first there are no last weights: updates that plan the same then share it."""

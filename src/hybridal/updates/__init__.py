@@ -75,9 +75,10 @@ def _same_weights(one: Weights | None, other: Weights | None) -> bool:
 
 
 class Update(Protocol):
-    """One way to bring the model up to date."""
+    """One way to bring the model up to date. One that `forgets` looks neither at the last weights nor at moments."""
 
     name: ClassVar[str]
+    forgets: ClassVar[bool] = False
 
     @property
     def letter(self) -> str:

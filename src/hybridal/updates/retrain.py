@@ -18,6 +18,7 @@ class Retrain(Update):
 
     name: ClassVar[str] = "retrain"
     letter: ClassVar[str] = "R"
+    forgets: ClassVar[bool] = True
     spec: ClassVar[str] = name
     reason: str = field(default="", kw_only=True, compare=False)
 
