@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench import best_chance, claims, elsewhere, engines, learners, on_the_way, settling
+from bench import base_size, best_chance, claims, elsewhere, engines, learners, on_the_way, settling
 from bench.claim_figures import draw_chances, draw_ends, draw_signals
 from bench.facts import Cell, cells, runs
 from bench.heads import two_heads
@@ -51,6 +51,7 @@ def tables() -> dict[str, str]:
     first = claims.whole(runs(of(known, engine=FIRST["engine"]), claims.SCHEDULES))
     old = first[first["study"] == FIRST["study"]]
     drawn = at_random(known)
+    larger = runs(of(known, study="findings-mpnet"), base_size.SPECS)
     return {
         "verdicts on the paper": verdicts(ends, main, first, drawn),
         "F1 and cost": claims.accuracy_and_cost(ends),
@@ -68,6 +69,8 @@ def tables() -> dict[str, str]:
         "labels at random": elsewhere.side_by_side({"entropy": elsewhere.among(ends, drawn), "random": drawn}),
         "labels at random, by task": elsewhere.by_task(ends, drawn),
         "chosen or drawn": elsewhere.chosen_or_drawn(ends, drawn),
+        "a base-size encoder": base_size.by_task(larger),
+        "a base-size encoder, against fine-tuning": base_size.against_finetuning(larger),
         "validation and stopping": claims.validation_and_stopping(first),
         "two heads": two_heads(ends),
         "two engines": engines.same_method(before, main, old, ends),
