@@ -28,7 +28,7 @@ def choose_engine(
 
     from hybridal.study.engines import Here
     from hybridal.study.engines.lanes import Lanes
-    from hybridal.study.engines.processes import Processes
+    from hybridal.study.engines.processes import Processes, prepare
 
     if ray is not None:
         from hybridal.study.engines.ray import RayEngine
@@ -43,13 +43,21 @@ def choose_engine(
     for name, count in (("--workers", workers), ("--processes-per-gpu", processes_per_gpu)):
         if count is not None and count < 1:
             raise UserError(f"{name} must be at least 1, not {count}.")
+    count = workers or os.cpu_count() or 1
+    if (processes_per_gpu or 1) > 1 or (device == "cpu" and count > 1):
+        prepare()  # it imports torch while we do
     if gpus := gpus_of(device):
         lanes = lanes_of(gpus, workers, processes_per_gpu)
-        return lanes[0] if len(lanes) == 1 else Processes(lanes)
-    if processes_per_gpu is not None:
+    elif processes_per_gpu is not None:
         raise UserError(f"--processes-per-gpu needs a GPU, and device {device} has none here; use --workers.")
-    count = workers or os.cpu_count() or 1
-    return Here() if count == 1 else Processes([Lanes(device, 1)] * count)
+    elif count == 1:
+        return Here()
+    else:
+        lanes = [Lanes(device, 1)] * count
+    if len(lanes) == 1:
+        return lanes[0]
+    prepare()
+    return Processes(lanes)
 
 
 def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | None) -> list[Lanes]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -170,3 +172,25 @@ def test_why_no_process_could_begin_is_said_once(task: dict[str, str], tmp_path:
     with pytest.raises(RunError, match="No process of the study could begin: There is no GPU here; use `device"):
         run(folder, Processes([Unable("cpu"), Unable("cpu")]))
     assert [folder.error(cell) for cell in folder.cells] == [None, None]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_processes_that_are_forked_compute_the_same(here: StudyFolder, task: dict[str, str], tmp_path: Path) -> None:
+    """In a process of its own: what they are forked from stays until that ends."""
+    folder = begun(tmp_path / "study", small_study(task))
+    script = f"""
+import sys
+from pathlib import Path
+from hybridal.study.engines.lanes import Lanes
+from hybridal.study.engines.processes import Processes, prepare
+from hybridal.study.folder import StudyFolder
+
+prepare()
+prepare()  # changes nothing
+folder = StudyFolder.open(Path({str(folder.path)!r}))
+outcomes = list(Processes([Lanes("cpu", 1)] * 2).run(folder, folder.cells))
+assert [outcome.error for outcome in outcomes] == [None] * len(folder.cells)
+print(*outcomes)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300, stdout=subprocess.DEVNULL)
+    assert facts(folder) == facts(here)

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from threading import Lock, Timer
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hybridal.errors import RunError, UserError
 from hybridal.study.engines import CellOutcome, device_here
@@ -30,6 +31,21 @@ DIED = "The worker process died: it was killed, or ran out of memory."
 PATIENCE = 3.0
 # So many processes in a row that died with nothing done: the place is sick, not a cell.
 BARREN = 2
+
+
+_PREPARED: list[str] = []
+
+
+def prepare() -> None:
+    """Starts a process beside this one that imports what those of a study need: they are forked from it later.
+
+    For commands: what this process changes from now on in its environment, they do not see. Without it, or where
+    forking is not safe, each of them imports for itself.
+    """
+    if sys.platform == "linux" and not _PREPARED:
+        _PREPARED.append("forkserver")
+        forkserver.set_forkserver_preload(["hybridal.study.engines.preloaded"])
+        forkserver.ensure_running()
 
 
 @dataclass(frozen=True)
@@ -67,7 +83,7 @@ def _spread(
     try:
         while waiting or any(worker.cells for worker in workers.values()):
             for pipe in wait(workers):
-                worker = workers[pipe]  # type: ignore[index]
+                worker = workers[pipe]
                 try:
                     said = worker.hear()
                 except (EOFError, OSError):
@@ -103,7 +119,7 @@ class _Worker:
 
     def __init__(self, path: Path, lanes: Lanes, barren: int = 1) -> None:
         self.lanes, self.barren, self.cells = lanes, barren, dict[str, CellPlan]()
-        context = multiprocessing.get_context("spawn")
+        context: Any = multiprocessing.get_context(_PREPARED[0] if _PREPARED else "spawn")
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, path, lanes))
         self._process.start()

@@ -1,0 +1,15 @@
+"""What all processes of a study need: to import this is to have it.
+
+One process imports it, beside the command, and those of the study are forked from that one. It touches no GPU, and no
+thread of it is left: neither would outlive a fork.
+"""
+
+from __future__ import annotations
+
+from hybridal.system.ahead import import_beside
+
+import_beside("torch", ["scipy.optimize"])
+
+import hybridal.models.kept  # noqa: E402
+import hybridal.models.transformer  # noqa: E402
+import hybridal.study.engines.processes  # noqa: E402, F401
