@@ -25,6 +25,7 @@ import torch
 
 from bench.figures import figure
 from hybridal.backbones import tiny
+from hybridal.core.facts import PHASES
 from hybridal.signals import SIGNALS
 from hybridal.study.folder import StudyFolder
 from hybridal.system.files import write_whole
@@ -120,7 +121,7 @@ def measure(asked: Asked, folder: Path) -> dict[str, float]:
         "steps": float(sum(fact.cost.steps for fact in facts)),
         "cells": float(len(study.cells)),
         "failed": float(sum(not study.complete(cell) for cell in study.cells)),
-        "training": sum(fact.seconds.get("train", 0.0) for fact in facts),
+        **{phase: sum(fact.seconds.get(phase, 0.0) for fact in facts) for phase in PHASES},
     }
 
 
@@ -147,7 +148,7 @@ def main(words: Sequence[str] | None = None) -> int:
         figure(f"{name}: all in", "steps/s", [found["steps"] / found["seconds"]]),
         figure(f"{name}: until the first round was done", "s", [found["start"]]),
         figure(f"{name}: after the last one", "s", [found["end"]]),
-        figure(f"{name}: training, all cells together", "s", [found["training"]]),
+        *(figure(f"{name}: {phase}, all cells together", "s", [found[phase]]) for phase in PHASES),
     ]
     for one in figures:
         print(f"{one['name']:75s} {one['value']:12.2f} {one['unit']}")
