@@ -8,7 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import softmax
-from hybridal.models.probe import BEFOREHAND, PENALTIES, best_penalty, best_probe, cross_fitted, fit_probe, last_growth
+from hybridal.models import probe
+from hybridal.models.probe import BEFOREHAND, PENALTIES, Prober, best_penalty, cross_fitted, fit_probe, last_growth
 
 
 def blobs(seed: int, size: int, classes: int, width: int = 6, noise: float = 1.0) -> tuple[Floats, Ints]:
@@ -42,7 +43,7 @@ def test_a_class_without_labels_is_possible_and_unlikely() -> None:
 @pytest.mark.parametrize("labels", [[0], [1, 1, 1]])
 def test_one_class_alone_is_learnt_too(labels: list[int]) -> None:
     features = np.random.default_rng(0).normal(size=(len(labels), 4))
-    found = best_probe(features, np.array(labels), 3, 0).logits(features)
+    found = Prober(0).best(features, np.array(labels), 3).logits(features)
     assert (found.argmax(axis=1) == labels).all()
 
 
@@ -79,7 +80,7 @@ def test_the_order_of_the_labels_does_not_matter() -> None:
 
 def test_it_is_the_same_each_time() -> None:
     features, labels = blobs(4, 60, 3)
-    one, other = (best_probe(features, labels, 3, 9) for _ in range(2))
+    one, other = (Prober(9).best(features, labels, 3) for _ in range(2))
     assert (one.weight == other.weight).all()
     assert (one.bias == other.bias).all()
 
@@ -121,3 +122,28 @@ def test_labels_since_then_do_not_change_the_penalty() -> None:
     known = last_growth(60)
     assert known < 60
     assert best_penalty(features, labels, 4, 1) == best_penalty(features[:known], labels[:known], 4, 1)
+
+
+def test_labels_that_come_one_by_one_give_the_probes_that_each_would_have_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    features, labels = blobs(9, 60, 4)
+    prober, chosen = Prober(3), list[int]()
+
+    def counted(features: Floats, labels: Ints, classes: int, seed: int) -> float:
+        chosen.append(len(labels))
+        return best_penalty(features, labels, classes, seed)
+
+    monkeypatch.setattr(probe, "best_penalty", counted)
+    for known in range(1, 61):
+        found = prober.best(features[:known], labels[:known], 4)
+        penalty = best_penalty(features[:known], labels[:known], 4, 3)
+        expected = fit_probe(features[:known], labels[:known], 4, penalty)
+        assert (found.penalty, found.weight.tolist()) == (expected.penalty, expected.weight.tolist())
+    assert chosen == [1, 10, 12, 15, 18, 22, 27, 33, 41, 51]
+    other = labels.copy()
+    other[0] = 1 - min(1, other[0])  # one of the first is corrected
+    prober.best(features, other, 4)
+    prober.best(features, other, 5)  # and a class comes
+    prober.best(features[::-1], other, 5)
+    assert chosen[10:] == [60, 60, 60]

@@ -40,9 +40,22 @@ class Probe:
         return found
 
 
-def best_probe(features: Floats, labels: Ints, classes: int, seed: int) -> Probe:
-    """A probe whose penalty gives labels that it has not seen the best probabilities."""
-    return fit_probe(features, labels, classes, best_penalty(features, labels, classes, seed))
+class Prober:
+    """Fits probes to labels as they come. The labels that the penalty is chosen on are seldom others, and to choose it
+    takes as long as the fit.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed, self._chosen_on, self._penalty = seed, (0, b"", b""), PENALTY
+
+    def best(self, features: Floats, labels: Ints, classes: int) -> Probe:
+        """A probe whose penalty gives labels that it has not seen the best probabilities."""
+        known = last_growth(len(labels))
+        chosen_on = classes, features[:known].tobytes(), labels[:known].tobytes()
+        if chosen_on != self._chosen_on:
+            self._penalty = best_penalty(features, labels, classes, self._seed)
+            self._chosen_on = chosen_on
+        return fit_probe(features, labels, classes, self._penalty)
 
 
 def best_penalty(features: Floats, labels: Ints, classes: int, seed: int) -> float:

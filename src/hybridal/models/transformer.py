@@ -21,7 +21,7 @@ from hybridal.models.examples import Examples
 from hybridal.models.features import Features
 from hybridal.models.kept import classifier_for
 from hybridal.models.looks import ModelNow, ScoredCandidates, present
-from hybridal.models.probe import Probe, best_probe, cross_fitted, fit_probe
+from hybridal.models.probe import Probe, Prober, cross_fitted, fit_probe
 from hybridal.models.role import Fit
 from hybridal.models.source import Source
 from hybridal.models.tokens import Progress, Tokens, tokenise, unheard
@@ -68,6 +68,7 @@ class TransformerModel:
         self.rules, self.seed, self.classes = rules, seed, task.classes
         self.keeps_features = keeps_features
         self.features = Features(self.classifier, self.train_source)
+        self._prober = Prober(seed)
         self._probe: tuple[bytes, Probe] | None = None
         size = min(SAMPLE, len(task.train))
         self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
@@ -114,7 +115,7 @@ class TransformerModel:
         rows, labels = pool.order, pool.labels[pool.order]
         known = rows.tobytes() + labels.tobytes()
         if self._probe is None or self._probe[0] != known:  # a round asks for it more than once
-            self._probe = known, best_probe(self.features.of(rows), labels, len(self.classes), self.seed)
+            self._probe = known, self._prober.best(self.features.of(rows), labels, len(self.classes))
         return self._probe[1]
 
     def ask(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = unheard) -> Outputs:

@@ -23,7 +23,7 @@ from hybridal.core.outputs import Floats
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import shrunk_temperature, softmax
 from hybridal.models.features import Features
-from hybridal.models.probe import best_probe
+from hybridal.models.probe import Prober
 from hybridal.randomness import stream
 
 AHEAD = 256  # so many texts are ranked by the first model; the round that follows ranks all its candidates
@@ -41,7 +41,7 @@ class FirstModel:
 
     def __init__(self, chapter: Chapter, order: Sequence[str]) -> None:
         task, model, rules = chapter.learner.cell.task, chapter.model, chapter.learner.cell.rules
-        self.chapter, self.seed = chapter, model.seed
+        self.chapter, self.seed, self._prober = chapter, model.seed, Prober(model.seed)
         self.probe_until = rules.probe_until if rules.head == "probe" else 0
         # Those of the pool are kept by the model itself: its own probe finds them there.
         self._of = (
@@ -113,7 +113,7 @@ class FirstModel:
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
-        probe = best_probe(self._features(pool), labels, len(classes), self.seed)
+        probe = self._prober.best(self._features(pool), labels, len(classes))
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
         temperature = shrunk_temperature(seen, truth, trained=False)
