@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -175,11 +176,13 @@ def test_why_no_process_could_begin_is_said_once(task: dict[str, str], tmp_path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
-def test_processes_that_are_forked_compute_the_same(here: StudyFolder, task: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_processes_that_are_forked_compute_the_same(
+    place: str, here: StudyFolder, task: dict[str, str], tmp_path: Path
+) -> None:
     """In a process of its own: what they are forked from stays until that ends."""
-    folder = begun(tmp_path / "study", small_study(task))
+    folder = begun(tmp_path / "study", replace(small_study(task), device=place))
     script = f"""
-import sys
 from pathlib import Path
 from hybridal.study.engines.lanes import Lanes
 from hybridal.study.engines.processes import Processes, prepare
@@ -188,9 +191,11 @@ from hybridal.study.folder import StudyFolder
 prepare()
 prepare()  # changes nothing
 folder = StudyFolder.open(Path({str(folder.path)!r}))
-outcomes = list(Processes([Lanes("cpu", 1)] * 2).run(folder, folder.cells))
+outcomes = list(Processes([Lanes({place!r}, 1)] * 2).run(folder, folder.cells))
 assert [outcome.error for outcome in outcomes] == [None] * len(folder.cells)
-print(*outcomes)
 """
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=300, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
+    if place == "cuda":
+        here = begun(tmp_path / "alone", folder.study)
+        run(here, Lanes("cuda", 1))
     assert facts(folder) == facts(here)
