@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from bench import claim_figures, engines, findings, learners
 from bench.claims import ACCURACY, ALPHA, KEY, coin_toss
 from bench.facts import cells, played, runs
+from bench.on_the_way import overlap, overlaps
 from bench.tables import bounds
 from bench.verdicts import other_labels
 from hybridal.study.presets import preset
@@ -69,6 +71,14 @@ def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() ->
     ends = pd.DataFrame(rows)
     assert coin_toss(ends, "picky").gain[0] == pytest.approx(-0.5)  # (1 + 1) / 2 less (2 + 1) / 2
     assert coin_toss(ends, "picky", each_task=True).gain[0] == pytest.approx(0.0)
+
+
+def test_the_batch_of_the_last_round_is_looked_at_too() -> None:
+    """It was chosen, though nobody labels it."""
+    cells = findings.second_edition(findings.facts())[:1]
+    [(_, one)], [(_, other)] = (played(cells, spec) for spec in ("replay:96", "replay:32"))
+    _, [late] = overlaps(cells, "replay:96", "replay:32")
+    assert late == pytest.approx(fmean(overlap(*both) for both in zip(one[2:], other[2:], strict=True)))
 
 
 def test_parity_with_random_labels_is_judged_by_their_runs() -> None:
