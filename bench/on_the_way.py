@@ -42,11 +42,11 @@ def overlap(one: Round, other: Round) -> float:
 def overlaps(cells: Sequence[Cell], one: str, other: str) -> tuple[list[float], list[float]]:
     """Of each cell what two schedules chose alike: in round 2, from the same pool, and in later rounds, from their own.
 
-    Before round 2 both have learnt the same labels; the last round chooses nothing.
+    Before round 2 both have learnt the same labels. The last round chooses too, though nobody labels that batch.
     """
     early, late = [], []
     for (_, first), (_, second) in zip(played(cells, one), played(cells, other), strict=True):
-        alike = [overlap(*both) for both in zip(first[1:-1], second[1:-1], strict=True)]
+        alike = [overlap(*both) for both in zip(first[1:], second[1:], strict=True)]
         early.append(alike[0])
         late.append(float(np.mean(alike[1:])))
     return early, late
@@ -73,9 +73,9 @@ def entropies(cells: Sequence[Cell], spec: str) -> tuple[list[float], list[float
     trunk = {id(cell): history for cell, history in played(cells, RETRAIN)}
     for cell, history in played(cells, spec):
         t_star = rule_of(spec).t_star(history)
-        if t_star is not None and t_star < cell.rounds - 1:  # the last round chooses nothing
+        if t_star is not None and t_star < cell.rounds:
             for found, run in ((own, history), (trunks, trunk[id(cell)])):
-                means = [float(np.mean(fact.scores)) for fact in run[:-1]]
+                means = [float(np.mean(fact.scores)) for fact in run]
                 found.append(float(np.mean(means[t_star:]) - np.mean(means[:t_star])))
     return own, trunks
 

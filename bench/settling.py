@@ -61,6 +61,21 @@ def correlations(cells: Sequence[Cell]) -> dict[tuple[str, str], list[float]]:
     return found
 
 
+def pooled(cells: Sequence[Cell]) -> dict[tuple[str, str], float]:
+    """Spearman's ρ of each pair over the rounds of all retraining runs at once, as the paper has it.
+
+    Tasks that move much do so in many signals: that is in it too.
+    """
+    frame = pd.concat(changes(cells))
+    matrix = spearman(frame)
+    pairs = combinations(range(len(frame.columns)), 2)
+    return {
+        (frame.columns[one], frame.columns[other]): rho
+        for one, other in pairs
+        if (rho := matrix[one][other]) is not None
+    }
+
+
 def agreement(cells: Sequence[Cell]) -> str:
     """Do signals say the same? Mean ρ within runs; bold where its interval does not hold 0."""
     found = {pair: interval(rho) for pair, rho in correlations(cells).items()}

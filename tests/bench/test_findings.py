@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pandas as pd
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from bench import claim_figures, engines, findings, learners
 from bench.claims import ACCURACY, ALPHA, KEY, coin_toss
 from bench.facts import cells, played, runs
+from bench.on_the_way import overlap, overlaps
+from bench.settling import correlations, pooled
 from bench.tables import bounds
 from bench.verdicts import other_labels
 from hybridal.study.presets import preset
@@ -69,6 +72,30 @@ def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() ->
     ends = pd.DataFrame(rows)
     assert coin_toss(ends, "picky").gain[0] == pytest.approx(-0.5)  # (1 + 1) / 2 less (2 + 1) / 2
     assert coin_toss(ends, "picky", each_task=True).gain[0] == pytest.approx(0.0)
+
+
+def test_the_batch_of_the_last_round_is_looked_at_too() -> None:
+    """It was chosen, though nobody labels it."""
+    cells = findings.second_edition(findings.facts())[:1]
+    [(_, one)], [(_, other)] = (played(cells, spec) for spec in ("replay:96", "replay:32"))
+    _, [late] = overlaps(cells, "replay:96", "replay:32")
+    assert late == pytest.approx(fmean(overlap(*both) for both in zip(one[2:], other[2:], strict=True)))
+
+
+def test_signals_may_agree_over_all_rounds_and_in_no_run() -> None:
+    """Two runs, one of which moves more in both signals: that is all that they share."""
+    few = findings.second_edition(findings.facts())[:2]
+    moves = [{"accuracy": (1, 2, 3, 4), "f1": (2, 4, 1, 3)}, {"accuracy": (11, 12, 13, 14), "f1": (12, 14, 11, 13)}]
+    made = [
+        replace(cell, rounds=5, known={"R" * t: replace(cell.known["R" * t], changes={}) for t in range(1, 6)})
+        for cell in few
+    ]
+    for cell, signals in zip(made, moves, strict=True):
+        for t in range(2, 6):
+            changes = {name: float(values[t - 2]) for name, values in signals.items()}
+            cell.known["R" * t] = replace(cell.known["R" * t], changes=changes)
+    assert correlations(made) == {("accuracy", "f1"): [pytest.approx(0.0), pytest.approx(0.0)]}
+    assert pooled(made)["accuracy", "f1"] == pytest.approx(0.7619, abs=1e-4)  # 1 - 6 · 20 / (8 · 63)
 
 
 def test_parity_with_random_labels_is_judged_by_their_runs() -> None:

@@ -294,6 +294,16 @@ def test_moments_go_on_only_from_fine_tuning_to_fine_tuning() -> None:
     assert not same_weights(states[2].weights, fresh[2].weights)
 
 
+def test_moments_go_on_where_only_new_labels_are_learnt() -> None:
+    """As published: nothing is learnt in round 1, so that the optimiser is a fresh one in round 2."""
+    published, fresh = (
+        [state for state, _ in run(settings_of("newonly", rounds=3, newonly_round_1="skip", moments=moments))]
+        for moments in ("carry", "fresh")
+    )
+    assert same_weights(published[1].weights, fresh[1].weights)
+    assert not same_weights(published[2].weights, fresh[2].weights)
+
+
 # --- labels and ids ------------------------------------------------------------------------------------------------
 
 

@@ -47,7 +47,8 @@ def test_the_papers_experiments_have_the_papers_size(name: str, runs: int) -> No
 
 def test_the_papers_own_settings() -> None:
     assert {cell.settings.rules.rounds for cell in preset("main").cells()} == {25}
-    assert {cell.settings.rules.rounds for cell in preset("tuning").cells()} == {15}
+    for short in ("tuning", "early-stopping"):
+        assert {cell.settings.rules.rounds for cell in preset(short).cells()} == {15}
     assert preset("validation-size").cells()[0].settings.rules.validation_size == 25
     fixed = next(c for c in preset("early-stopping").cells() if c.settings.rules.stop_after is None)
     assert fixed.settings.rules.max_epochs == 5

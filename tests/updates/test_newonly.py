@@ -38,6 +38,13 @@ def test_the_published_code_later_takes_one_step_an_epoch(situate: Situate) -> N
     assert plan.batch == 3
 
 
+def test_the_published_optimiser_lives_on(situate: Situate) -> None:
+    now = situate("reference")
+    plan = NewOnly().plan(now)
+    assert plan.moments is now.moments
+    assert plan.keeps_moments
+
+
 @pytest.mark.parametrize(("dropout", "expected"), [("on", True), ("off", False), ("finetune", False)])
 @pytest.mark.parametrize("newonly_round_1", ["train", "skip"])
 @pytest.mark.parametrize("first", [True, False])

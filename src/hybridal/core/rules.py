@@ -45,7 +45,7 @@ class Rules:
         keep_start: Lets the weights that training started from win.
         average: Keeps the mean of the weights over the second half of a training that nothing stops.
         dropout: On, off, or only while fine-tuning, as in the published code.
-        moments: Whether fine-tuning gets a fresh optimiser each round or carries its moments over.
+        moments: Whether FINETUNE and NEWONLY get a fresh optimiser each round or carry its moments over.
         validation_loss: The mean over examples, or over batches as published.
         newonly_round_1: Whether NEWONLY trains on the initial labels, or skips round 1 as published.
         precision: 32 bits throughout, or what the device does best (auto).

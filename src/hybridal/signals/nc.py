@@ -43,7 +43,8 @@ class Nc(Signal):
     title: ClassVar[str] = "ΔNC"
     settled: ClassVar[str] = "the spread of features within a class {has}changed by less than {size}"
     looks_at: ClassVar[str] = "features on validation"
-    epsilon: ClassVar[float] = 0.5 * 8.93121  # half the published normaliser, as in the signal ablation
+    # Half the published normaliser, as in the signal ablation; it was measured on the labelled pool.
+    epsilon: ClassVar[float] = 0.5 * 8.93121
     patience: ClassVar[int] = 3
     needs_validation: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True

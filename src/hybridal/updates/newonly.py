@@ -12,8 +12,8 @@ from hybridal.updates import Plan, Situation, Update
 class NewOnly(Update):
     """Continues from the last weights on the newest labels; the first round's newest are the initial pool.
 
-    The published code skips the first round's training and later takes one full-batch step an epoch: the protocol
-    `reference` does so too.
+    The published code skips the first round's training, later takes one full-batch step an epoch, and keeps one
+    optimiser for the whole run: the protocol `reference` does so too.
 
     >>> NewOnly().spec, NewOnly().letter
     ('newonly', 'N')
@@ -25,10 +25,16 @@ class NewOnly(Update):
     reason: str = field(default="", kw_only=True, compare=False)
 
     def plan(self, now: Situation) -> Plan:
-        rows = now.pool.newest_rows()
-        dropout = now.rules.dropout == "on"
-        if now.rules.newonly_round_1 == "train":
-            return Plan(now.resume(), rows, dropout)
-        if now.last is None:
-            return Plan(now.start(), rows[:0], dropout)
-        return Plan(now.last, rows, dropout, batch=len(rows))
+        rows, batch = now.pool.newest_rows(), None
+        if now.rules.newonly_round_1 == "skip":
+            rows = rows if now.last is not None else rows[:0]
+            batch = len(rows) or None
+        carry = now.rules.moments == "carry"
+        return Plan(
+            now.resume(),
+            rows,
+            dropout=now.rules.dropout == "on",
+            batch=batch,
+            moments=now.moments if carry else None,
+            keeps_moments=carry,
+        )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -9,19 +11,42 @@ from hybridal.evidence.results import Results
 from hybridal.evidence.table import Table
 from hybridal.evidence.write import to_latex
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.paper.tables.switching import regret, switching
+from hybridal.paper.tables.switching import post_switch, regret, switch_rounds, switching
 
 from ...evidence.example import example
+from ..by_hand import by_hand
 from ..latex_reader import read
 
 
 def test_switch_rounds(tables: dict[str, Table], runs: pd.DataFrame) -> None:
-    found = read(to_latex(tables["switch-rounds"])).sections[""]
-    for row in found:
-        part = runs if row[0] == "Mean" else runs[runs["task"] == row[0]]
+    *tasks, _ = read(to_latex(tables["switch-rounds"])).sections[""]
+    for row in tasks:
+        part = runs[runs["task"] == row[0]]
         for text, method in zip(row[1:], ("HybridAL ΔAcc", "HybridAL Δα"), strict=True):
             switch = part[part["method"] == method]["switch"].dropna()
             assert text == f"{switch.mean():.1f} ± {switch.std():.1f}"
+
+
+def test_switch_rounds_are_averaged_over_cells_with_the_same_weight_as_in_the_paper() -> None:
+    """One run on IMDb counts as much as three on AG News."""
+    results = example(skip=(("imdb", 43), ("imdb", 44)))
+    table = switch_rounds(results)
+    assert table is not None
+    runs = by_hand(results.folder.path)
+    for entry, method in zip(table.sections[0].rows[-1][1:], ("HybridAL ΔAcc", "HybridAL Δα"), strict=True):
+        by_task = runs[runs["method"] == method].groupby("task")["switch"].mean()
+        assert entry.numbers == pytest.approx((by_task.mean(), by_task.std(), 2, 4))
+
+
+def test_after_the_switch_t_star_is_averaged_over_backbones_with_the_same_weight() -> None:
+    results = example(backbones=("bert", "tiny"))
+    left = results.runs[~((results.runs["backbone"] == "bert") & (results.runs["seed"] > 42))]
+    table = post_switch(replace(results, runs=left))
+    assert table is not None
+    mine = left[(left["schedule"] == "hybrid:accuracy:0.01:2") & (left["task"] == "imdb")]
+    by_backbone = mine.groupby("backbone")["t_star"].mean()
+    assert by_backbone.mean() != mine["t_star"].mean()
+    assert table.sections[0].rows[0][2].numbers[0] == pytest.approx(by_backbone.mean())
 
 
 def test_post_switch(tables: dict[str, Table], study: Results) -> None:

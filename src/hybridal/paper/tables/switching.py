@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
+from statistics import fmean
 
 from hybridal.evidence.formats import change, fixed, percent
 from hybridal.evidence.grid import COST, SECONDS_NOTE, sectioned, setting_keys, settings
 from hybridal.evidence.names import backbone_name, distinct_names, task_names
-from hybridal.evidence.results import FACTORS, Results, Run, complete_runs, distinct, factors, rules, those, values
+from hybridal.evidence.results import (
+    FACTORS,
+    Results,
+    Run,
+    complete_runs,
+    distinct,
+    factors,
+    grouped,
+    rules,
+    those,
+    values,
+)
 from hybridal.evidence.statistics.regret import DELTA, LAMBDA, Regret, regrets
 from hybridal.evidence.table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
 from hybridal.measures.stabilisation import Stabilisation
@@ -24,8 +37,8 @@ def switch_rounds(results: Results) -> Table | None:
     titles = [*map(backbone_name, backbones), *(["Mean"] if len(backbones) > 1 else [])]
     columns = [Column("Task"), *(Column(title, (*MEAN, "runs"), name) for name in names.values() for title in titles)]
     caption = (
-        "Switch round t*: mean ± std over the runs that fired; ✗ where none of them did. Means are over all runs that "
-        "fired, whatever their task or backbone."
+        "Switch round t*: mean ± std over the runs that fired; ✗ where none of them did. Means are over the (backbone, "
+        "task) cells in which some did, each with the same weight."
     )
 
     def lines(members: list[Run]) -> list[Row]:
@@ -48,8 +61,14 @@ def _t_stars(rows: Sequence[Run], name: str, specs: Mapping[str, str], backbones
 def _t_star(rows: Sequence[Run]) -> Entry:
     if not rows:
         return MISSING
-    entry = mean_of(values(rows, "t_star"), fixed(1), len(rows))
+    entry = mean_of(_fired(rows), fixed(1), len(rows))
     return entry if entry.value is not None else replace(entry, text="✗")
+
+
+def _fired(rows: Sequence[Run]) -> list[float]:
+    """The t* of the runs of one cell; of several cells, as the paper has it, the mean of each in which some fired."""
+    cells = [values(cell, "t_star") for cell in grouped(rows, itemgetter("backbone", "task")).values()]
+    return cells[0] if len(cells) == 1 else [fmean(fired) for fired in cells if fired]
 
 
 def post_switch(results: Results) -> Table | None:
@@ -65,16 +84,18 @@ def post_switch(results: Results) -> Table | None:
         columns += [Column("Largest after", ONE, name), Column("≥ ε after", ONE, name)]
     epsilons = "; ".join(f"{name}: ε = {watching[spec].detector.epsilon:g}" for spec, name in names.items())
     caption = (
-        "Signals after the switch, all backbones and seeds together: share of runs that fired, mean t* of those, the "
-        f"largest change after t*, and the share of the rounds after t* whose change was ε or more. {epsilons}."
+        "Signals after the switch, all backbones and seeds together: share of runs that fired, mean t* of those (of "
+        "several backbones, the mean of their means), the largest change after t*, and the share of the rounds after "
+        f"t* whose change was ε or more. {epsilons}."
     )
 
     def after(rows: Sequence[Run], spec: str) -> list[Entry]:
-        mine = [histories[tuple(row[name] for name in FACTORS)] for row in those(rows, schedule=spec)]
+        mine = those(rows, schedule=spec)
         if not mine:
             return [MISSING] * 4
-        found = switching([watching[spec].changes(history) for history in mine], watching[spec].detector)
-        entries = [one(len(found.fired) / len(mine), percent()), mean_of(found.fired, fixed(1))]
+        runs = [histories[tuple(row[name] for name in FACTORS)] for row in mine]
+        found = switching([watching[spec].changes(history) for history in runs], watching[spec].detector)
+        entries = [one(len(found.fired) / len(mine), percent()), mean_of(_fired(mine), fixed(1))]
         return [*entries, one(found.largest_after, change), one(found.recrossed_share, percent())]
 
     def lines(members: list[Run]) -> list[Row]:
