@@ -155,6 +155,7 @@ def test_validation_and_train_labels_may_come_together() -> None:
     assert fact.validation is not None
     assert fact.validation.n == 4
     assert set(learner.labels) == set(TASK.train.ids[:8])
+    assert learner.validation_labels == TASK.answers(TASK.validation.ids[:4])
 
 
 def test_without_any_validation_label_alpha_can_be_watched_and_accuracy_not() -> None:
@@ -337,6 +338,7 @@ def test_labels_that_are_measured_on_lie_there_too(tmp_path: Path) -> None:
     answers = TASK.answers(batch.ids)
     learner.teach(answers, update=False)
     assert len(learner.labels) < len(answers)
+    assert {**learner.labels, **learner.validation_labels} == answers
     learner.save(tmp_path / "run")
     with (tmp_path / "run" / "labels.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -19,18 +19,17 @@ from hybridal.core.facts import Chosen, Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.errors import RunError, UserError
-from hybridal.learners.learner import Learner
+from hybridal.learners.learner import Learner, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, surroundings
-from hybridal.runs.export import export_model, labels_csv
+from hybridal.runs.export import export_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder, described
 from hybridal.runs.settings import ALL_OF_THEM, Settings
 from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task, load_task
-from hybridal.tasks.task import spelt
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 
@@ -103,6 +102,12 @@ class ActiveLearner(Learner):
     def observer(self, observer: Observer) -> None:
         self.transformer.observer = observer
 
+    @property
+    def validation_labels(self) -> dict[Any, Any]:
+        """The labels that are measured on and never learnt from, by id; with `labels`, all there are."""
+        task, rows = self.cell.task, labelled(self._labelled(), self._state.pool)["validation"]
+        return {task.id(id): task.label(number) for id, number in zip(rows.ids, rows.labels, strict=True)}
+
     def _choose(self, n: int) -> tuple[list[str], Candidates | None]:
         """Validation texts without a label come first."""
         missing = np.flatnonzero(self._validation_labels == UNKNOWN).tolist()
@@ -125,7 +130,7 @@ class ActiveLearner(Learner):
 
     def withdraw(self, ids: Iterable[Any]) -> None:
         """As `Learner.withdraw`; validation texts are no longer measured on."""
-        given = [spelt(id) for id in ids]
+        given = listed(ids, "withdraw")
         super().withdraw(id for id in given if id not in self._validation_rows)
         measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
         if measured:

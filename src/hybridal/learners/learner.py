@@ -21,7 +21,7 @@ from hybridal.learners.history import History, curve, measured
 from hybridal.loop.loop import Cell, State
 from hybridal.loop.stopping import Advice, advise
 from hybridal.schedules import Schedule
-from hybridal.tasks.task import Task, spelt
+from hybridal.tasks.task import Task, missing, spelt
 from hybridal.updates import Update
 
 
@@ -48,7 +48,7 @@ class Learner:
 
     @property
     def labels(self) -> dict[Any, Any]:
-        """The labels to learn from by id, in the order they came."""
+        """The labels to learn from by id, in the order they came; not those that are measured on."""
         pool, task = self._state.pool, self.cell.task
         return {task.id(task.train.ids[row]): task.label(pool.labels[row]) for row in pool.order}
 
@@ -130,12 +130,12 @@ class Learner:
 
     def withdraw(self, ids: Iterable[Any]) -> None:
         """Takes labels back; the next update learns without them."""
-        rows = np.array([self._row(spelt(id)) for id in ids], dtype=np.int64)
+        rows = np.array([self._row(id) for id in listed(ids, "withdraw")], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.withdraw(rows))
 
     def leave_out(self, ids: Iterable[Any]) -> None:
         """These texts, and no others, take no part: they are not asked for, and the next update learns without them."""
-        rows = np.array([self._row(spelt(id)) for id in ids], dtype=np.int64)
+        rows = np.array([self._row(id) for id in listed(ids, "leave_out")], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.leave_out(rows))
 
     def update(self) -> Round:
@@ -202,19 +202,25 @@ class Learner:
 
 
 def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None) -> dict[str, str]:
-    """Labels by id, as the task spells both; those that are None or NaN are left out."""
+    """Labels by id, as the task spells both; those that stand for none are left out."""
     if isinstance(texts, Mapping):
         if labels is not None:
             raise UserError("teach: labels are given twice, by id and beside; give one of the two.")
-        ids, labels = list(texts), list(texts.values())
+        ids, labels = [*map(spelt, texts)], list(texts.values())
     else:
-        ids = texts.ids if isinstance(texts, Batch) else list(texts)
+        ids = listed(texts.ids if isinstance(texts, Batch) else texts, "teach")
     if labels is None:
         raise UserError("teach: there are ids and no labels; give {id: label}, or a label for each id beside them.")
     if len(labels) != len(ids):
         raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
-    pairs = zip(ids, labels, strict=True)
-    return {spelt(id): spelt(label) for id, label in pairs if label is not None and label == label}  # NaN is not itself
+    return {id: spelt(label) for id, label in zip(ids, labels, strict=True) if not missing(label)}
+
+
+def listed(ids: Iterable[Any], what: str) -> list[str]:
+    """Ids as the task spells them; a text would be taken for the ids that its letters are."""
+    if isinstance(ids, str):
+        raise UserError(f"{what}: '{ids:.40}' is one id; give a list of them.")
+    return [*map(spelt, ids)]
 
 
 def _known_labels(task: Task) -> Pool:
