@@ -118,7 +118,7 @@ def split_of(
         raise UserError(f"{name}: the id '{twice:.40}' occurs twice; make ids unique.")
     for what, strings in (("text", texts), ("id", keys), ("class", names)):
         _check_whole(strings, f"{name}: {what}")
-    kinds = {"classes": names, "id_type": _kind(ids), "label_type": _kind(classes)}
+    kinds = {"classes": names, "id_type": kind_of(ids), "label_type": kind_of(classes)}
     return Split(keys, [texts[row] for row in keep], numbers), kinds
 
 
@@ -168,7 +168,7 @@ def _check_asked(names: Sequence[str], found: Iterable[str | None], where: str) 
         )
 
 
-def _kind(values: Sequence[Any]) -> type:
+def kind_of(values: Sequence[Any]) -> type:
     """The type that all values have, whole numbers where they are whole; texts where it is another or they differ."""
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     if plain and all(isinstance(value, float) and value.is_integer() for value in plain):
