@@ -346,6 +346,19 @@ def test_labels_that_are_measured_on_lie_there_too(tmp_path: Path) -> None:
     assert {row["id"] for row in rows if row["split"] == "train"} == {*learner.labels}
 
 
+def test_texts_and_ids_of_any_length_and_line_end_are_saved_and_loaded(tmp_path: Path) -> None:
+    texts = [f"{word} " * 30_000 for word in ("goal", "soup") * 6]
+    ids = [f'{row}\r\n",\r' for row in range(12)]
+    task = Task.from_texts(texts, ["sport", "food"] * 6, ids=ids, validation_size=4, test_size=0)
+    learner = learner_of(task)
+    learner.withdraw(task.validation.ids[:1])
+    learner.teach(task.answers(task.train.ids))
+    again = ActiveLearner.load(learner.save(tmp_path / "run"))
+    assert again.labels == learner.labels
+    assert again.validation_labels == learner.validation_labels
+    assert len(again.validation_labels) == 3
+
+
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     one, other = learner_of(), learner_of()
     teach(one)

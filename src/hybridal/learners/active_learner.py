@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +28,7 @@ from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task, load_task
+from hybridal.tasks.formats import read_csv
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 
@@ -271,8 +270,9 @@ class ActiveLearner(Learner):
                 )
             self._state = replace(state, weights=place(state.weights), moments=place(state.moments))
             self.transformer.load(self._state.weights or self.transformer.pretrained)
-        written = csv.DictReader(io.StringIO((folder.path / "labels.csv").read_text(encoding="utf-8")))
-        given = {row["id"]: row["label"] for row in written if row["id"] in self._validation_rows}
+        pieces = [piece.columns for piece in read_csv(folder.path / "labels.csv", ["id", "label"])]
+        written = {id: label for piece in pieces for id, label in zip(piece["id"], piece["label"], strict=True)}
+        given = {id: label for id, label in written.items() if id in self._validation_rows}
         self.withdraw(id for id in self._validation_rows if id not in given)
         self.teach(given, update=False)
 
