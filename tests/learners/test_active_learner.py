@@ -140,6 +140,12 @@ def test_unlabelled_validation_texts_are_asked_for_first() -> None:
     assert learner.history[0].validation.n == 20
 
 
+def test_a_signal_that_cannot_compare_what_grows_is_refused_before_anybody_labels() -> None:
+    with pytest.raises(UserError, match="The signal 'cka' compares the same validation texts in all rounds"):
+        learner_of(hidden(TASK, validation=UNKNOWN), schedule="hybrid:cka", protocol="best")
+    assert learner_of(schedule="hybrid:cka", protocol="best").settings.rules.validation == "fixed"
+
+
 @pytest.mark.parametrize("n", [0, -1])
 def test_at_least_one_must_be_asked_for_here_too(n: int) -> None:
     with pytest.raises(UserError, match="ask for at least one text"):

@@ -20,7 +20,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_cell, build_model, surroundings
+from hybridal.runs.assemble import build_cell, build_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder, described
 from hybridal.runs.settings import ALL_OF_THEM, Settings
@@ -85,6 +85,7 @@ class ActiveLearner(Learner):
         )
         task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
+        check_signals(watching, self.settings.rules)
         self.transformer = build_model(self.settings, task, watching, observer)
         cell = replace(build_cell(self.settings, task, self.transformer, watching), acquisition=chosen)
         super().__init__(cell, schedule)

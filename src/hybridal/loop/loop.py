@@ -185,6 +185,11 @@ class Cell:
         batch = self.acquisition.select(candidates, n - len(held), stream(self.seed, "acquisition", state.round))
         wanted = set(batch.ids)
         row_of = {id: row for id, row in zip(candidates.ids, rows, strict=True) if id in wanted}
+        if not len(row_of) == len(batch.ids) <= n - len(held):
+            raise UserError(
+                f"The acquisition {self.acquisition!r} must choose at most {n - len(held)} ids of the candidates, each "
+                "once; `hybridal.testing.check_acquisition` says what is wrong with it."
+            )
         pending = np.array([row_of[id] for id in batch.ids], dtype=np.int64)
         scoring = candidates.seconds
         seconds = {"score": scoring, "select": time.perf_counter() - start - scoring}
