@@ -365,6 +365,20 @@ def test_texts_and_ids_of_any_length_and_line_end_are_saved_and_loaded(tmp_path:
     assert len(again.validation_labels) == 3
 
 
+def test_a_report_goes_into_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    learner = learner_of()
+    teach(learner)
+    assert "Round" in learner.report(tmp_path / "pages" / "run.html").read_text()
+
+
+def test_labels_of_somebody_else_are_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("id,label\n1,mine\n")
+    with pytest.raises(UserError, match=r"has a 'labels\.csv' of something else; save this learner to a folder"):
+        learner_of().save(tmp_path)
+    assert (tmp_path / "labels.csv").read_text() == "id,label\n1,mine\n"
+    assert len([*tmp_path.iterdir()]) == 1
+
+
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     one, other = learner_of(), learner_of()
     teach(one)

@@ -190,6 +190,7 @@ class ActiveLearner(Learner):
         """Writes a page that says what happened and shows it."""
         from hybridal.evidence.run_report import write_run
 
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         return write_run(self.history, self.schedule, self._about(), Path(path))
 
     def push_labels_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
@@ -212,6 +213,10 @@ class ActiveLearner(Learner):
         path = Path(path)
         folder = RunFolder(path)
         if not (path / "run.json").exists():
+            if (path / "labels.csv").exists():
+                raise UserError(
+                    f"{path} has a 'labels.csv' of something else; save this learner to a folder of its own."
+                )
             RunFolder.create(
                 path, self.settings, self.cell.task, {"key": self._key, **surroundings(self.settings.device)}
             )
