@@ -338,6 +338,28 @@ def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
     assert {row["id"]: row["label"] for row in rows} == TASK.answers(ids)
 
 
+def test_a_batch_may_be_taught_text_by_text_with_corrections_between() -> None:
+    def learner() -> ActiveLearner:
+        return learner_of(hidden(TASK, validation=UNKNOWN), protocol="best", schedule="retrain", validation="share")
+
+    def taught(some: ActiveLearner, by_text: bool) -> ActiveLearner:
+        first = some.query(20).ids
+        some.teach(TASK.answers(first))
+        ids = some.query(20).ids
+        wrong = next(iter(some.labels))
+        for label in ("sport", "food", TASK.answers([wrong])[wrong]) if by_text else ():
+            some.teach({wrong: label}, update=False)
+        for id in ids if by_text else ():
+            some.teach(TASK.answers([id]), update=False)
+        some.teach(TASK.answers(ids))
+        return some
+
+    whole, piecemeal = taught(learner(), False), taught(learner(), True)
+    assert len(whole.validation_labels) == 4
+    assert piecemeal.validation_labels == whole.validation_labels
+    assert piecemeal.labels == whole.labels
+
+
 def test_labels_that_are_measured_on_lie_there_too(tmp_path: Path) -> None:
     learner = ActiveLearner(hidden(TASK, validation=UNKNOWN), "tiny", device="cpu")
     batch = learner.query(20)

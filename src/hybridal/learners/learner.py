@@ -89,13 +89,13 @@ class Learner:
         """Takes labels, new or corrected, then updates the model unless told not to.
 
         They are given by id, as `{id: label}`, or as a batch (or ids) and a label for each; None leaves one out.
-        Nothing is taken if any id or class is unknown.
+        Nothing is taken if any id or class is unknown. Without an update the rest of a batch may follow, text by text.
         """
         return self._teach(_given(texts, labels), update)
 
     def _teach(self, labels: Mapping[str, str], update: bool) -> Round | None:
         rows = {self._row(id): self.cell.task.class_index(name) for id, name in labels.items()}
-        self._state = replace(self._state, pool=self._state.pool.reveal(rows))
+        self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
         return self.update() if update else None
 
     def run(self, annotator: Annotator, rounds: int) -> list[Round]:
