@@ -338,6 +338,24 @@ def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
     assert {row["id"]: row["label"] for row in rows} == TASK.answers(ids)
 
 
+def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner, other = learner_of(schedule="finetune"), learner_of(schedule="finetune")
+    teach(learner)
+    before, asked = learner.predict_proba(TASK.train.texts), learner.query().ids
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(learner.transformer, "look", interrupted)  # after the training
+        with pytest.raises(KeyboardInterrupt):
+            learner.teach(TASK.answers(asked))
+    assert (learner.predict_proba(TASK.train.texts) == before).all()
+    learner.update()
+    teach(other, 2)
+    assert same_weights(learner, other)
+
+
 def test_a_batch_may_be_taught_text_by_text_with_corrections_between() -> None:
     def learner() -> ActiveLearner:
         return learner_of(hidden(TASK, validation=UNKNOWN), protocol="best", schedule="retrain", validation="share")

@@ -151,7 +151,11 @@ class Learner:
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
         update = self.schedule.decide(self.history, self.cell.news(self._state, last))
-        self._state, fact = self.cell.learn(self._state, update, last)
+        try:
+            self._state, fact = self.cell.learn(self._state, update, last)
+        except BaseException:  # a Ctrl-C too: until the next update, what the last one learnt answers
+            self.cell.model.load(self._state.weights or self.cell.model.pretrained)
+            raise
         self._learnt.append(fact)
         return fact
 
