@@ -392,6 +392,18 @@ def test_labels_that_are_measured_on_lie_there_too(tmp_path: Path) -> None:
     assert {row["id"] for row in rows if row["split"] == "train"} == {*learner.labels}
 
 
+def test_what_was_learnt_on_another_device_is_loaded_on_this_one(tmp_path: Path) -> None:
+    learner = learner_of()
+    teach(learner)
+    run = learner.save(tmp_path / "run") / "run.json"
+    run.write_text(run.read_text().replace('"device": "cpu"', '"device": "cuda:99"', 1))
+    with pytest.raises(UserError, match="device"):
+        ActiveLearner.load(tmp_path / "run")
+    again = ActiveLearner.load(tmp_path / "run", device="cpu")
+    assert again.settings.device == "cpu"
+    assert same_weights(again, learner)
+
+
 def test_texts_and_ids_of_any_length_and_line_end_are_saved_and_loaded(tmp_path: Path) -> None:
     texts = [f"{word} " * 30_000 for word in ("goal", "soup") * 6]
     ids = [f'{row}\r\n",\r' for row in range(12)]

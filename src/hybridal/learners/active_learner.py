@@ -237,9 +237,15 @@ class ActiveLearner(Learner):
 
     @classmethod
     def load(
-        cls, path: str | Path, observer: Observer | None = None, tracker: Tracker | str | None = None
+        cls,
+        path: str | Path,
+        observer: Observer | None = None,
+        tracker: Tracker | str | None = None,
+        device: str | None = None,
     ) -> ActiveLearner:
-        """The learner that `save` wrote, ready to go on; a tracker that was given by name is the same again."""
+        """The learner that `save` wrote, ready to go on; a tracker that was given by name, and the device, are the same
+        again unless others are named.
+        """
         folder = RunFolder.open(Path(path))
         if "key" not in folder.about():
             raise UserError(f"{path} was not saved by an ActiveLearner; go on with `hybridal resume {path}`.")
@@ -252,7 +258,7 @@ class ActiveLearner(Learner):
             acquisition=settings.acquisition,
             signals=settings.signals,
             seed=settings.seed,
-            device=settings.device,
+            device=device or settings.device,
             observer=observer,
             tracker=tracker or settings.tracker,
             **settings.overrides,
