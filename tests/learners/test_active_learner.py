@@ -338,6 +338,16 @@ def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
     assert {row["id"]: row["label"] for row in rows} == TASK.answers(ids)
 
 
+def test_labels_to_measure_on_may_come_before_any_to_learn_from() -> None:
+    learner = learner_of(hidden(TASK, validation=UNKNOWN), protocol="best", validation="share")
+    batch = learner.query(20)
+    assert learner.teach(TASK.answers(batch.ids[:2])) is None
+    assert (len(learner.labels), len(learner.validation_labels)) == (0, 2)
+    fact = learner.teach(TASK.answers(batch.ids[2:]))
+    assert fact is not None
+    assert fact.labels == 18
+
+
 def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     learner, other = learner_of(schedule="finetune"), learner_of(schedule="finetune")
     teach(learner)

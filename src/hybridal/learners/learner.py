@@ -86,7 +86,7 @@ class Learner:
     def teach(
         self, texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None = None, update: bool = True
     ) -> Round | None:
-        """Takes labels, new or corrected, then updates the model unless told not to.
+        """Takes labels, new or corrected, then updates the model, unless told not to or all so far are to measure on.
 
         They are given by id, as `{id: label}`, or as a batch (or ids) and a label for each; None leaves one out.
         Nothing is taken if any id or class is unknown. Without an update the rest of a batch may follow, text by text.
@@ -96,7 +96,7 @@ class Learner:
     def _teach(self, labels: Mapping[str, str], update: bool) -> Round | None:
         rows = {self._row(id): self.cell.task.class_index(name) for id, name in labels.items()}
         self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
-        return self.update() if update else None
+        return self.update() if update and len(self._state.pool) else None
 
     def run(self, annotator: Annotator, rounds: int) -> list[Round]:
         """Queries, asks the annotator (a `Callback`, say) and teaches, until so many rounds are done.
