@@ -16,6 +16,7 @@ NAMES = [field.name for field in fields(TaskSource)]
 def test_a_program_may_give_paths_and_any_sequence() -> None:
     found = source_of(Path("mail.csv"), validation=Path("v.csv"), classes=["ham", "spam"], max_words=3)
     assert found == TaskSource("mail.csv", validation="v.csv", classes=("ham", "spam"), max_words=3)
+    assert source_of("mail.csv", classes={"b", "c", "a"}).classes == ("a", "b", "c")
 
 
 def test_settings_hold_it_flat_and_give_it_alone() -> None:

@@ -140,6 +140,12 @@ def test_unlabelled_validation_texts_are_asked_for_first() -> None:
     assert learner.history[0].validation.n == 20
 
 
+def test_a_signal_that_cannot_compare_what_grows_is_refused_before_anybody_labels() -> None:
+    with pytest.raises(UserError, match="The signal 'cka' compares the same validation texts in all rounds"):
+        learner_of(hidden(TASK, validation=UNKNOWN), schedule="hybrid:cka", protocol="best")
+    assert learner_of(schedule="hybrid:cka", protocol="best").settings.rules.validation == "fixed"
+
+
 @pytest.mark.parametrize("n", [0, -1])
 def test_at_least_one_must_be_asked_for_here_too(n: int) -> None:
     with pytest.raises(UserError, match="ask for at least one text"):
@@ -155,6 +161,7 @@ def test_validation_and_train_labels_may_come_together() -> None:
     assert fact.validation is not None
     assert fact.validation.n == 4
     assert set(learner.labels) == set(TASK.train.ids[:8])
+    assert learner.validation_labels == TASK.answers(TASK.validation.ids[:4])
 
 
 def test_without_any_validation_label_alpha_can_be_watched_and_accuracy_not() -> None:
@@ -331,17 +338,107 @@ def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
     assert {row["id"]: row["label"] for row in rows} == TASK.answers(ids)
 
 
+def test_labels_to_measure_on_may_come_before_any_to_learn_from() -> None:
+    learner = learner_of(hidden(TASK, validation=UNKNOWN), protocol="best", validation="share")
+    batch = learner.query(20)
+    assert learner.teach(TASK.answers(batch.ids[:2])) is None
+    assert (len(learner.labels), len(learner.validation_labels)) == (0, 2)
+    fact = learner.teach(TASK.answers(batch.ids[2:]))
+    assert fact is not None
+    assert fact.labels == 18
+
+
+def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner, other = learner_of(schedule="finetune"), learner_of(schedule="finetune")
+    teach(learner)
+    before, asked = learner.predict_proba(TASK.train.texts), learner.query().ids
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(learner.transformer, "look", interrupted)  # after the training
+        with pytest.raises(KeyboardInterrupt):
+            learner.teach(TASK.answers(asked))
+    assert (learner.predict_proba(TASK.train.texts) == before).all()
+    learner.update()
+    teach(other, 2)
+    assert same_weights(learner, other)
+
+
+def test_a_batch_may_be_taught_text_by_text_with_corrections_between() -> None:
+    def learner() -> ActiveLearner:
+        return learner_of(hidden(TASK, validation=UNKNOWN), protocol="best", schedule="retrain", validation="share")
+
+    def taught(some: ActiveLearner, by_text: bool) -> ActiveLearner:
+        first = some.query(20).ids
+        some.teach(TASK.answers(first))
+        ids = some.query(20).ids
+        wrong = next(iter(some.labels))
+        for label in ("sport", "food", TASK.answers([wrong])[wrong]) if by_text else ():
+            some.teach({wrong: label}, update=False)
+        for id in ids if by_text else ():
+            some.teach(TASK.answers([id]), update=False)
+        some.teach(TASK.answers(ids))
+        return some
+
+    whole, piecemeal = taught(learner(), False), taught(learner(), True)
+    assert len(whole.validation_labels) == 4
+    assert piecemeal.validation_labels == whole.validation_labels
+    assert piecemeal.labels == whole.labels
+
+
 def test_labels_that_are_measured_on_lie_there_too(tmp_path: Path) -> None:
     learner = ActiveLearner(hidden(TASK, validation=UNKNOWN), "tiny", device="cpu")
     batch = learner.query(20)
     answers = TASK.answers(batch.ids)
     learner.teach(answers, update=False)
     assert len(learner.labels) < len(answers)
+    assert {**learner.labels, **learner.validation_labels} == answers
     learner.save(tmp_path / "run")
     with (tmp_path / "run" / "labels.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["id"]: row["label"] for row in rows} == answers
     assert {row["id"] for row in rows if row["split"] == "train"} == {*learner.labels}
+
+
+def test_what_was_learnt_on_another_device_is_loaded_on_this_one(tmp_path: Path) -> None:
+    learner = learner_of()
+    teach(learner)
+    run = learner.save(tmp_path / "run") / "run.json"
+    run.write_text(run.read_text().replace('"device": "cpu"', '"device": "cuda:99"', 1))
+    with pytest.raises(UserError, match="device"):
+        ActiveLearner.load(tmp_path / "run")
+    again = ActiveLearner.load(tmp_path / "run", device="cpu")
+    assert again.settings.device == "cpu"
+    assert same_weights(again, learner)
+
+
+def test_texts_and_ids_of_any_length_and_line_end_are_saved_and_loaded(tmp_path: Path) -> None:
+    texts = [f"{word} " * 30_000 for word in ("goal", "soup") * 6]
+    ids = [f'{row}\r\n",\r' for row in range(12)]
+    task = Task.from_texts(texts, ["sport", "food"] * 6, ids=ids, validation_size=4, test_size=0)
+    learner = learner_of(task)
+    learner.withdraw(task.validation.ids[:1])
+    learner.teach(task.answers(task.train.ids))
+    again = ActiveLearner.load(learner.save(tmp_path / "run"))
+    assert again.labels == learner.labels
+    assert again.validation_labels == learner.validation_labels
+    assert len(again.validation_labels) == 3
+
+
+def test_a_report_goes_into_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    learner = learner_of()
+    teach(learner)
+    assert "Round" in learner.report(tmp_path / "pages" / "run.html").read_text()
+
+
+def test_labels_of_somebody_else_are_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("id,label\n1,mine\n")
+    with pytest.raises(UserError, match=r"has a 'labels\.csv' of something else; save this learner to a folder"):
+        learner_of().save(tmp_path)
+    assert (tmp_path / "labels.csv").read_text() == "id,label\n1,mine\n"
+    assert len([*tmp_path.iterdir()]) == 1
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import coo_matrix, csr_array
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import MultinomialNB
 
 from hybridal.acquisition.entropy import entropies
@@ -207,7 +209,53 @@ def test_a_state_is_a_value_that_no_later_update_writes_to() -> None:
 
 def test_without_ids_rows_are_numbered() -> None:
     learner = learner_of(bayes(), ids=None)
-    assert set(learner.query(90).ids) == {str(row) for row in range(90)}
+    assert set(learner.query(90).ids) == set(range(90))
+
+
+@pytest.mark.parametrize(("kind", "type_"), [(str, str), (int, int), (bool, bool), (np.int64, int)])
+def test_ids_and_classes_come_back_as_they_were_given(kind: Any, type_: type) -> None:
+    rows = np.arange(40).reshape(40, 1) / 40
+    y = [kind(row // 20) for row in range(40)]
+    learner = EstimatorLearner(sgd(), rows, rows, y, classes=[kind(0), kind(1)], ids=range(100, 140))
+    learner.teach({id: y[id - 100] for id in learner.query(30).ids})
+    assert learner.labels == {id: y[id - 100] for id in learner.labels}
+    assert {type(label) for label in learner.labels.values()} == {type_}
+    assert np.mean(learner.predict(rows) == y) > 0.8
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, np.ndarray.tolist, coo_matrix, csr_array])
+def test_rows_may_lie_in_any_kind_of_table(kind: Any) -> None:
+    def taught(table: Any) -> Any:
+        learner = EstimatorLearner(bayes(), table(X.toarray()), X_VALIDATION, Y_VALIDATION, TASK.classes)
+        for _ in range(2):
+            batch = learner.query(20)
+            learner.teach(batch, [TASK.classes[TASK.train.labels[row]] for row in batch.ids])
+        return learner.predict_proba(table(X.toarray()))
+
+    np.testing.assert_allclose(taught(kind), taught(np.asarray))
+
+
+def test_what_an_estimator_lacks_is_said_before_anybody_labels() -> None:
+    with pytest.raises(UserError, match=r"LogisticRegression has no partial_fit, .*; use the schedule retrain"):
+        learner_of(LogisticRegression(), "hybrid:accuracy")
+    with pytest.raises(UserError, match="SGDClassifier has no predict_proba as it is set up"):
+        learner_of(SGDClassifier(loss="hinge"))
+    learner = learner_of(LogisticRegression(), "retrain")
+    assert [learner.teach(TASK.answers(learner.query().ids)) for _ in range(2)][-1] is not None
+
+
+def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
+    def without(schedule: str) -> EstimatorLearner:
+        return EstimatorLearner(bayes(), X, X[:0], [], TASK.classes, TASK.train.ids, schedule)
+
+    learner = without("retrain")
+    fact = learner.teach(TASK.answers(learner.query(9).ids))
+    assert fact is not None
+    assert fact.validation is None
+    with pytest.raises(UserError, match="looks at validation rows, and there are none"):
+        without("hybrid:accuracy").teach(TASK.answers(learner.query(9).ids))
+    with pytest.raises(UserError, match="y_validation: there are 29 labels for the 30 rows"):
+        EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION[1:], TASK.classes)
 
 
 def test_before_it_has_learnt_it_says_nothing() -> None:

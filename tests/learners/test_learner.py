@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hybridal.acquisition import ACQUISITIONS
@@ -117,6 +118,15 @@ def test_labelled_texts_are_not_asked_for_again() -> None:
     assert len(learner.query(SIZE).ids) == SIZE - 18
 
 
+def test_who_asks_for_more_than_the_candidates_of_the_protocol_gets_them() -> None:
+    learner = taught(1)
+    learner.cell = replace(learner.cell, rules=replace(learner.cell.rules, candidates=10))
+    for asked, seen in ((4, 10), (30, 30), (1000, SIZE - 6)):
+        batch = learner.query(asked)
+        assert batch.candidates is not None
+        assert (len(batch), len(batch.candidates.ids)) == (min(asked, seen), seen)
+
+
 def test_when_all_is_labelled_nothing_is_asked_for() -> None:
     learner = learner_of()
     learner.teach(TRUTH)
@@ -204,6 +214,23 @@ def test_labels_of_texts_that_were_not_asked_for_are_welcome(learner: Learner) -
     learner.teach(answers([*asked[:2], other]), update=False)
     assert set(learner.labels) == {*asked[:2], other}
     assert set(asked[2:]) <= set(learner.query(SIZE).ids)  # the unanswered can be asked for again
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA, pd.NaT])
+def test_what_stands_for_no_label_is_left_out(learner: Learner, nothing: Any) -> None:
+    first, second = learner.query(2).ids
+    learner.teach([first, second], [nothing, TRUTH[second]], update=False)
+    assert learner.labels == answers([second])
+
+
+def test_one_id_is_not_taken_for_its_letters() -> None:
+    learner, said = learner_of(), "'row-7' is one id; give a list of them"
+    with pytest.raises(UserError, match=f"teach: {said}"):
+        learner.teach("row-7", ["up"] * 5)
+    with pytest.raises(UserError, match=f"withdraw: {said}"):
+        learner.withdraw("row-7")
+    with pytest.raises(UserError, match=f"leave_out: {said}"):
+        learner.leave_out("row-7")
 
 
 def test_a_label_may_be_corrected() -> None:

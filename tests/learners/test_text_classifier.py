@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 from dataclasses import replace
@@ -26,7 +27,7 @@ def learner(request: pytest.FixtureRequest) -> ActiveLearner:
     )
     learner.teach(TASK.answers(learner.query().ids))
     # As far from 1 as it may come, so that leaving it out is seen.
-    learner.history[-1] = replace(learner.history[-1], temperature=3.0)
+    learner._learnt[-1] = replace(learner._learnt[-1], temperature=3.0)
     return learner
 
 
@@ -104,3 +105,25 @@ def test_no_texts_get_no_answers(folder: Path) -> None:
 def test_a_folder_that_is_no_exported_model(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=rf"{tmp_path} is neither an exported model nor a run"):
         TextClassifier.load(tmp_path)
+
+
+def test_a_loaded_model_is_saved_as_it_was_loaded(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "one")
+    shutil.copytree(folder, tmp_path / "older")
+    (tmp_path / "older" / "README.md").write_text("an older model")
+    loaded = TextClassifier.load(tmp_path / "one", "cpu")
+    shutil.rmtree(tmp_path / "one")
+    again = TextClassifier.load(loaded.save(tmp_path / "older"), "cpu")
+    assert (again.predict_proba(TASK.test.texts) == loaded.predict_proba(TASK.test.texts)).all()
+    for name in ("README.md", "hybridal.json", "tokenizer.json"):
+        assert (tmp_path / "older" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_a_learner_that_gave_its_model_away_is_copied_with_it(learner: ActiveLearner) -> None:
+    model, twin = learner.model, copy.deepcopy(learner)
+    np.testing.assert_allclose(
+        twin.model.predict_proba(TASK.test.texts), model.predict_proba(TASK.test.texts), atol=1e-6
+    )
+    twin.teach(TASK.answers(twin.query().ids))
+    assert (len(twin.history), len(learner.history)) == (2, 1)
+    assert learner.model is model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -96,11 +97,17 @@ def test_in_a_pipeline_and_in_a_search() -> None:
     assert search.predict(TEXTS[:3]).shape == (3,)
 
 
-def test_it_is_saved_like_any_model_and_not_pickled(fitted: TextClassifier, tmp_path: Path) -> None:
+def test_it_is_saved_like_any_model(fitted: TextClassifier, tmp_path: Path) -> None:
     again = TextClassifier.load(fitted.save(tmp_path / "model"), "cpu")
     np.testing.assert_allclose(again.predict_proba(TEXTS), fitted.predict_proba(TEXTS), atol=1e-5)
-    with pytest.raises(UserError, match="not pickled; write it with `save`"):
-        pickle.dumps(fitted)
+
+
+def test_pickled_or_copied_it_answers_and_is_saved_as_before(fitted: TextClassifier, tmp_path: Path) -> None:
+    for again in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
+        np.testing.assert_allclose(again.predict_proba(TEXTS), fitted.predict_proba(TEXTS), atol=1e-5)
+        assert again.get_params() == fitted.get_params()
+    loaded = TextClassifier.load(pickle.loads(pickle.dumps(again)).save(tmp_path / "model"), "cpu")
+    assert loaded.predict(TEXTS).tolist() == fitted.predict(TEXTS).tolist()
     assert pickle.loads(pickle.dumps(quick())).get_params() == quick().get_params()
 
 

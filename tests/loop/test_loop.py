@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -519,6 +519,25 @@ def test_candidates_are_a_random_subset_of_the_unlabelled(candidates: int | None
         assert set(fact.acquired) <= set(seen)
     if candidates == 30:
         assert len(set(watching.seen[0]) & set(watching.seen[1])) < 25  # drawn anew each round
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [lambda ids, n: ids[:n] * 2, lambda ids, n: ids[: n + 1], lambda _, n: ("nobody",) * n, lambda _, n: range(n)],
+)
+def test_an_acquisition_that_chooses_what_it_must_not_is_named(choose: Callable[[Any, int], Any]) -> None:
+    @dataclass(frozen=True)
+    class Wrong:
+        name: ClassVar[str] = "wrong"
+
+        def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+            ids = tuple(choose(tuple(candidates.ids), n))
+            return Selection(ids, (0.0,) * len(ids))
+
+    with pytest.raises(
+        UserError, match=r"acquisition .*Wrong\(\) must choose at most 8 ids of the candidates, each once"
+    ):
+        run(settings_of(rounds=2), acquisition=Wrong())
 
 
 def test_a_pool_that_runs_out() -> None:

@@ -122,15 +122,29 @@ def test_a_newer_export_takes_the_place_of_the_older(export: Export) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
+@pytest.mark.parametrize("name", ["model", "model/run.json", "model/notes/today.txt"])
+def test_anything_else_is_not_written_over(export: Export, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("dear to somebody")
+    with pytest.raises(UserError, match="model holds something else than a model, which is not written over"):
+        export()
+    assert (tmp_path / name).read_text() == "dear to somebody"
+
+
+def test_an_empty_folder_will_do(export: Export, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    assert (export() / "hybridal.json").is_file()
+
+
 def test_an_export_that_fails_leaves_the_older_one(export: Export) -> None:
-    class Full:
-        def save(self, folder: Path, temperature: float) -> None:
-            (folder / "model.safetensors").write_text("half")
+    class Full(Writes):
+        def save(self, folder: Path, temperature: float = 1.0) -> None:
+            super().save(folder, temperature)
             raise OSError("No space left on device")
 
     folder = export(Writes("model.safetensors", "old"))
     with pytest.raises(OSError, match="No space left"):
-        export(Full())
+        export(Full("model.safetensors", "half"))
     assert (folder / "model.safetensors").read_text() == "old"
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 

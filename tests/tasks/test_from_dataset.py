@@ -105,3 +105,13 @@ PLAIN = rows(["x", "y"] * 30)
 def test_what_is_wrong_is_said(dataset: Any, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         from_dataset(dataset, **options)
+
+
+def test_a_class_that_is_misspelt_is_said_and_one_that_a_small_split_lacks_is_not() -> None:
+    train = Dataset.from_dict({"text": ["a", "b", "c"] * 20, "label": ["x", "y", "z"] * 20})
+    few = Dataset.from_dict({"text": ["d", "e"], "label": ["x", "z"]})
+    data = DatasetDict(train=train, test=few)
+    task = from_dataset(data, classes=["x", "y"], validation_size=0)
+    assert (len(task.train), len(task.test)) == (40, 1)
+    with pytest.raises(UserError, match="split 'train': no text has the class 'yy' of `classes`"):
+        from_dataset(data, classes=["x", "yy"])

@@ -74,11 +74,46 @@ def test_types_survive_the_disk(tmp_path: Path) -> None:
     assert [again.label(number) for number in (0, 1)] == [False, True]
 
 
-def test_classes_that_nobody_wants_are_left_out_and_others_may_be_to_come() -> None:
-    task = from_texts(["a", "b", "c"] * 20, ["x", "y", None] * 20, classes=["y", "z"], **NOTHING_HELD)
-    assert task.classes == ("y", "z")
-    assert sorted(set(task.train.labels.tolist())) == [UNKNOWN, 0]
-    assert len(task.train) == 40
+def test_classes_that_nobody_wants_are_left_out_or_others_may_be_to_come() -> None:
+    texts, labels = ["a", "b", "c", "d"] * 20, ["x", "y", None, "z"] * 20
+    narrow = from_texts(texts, labels, classes=["z", "y"], **NOTHING_HELD)
+    assert narrow.classes == ("z", "y")
+    assert sorted(set(narrow.train.labels.tolist())) == [UNKNOWN, 0, 1]
+    assert len(narrow.train) == 60
+    wide = from_texts(texts, labels, classes=["x", "y", "z", "to come"], **NOTHING_HELD)
+    assert len(wide.train) == 80
+
+
+def test_both_at_once_is_a_misspelt_name() -> None:
+    with pytest.raises(UserError, match="texts: no text has the class 'hamm' of `classes`; those found are ham, spam"):
+        from_texts(["a", "b"] * 20, ["ham", "spam"] * 20, classes=["hamm", "spam"])
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, pd.array, pd.Categorical, iter])
+def test_whatever_holds_one_after_the_other(kind: Any) -> None:
+    texts, labels, ids = [f"text {row}" for row in range(40)], ["x", "y"] * 20, [*range(7, 47)]
+    task = from_texts(kind(texts), kind(labels), ids=kind(ids), classes=kind(["y", "x"]), **NOTHING_HELD)
+    assert task.classes == ("y", "x")
+    assert [*task.train.texts] == texts
+    assert [task.label(number) for number in task.train.labels] == labels
+    assert [task.id(id) for id in task.train.ids] == ids
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, "", "  "])
+def test_what_stands_for_no_label(nothing: Any) -> None:
+    task = from_texts(["a", "b", "c"] * 20, ["x", "y", nothing] * 20, **NOTHING_HELD)
+    assert task.classes == ("x", "y")
+    assert (task.train.labels == UNKNOWN).sum() == 20
+
+
+def test_no_text_is_lost_where_labels_of_several_types_are_equal() -> None:
+    task = from_texts(["a", "b", "c", "d"] * 20, [True, 1, 0, False] * 20, **NOTHING_HELD)
+    assert sorted(task.classes) == ["0", "1", "False", "True"]
+    assert len(task.train) == 80
+
+
+def test_the_classes_of_a_set_have_one_order() -> None:
+    assert from_texts(["a"] * 20, classes={"y", "x", "z"}, **NOTHING_HELD).classes == ("x", "y", "z")
 
 
 @pytest.mark.parametrize(
@@ -94,11 +129,27 @@ def test_classes_that_nobody_wants_are_left_out_and_others_may_be_to_come() -> N
         ({"texts": ["a", "b"], "labels": [None, None]}, "no text has a label; name the classes"),
         ({"texts": ["a", "b"], "labels": ["x", "y"], "ids": [1, 1]}, "the id '1' occurs twice"),
         ({"texts": ["a", "b"], "labels": ["x", "x"]}, "one class, 'x', leaves nothing to learn"),
+        (
+            {"texts": ["a", "b"], "labels": ["x", "y"], "ids": [1, None]},
+            "the id of text 1 is None; give every text one",
+        ),
+        ({"texts": ["a", "b"], "labels": [["x"], ["y"]]}, r"labels: number 0 is \['x'\], and each must be one value"),
+        ({"texts": "a text", "classes": ["x", "y"]}, "texts must be a list, a column or .*, not 'a text'"),
+        ({"texts": {1: "a"}, "classes": ["x", "y"]}, "texts must be a list"),
+        ({"texts": ["a", "b"], "classes": "xy"}, "`classes` must be a list"),
+        ({"texts": ["a", "b"], "classes": ["x", None]}, "a class name is empty"),
+        ({"texts": ["a", "b\ud800"], "classes": ["x", "y"]}, r"text 1 holds U\+D800, half a character"),
+        ({"texts": ["a", "b"], "classes": ["x", "y"], "ids": ["1", "\udfff"]}, r"id 1 holds U\+DFFF"),
     ],
 )
 def test_what_is_wrong_is_said(bad: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         from_texts(**bad)
+
+
+def test_a_column_that_is_there_twice_is_said() -> None:
+    with pytest.raises(UserError, match="2 columns 'body'; rename all but one"):
+        from_pandas(pd.concat([frame(), frame()], axis=1), text="body", classes=["x", "y"])
 
 
 def test_a_column_that_is_not_there_is_said() -> None:

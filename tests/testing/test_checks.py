@@ -34,6 +34,10 @@ class GoodSignal(Signal):
         return float(np.abs(now["logits"] - before["logits"]).mean())
 
 
+class SameTexts(GoodSignal):
+    needs_validation: ClassVar[bool] = True
+
+
 class Aliases(GoodSignal):
     def snapshot(self, model: ModelView) -> Snapshot:
         return {"logits": np.asarray(model.validation.logits)}
@@ -109,6 +113,7 @@ def test_a_good_signal_passes() -> None:
         (NoEpsilon, "epsilon must be positive"),
         (NoTitle, "must have a title"),
         (Unequal, "must be equal"),
+        (SameTexts, "between which validation texts were added, or say `same_validation`"),
     ],
 )
 def test_a_bad_signal_is_caught(make: Callable[[], Signal], complaint: str) -> None:

@@ -94,12 +94,17 @@ class Pool:
             held=np.concatenate([kept, first]),
         )
 
-    def reveal(self, labels: Mapping[int, int]) -> Pool:
+    def reveal(self, labels: Mapping[int, int], waiting: bool = False) -> Pool:
         """Adds labels; those of pending rows keep the order in which they were chosen.
 
         A row that had another label is corrected: it counts as new, because the model has yet to learn it. One that
-        had the same is as it was. Pending rows that get no label become candidates again.
+        had the same is as it was. Pending rows that get no label become candidates again, unless they go on `waiting`.
+
+        >>> pool = Pool.unlabelled(5).choose(np.array([3]), held=np.array([4, 2])).reveal({4: 0}, waiting=True)
+        >>> pool.held.tolist(), pool.pending.tolist()
+        ([4, 2], [2, 3])
         """
+        left = self.pending[~np.isin(self.pending, [*labels])] if waiting else _none()
         labels = {row: label for row, label in labels.items() if self.labels[row] != label}
         updated = self.labels.copy()
         updated[list(labels)] = list(labels.values())
@@ -108,8 +113,8 @@ class Pool:
         rows = np.array([*chosen, *others], dtype=np.int64)
         rows = rows[~np.isin(rows, self.held)]
         corrected = self.corrected + int(np.isin(rows, self.older_rows()).sum())
-        taught = replace(self._without(rows), labels=updated, pending=_none(), corrected=corrected)._with_newest(rows)
-        return replace(taught, held=taught.measured())
+        taught = replace(self._without(rows), labels=updated, pending=left, corrected=corrected)._with_newest(rows)
+        return replace(taught, held=self.held[(updated[self.held] != UNKNOWN) | np.isin(self.held, left)])
 
     def learnt(self) -> Pool:
         """The model has seen all labels: none is new any more."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,18 +17,18 @@ from hybridal.core.facts import Chosen, Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.errors import RunError, UserError
-from hybridal.learners.learner import Learner
+from hybridal.learners.learner import Learner, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_cell, build_model, surroundings
-from hybridal.runs.export import export_model, labels_csv
+from hybridal.runs.assemble import build_cell, build_model, check_signals, surroundings
+from hybridal.runs.export import export_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder, described
 from hybridal.runs.settings import ALL_OF_THEM, Settings
 from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task, load_task
-from hybridal.tasks.task import spelt
+from hybridal.tasks.formats import read_csv
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 
@@ -87,6 +85,7 @@ class ActiveLearner(Learner):
         )
         task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
+        check_signals(watching, self.settings.rules)
         self.transformer = build_model(self.settings, task, watching, observer)
         cell = replace(build_cell(self.settings, task, self.transformer, watching), acquisition=chosen)
         super().__init__(cell, schedule)
@@ -102,6 +101,12 @@ class ActiveLearner(Learner):
     @observer.setter
     def observer(self, observer: Observer) -> None:
         self.transformer.observer = observer
+
+    @property
+    def validation_labels(self) -> dict[Any, Any]:
+        """The labels that are measured on and never learnt from, by id; with `labels`, all there are."""
+        task, rows = self.cell.task, labelled(self._labelled(), self._state.pool)["validation"]
+        return {task.id(id): task.label(number) for id, number in zip(rows.ids, rows.labels, strict=True)}
 
     def _choose(self, n: int) -> tuple[list[str], Candidates | None]:
         """Validation texts without a label come first."""
@@ -125,7 +130,7 @@ class ActiveLearner(Learner):
 
     def withdraw(self, ids: Iterable[Any]) -> None:
         """As `Learner.withdraw`; validation texts are no longer measured on."""
-        given = [spelt(id) for id in ids]
+        given = listed(ids, "withdraw")
         super().withdraw(id for id in given if id not in self._validation_rows)
         measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
         if measured:
@@ -185,6 +190,7 @@ class ActiveLearner(Learner):
         """Writes a page that says what happened and shows it."""
         from hybridal.evidence.run_report import write_run
 
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         return write_run(self.history, self.schedule, self._about(), Path(path))
 
     def push_labels_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
@@ -207,6 +213,10 @@ class ActiveLearner(Learner):
         path = Path(path)
         folder = RunFolder(path)
         if not (path / "run.json").exists():
+            if (path / "labels.csv").exists():
+                raise UserError(
+                    f"{path} has a 'labels.csv' of something else; save this learner to a folder of its own."
+                )
             RunFolder.create(
                 path, self.settings, self.cell.task, {"key": self._key, **surroundings(self.settings.device)}
             )
@@ -227,9 +237,15 @@ class ActiveLearner(Learner):
 
     @classmethod
     def load(
-        cls, path: str | Path, observer: Observer | None = None, tracker: Tracker | str | None = None
+        cls,
+        path: str | Path,
+        observer: Observer | None = None,
+        tracker: Tracker | str | None = None,
+        device: str | None = None,
     ) -> ActiveLearner:
-        """The learner that `save` wrote, ready to go on; a tracker that was given by name is the same again."""
+        """The learner that `save` wrote, ready to go on; a tracker that was given by name, and the device, are the same
+        again unless others are named.
+        """
         folder = RunFolder.open(Path(path))
         if "key" not in folder.about():
             raise UserError(f"{path} was not saved by an ActiveLearner; go on with `hybridal resume {path}`.")
@@ -242,7 +258,7 @@ class ActiveLearner(Learner):
             acquisition=settings.acquisition,
             signals=settings.signals,
             seed=settings.seed,
-            device=settings.device,
+            device=device or settings.device,
             observer=observer,
             tracker=tracker or settings.tracker,
             **settings.overrides,
@@ -266,8 +282,9 @@ class ActiveLearner(Learner):
                 )
             self._state = replace(state, weights=place(state.weights), moments=place(state.moments))
             self.transformer.load(self._state.weights or self.transformer.pretrained)
-        written = csv.DictReader(io.StringIO((folder.path / "labels.csv").read_text(encoding="utf-8")))
-        given = {row["id"]: row["label"] for row in written if row["id"] in self._validation_rows}
+        pieces = [piece.columns for piece in read_csv(folder.path / "labels.csv", ["id", "label"])]
+        written = {id: label for piece in pieces for id, label in zip(piece["id"], piece["label"], strict=True)}
+        given = {id: label for id, label in written.items() if id in self._validation_rows}
         self.withdraw(id for id in self._validation_rows if id not in given)
         self.teach(given, update=False)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridal.acquisition import ACQUISITIONS, Acquisition
 from hybridal.annotators.oracle import Oracle
@@ -19,18 +20,21 @@ from hybridal.learners.learner import Learner
 from hybridal.loop.loop import Cell
 from hybridal.measures.calibration import softmax
 from hybridal.models.role import Fit
-from hybridal.schedules import Schedule, make_schedule
+from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
+from hybridal.tasks.from_memory import kind_of
+from hybridal.tasks.task import check_classes, spelt
 from hybridal.updates import Plan, Weights
 from hybridal.updates.anchor import Anchor
 
 
 class EstimatorLearner(Learner):
-    """Query and teach an estimator with `fit`, `partial_fit` and `predict_proba`.
+    """Query and teach an estimator with `fit`, `predict_proba` and, unless the schedule is retrain, `partial_fit`.
 
     RETRAIN is `fit` of a fresh clone, FINETUNE is `partial_fit` of the last one. Signals that look at probabilities
-    (accuracy, f1, loss) work; those that look into a network do not.
+    (accuracy, f1, loss) work; those that look into a network do not. X is an array, a sparse matrix, a frame or a list
+    of rows; ids, by default row numbers, and classes keep their types.
 
     >>> from sklearn.linear_model import SGDClassifier
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
@@ -38,7 +42,8 @@ class EstimatorLearner(Learner):
     >>> estimator = SGDClassifier(loss="log_loss", random_state=0)
     >>> learner = EstimatorLearner(estimator, X[:150], X[150:], y[150:], classes=["down", "up"])
     >>> for _ in range(3):
-    ...     fact = learner.teach({id: str(y[int(id)]) for id in learner.query(10).ids})
+    ...     batch = learner.query(10)
+    ...     fact = learner.teach(batch, y[batch.ids])
     >>> fact.word, fact.labels
     ('RRR', 30)
     """
@@ -48,9 +53,9 @@ class EstimatorLearner(Learner):
         estimator: Any,
         X: Any,
         X_validation: Any,
-        y_validation: Sequence[str],
-        classes: Sequence[str],
-        ids: Sequence[str] | None = None,
+        y_validation: Sequence[Any],
+        classes: Sequence[Any],
+        ids: Sequence[Any] | None = None,
         schedule: Schedule | str = "hybrid:accuracy",
         acquisition: Acquisition | str = "entropy",
         seed: int = 42,
@@ -59,8 +64,11 @@ class EstimatorLearner(Learner):
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
         if isinstance(schedule.decide(()), Anchor):
             raise UserError("anchor mixes the weights of a network, which an estimator is not; use another schedule.")
-        rules = protocol("paper", overrides)
-        task = _task(X.shape[0], ids, y_validation, tuple(classes))
+        _check_abilities(estimator, schedule)
+        rules, X, X_validation = protocol("paper", overrides), _table(X), _table(X_validation)
+        if len(y_validation) != (rows := X_validation.shape[0]):
+            raise UserError(f"y_validation: there are {len(y_validation)} labels for the {rows} rows of X_validation.")
+        task = _task(X.shape[0], ids, y_validation, list(classes))
         model = EstimatorModel(estimator, X, X_validation, task)
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule)
@@ -70,7 +78,14 @@ class EstimatorLearner(Learner):
         """(N, C), a column a class in the order given."""
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
-        return self._model.probabilities(X)
+        return self._model.probabilities(_table(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of each row."""
+        task = self.cell.task
+        classes = np.asarray([task.label(number) for number in range(len(task.classes))])
+        found: NDArray[Any] = classes[self.predict_proba(X).argmax(axis=1)]
+        return found
 
 
 class EstimatorModel:
@@ -85,7 +100,7 @@ class EstimatorModel:
         self.validation_labels: Ints = task.validation.labels
 
     def describe(self, rows: Ints) -> Floats:
-        return _dense(self.X[rows])
+        return _dense(_take(self.X, rows))
 
     def describe_classes(self) -> None:
         return None
@@ -107,10 +122,16 @@ class EstimatorModel:
             except ValueError as error:
                 raise UserError(f"The estimator cannot learn from the labels so far ({error}); teach more.") from error
         with watch("validate"):
-            validation = Outputs(np.log(self.probabilities(self._X_validation).clip(1e-12)))
+            validation = self._validated()
         runs = int(examples > 0)
         cost = Cost(steps=runs, examples=examples, epochs=runs)
         return Fit({"estimator": self._estimator}, cost, runs, validation, None, watch.seconds)
+
+    def _validated(self) -> Outputs | None:
+        """Estimators refuse to say nothing about nothing."""
+        if not len(self.validation_labels):
+            return None
+        return Outputs(np.log(self.probabilities(self._X_validation).clip(1e-12)))
 
     def _trained(self, plan: Plan, pool: Pool) -> tuple[Any, int]:
         """The estimator after its update, and how many examples it took."""
@@ -118,10 +139,10 @@ class EstimatorModel:
         seen = getattr(estimator, "classes_", None)
         # partial_fit cannot learn a class that the first fit did not see: then only a fresh fit of everything can.
         if seen is None or not set(np.unique(pool.labels[plan.rows])) <= set(seen):
-            fitted = _fresh(self.pretrained["estimator"]).fit(self.X[pool.order], pool.labels[pool.order])
+            fitted = _fresh(self.pretrained["estimator"]).fit(_take(self.X, pool.order), pool.labels[pool.order])
             return fitted, len(pool.order)
         if len(plan.rows):
-            estimator.partial_fit(self.X[plan.rows], pool.labels[plan.rows])
+            estimator.partial_fit(_take(self.X, plan.rows), pool.labels[plan.rows])
         return estimator, len(plan.rows)
 
     def probabilities(self, X: Any) -> Floats:
@@ -145,7 +166,13 @@ class EstimatorModel:
 
 class _EstimatorLook:
     def __init__(self, validation: Outputs | None, labels: Ints) -> None:
-        self.validation, self.validation_labels = validation, labels
+        self._validation, self.validation_labels = validation, labels
+
+    @property
+    def validation(self) -> Outputs:
+        if self._validation is None:
+            raise UserError("This signal looks at validation rows, and there are none; give some, or use retrain.")
+        return self._validation
 
     def _no(self) -> NoReturn:
         raise UserError("This signal looks into a network, which an estimator is not; use accuracy, f1 or loss.")
@@ -161,16 +188,16 @@ class _EstimatorCandidates:
         self.ids = [model.task.train.ids[row] for row in rows]
 
     def probabilities(self) -> Floats:
-        return self._scaled(self._model.probabilities(self._model.X[self._rows]))
+        return self._scaled(self._model.probabilities(_take(self._model.X, self._rows)))
 
     def embeddings(self) -> Floats:
-        return _dense(self._model.X[self._rows])
+        return _dense(_take(self._model.X, self._rows))
 
     def labelled_probabilities(self) -> Floats:
-        return self._scaled(self._model.probabilities(self._model.X[self._labelled]))
+        return self._scaled(self._model.probabilities(_take(self._model.X, self._labelled)))
 
     def labelled_embeddings(self) -> Floats:
-        return _dense(self._model.X[self._labelled])
+        return _dense(_take(self._model.X, self._labelled))
 
     def _scaled(self, probabilities: Floats) -> Floats:
         if self._temperature == 1.0:
@@ -187,20 +214,44 @@ def _fresh(estimator: Any) -> Any:
     return clone(estimator)
 
 
+def _check_abilities(estimator: Any, schedule: Schedule) -> None:
+    """What it lacks is said before anybody labels."""
+    name = type(estimator).__name__
+    if not hasattr(estimator, "predict_proba"):
+        raise UserError(f"{name} has no predict_proba as it is set up; use an estimator that gives probabilities.")
+    if not hasattr(estimator, "partial_fit") and spec_of(schedule) != "retrain":
+        raise UserError(f"{name} has no partial_fit, so that it cannot be fine-tuned; use the schedule retrain.")
+
+
+def _table(X: Any) -> Any:
+    """Rows that can be taken by their numbers."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def _take(X: Any, rows: Ints) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
 def _dense(X: Any) -> Floats:
     values: Floats = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     return values
 
 
-def _task(size: int, ids: Sequence[str] | None, y_validation: Sequence[str], classes: tuple[str, ...]) -> Task:
-    known = {name: label for label, name in enumerate(classes)}
+def _task(size: int, ids: Sequence[Any] | None, y_validation: Sequence[Any], classes: Sequence[Any]) -> Task:
+    names = tuple(map(spelt, classes))
+    check_classes(names)
+    known = {name: label for label, name in enumerate(names)}
     for name in y_validation:
-        if str(name) not in known:
-            raise UserError(f"y_validation: '{name}' is not a class; the classes are {', '.join(classes)}.")
-    labels = np.array([known[str(name)] for name in y_validation], dtype=np.int64)
-    names = list(ids) if ids is not None else [str(row) for row in range(size)]
-    if len(set(names)) != size:
-        raise UserError(f"ids: there are {len(set(names))} different ids for the {size} rows of X; give each its own.")
-    train = Split(names, [""] * size, np.full(size, UNKNOWN, dtype=np.int64))
+        if spelt(name) not in known:
+            raise UserError(f"y_validation: '{name}' is not a class; the classes are {', '.join(names)}.")
+    labels = np.array([known[spelt(name)] for name in y_validation], dtype=np.int64)
+    given = list(range(size)) if ids is None else list(ids)
+    keys = [*map(spelt, given)]
+    if not len(set(keys)) == len(keys) == size:
+        raise UserError(f"ids: there are {len(set(keys))} different ids for the {size} rows of X; give each its own.")
+    train = Split(keys, [""] * size, np.full(size, UNKNOWN, dtype=np.int64))
     validation = Split([f"validation-{row}" for row in range(len(labels))], [""] * len(labels), labels)
-    return Task("table", classes, train, validation, Split.empty())
+    kinds = {"id_type": kind_of(given), "label_type": kind_of(classes)}
+    return Task("table", names, train, validation, Split.empty(), **kinds)

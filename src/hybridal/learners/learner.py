@@ -21,7 +21,7 @@ from hybridal.learners.history import History, curve, measured
 from hybridal.loop.loop import Cell, State
 from hybridal.loop.stopping import Advice, advise
 from hybridal.schedules import Schedule
-from hybridal.tasks.task import Task, spelt
+from hybridal.tasks.task import Task, missing, spelt
 from hybridal.updates import Update
 
 
@@ -48,7 +48,7 @@ class Learner:
 
     @property
     def labels(self) -> dict[Any, Any]:
-        """The labels to learn from by id, in the order they came."""
+        """The labels to learn from by id, in the order they came; not those that are measured on."""
         pool, task = self._state.pool, self.cell.task
         return {task.id(task.train.ids[row]): task.label(pool.labels[row]) for row in pool.order}
 
@@ -86,17 +86,17 @@ class Learner:
     def teach(
         self, texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None = None, update: bool = True
     ) -> Round | None:
-        """Takes labels, new or corrected, then updates the model unless told not to.
+        """Takes labels, new or corrected, then updates the model, unless told not to or all so far are to measure on.
 
         They are given by id, as `{id: label}`, or as a batch (or ids) and a label for each; None leaves one out.
-        Nothing is taken if any id or class is unknown.
+        Nothing is taken if any id or class is unknown. Without an update the rest of a batch may follow, text by text.
         """
         return self._teach(_given(texts, labels), update)
 
     def _teach(self, labels: Mapping[str, str], update: bool) -> Round | None:
         rows = {self._row(id): self.cell.task.class_index(name) for id, name in labels.items()}
-        self._state = replace(self._state, pool=self._state.pool.reveal(rows))
-        return self.update() if update else None
+        self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
+        return self.update() if update and len(self._state.pool) else None
 
     def run(self, annotator: Annotator, rounds: int) -> list[Round]:
         """Queries, asks the annotator (a `Callback`, say) and teaches, until so many rounds are done.
@@ -130,12 +130,12 @@ class Learner:
 
     def withdraw(self, ids: Iterable[Any]) -> None:
         """Takes labels back; the next update learns without them."""
-        rows = np.array([self._row(spelt(id)) for id in ids], dtype=np.int64)
+        rows = np.array([self._row(id) for id in listed(ids, "withdraw")], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.withdraw(rows))
 
     def leave_out(self, ids: Iterable[Any]) -> None:
         """These texts, and no others, take no part: they are not asked for, and the next update learns without them."""
-        rows = np.array([self._row(spelt(id)) for id in ids], dtype=np.int64)
+        rows = np.array([self._row(id) for id in listed(ids, "leave_out")], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.leave_out(rows))
 
     def update(self) -> Round:
@@ -151,7 +151,11 @@ class Learner:
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
         update = self.schedule.decide(self.history, self.cell.news(self._state, last))
-        self._state, fact = self.cell.learn(self._state, update, last)
+        try:
+            self._state, fact = self.cell.learn(self._state, update, last)
+        except BaseException:  # a Ctrl-C too: until the next update, what the last one learnt answers
+            self.cell.model.load(self._state.weights or self.cell.model.pretrained)
+            raise
         self._learnt.append(fact)
         return fact
 
@@ -202,19 +206,25 @@ class Learner:
 
 
 def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None) -> dict[str, str]:
-    """Labels by id, as the task spells both; those that are None or NaN are left out."""
+    """Labels by id, as the task spells both; those that stand for none are left out."""
     if isinstance(texts, Mapping):
         if labels is not None:
             raise UserError("teach: labels are given twice, by id and beside; give one of the two.")
-        ids, labels = list(texts), list(texts.values())
+        ids, labels = [*map(spelt, texts)], list(texts.values())
     else:
-        ids = texts.ids if isinstance(texts, Batch) else list(texts)
+        ids = listed(texts.ids if isinstance(texts, Batch) else texts, "teach")
     if labels is None:
         raise UserError("teach: there are ids and no labels; give {id: label}, or a label for each id beside them.")
     if len(labels) != len(ids):
         raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
-    pairs = zip(ids, labels, strict=True)
-    return {spelt(id): spelt(label) for id, label in pairs if label is not None and label == label}  # NaN is not itself
+    return {id: spelt(label) for id, label in zip(ids, labels, strict=True) if not missing(label)}
+
+
+def listed(ids: Iterable[Any], what: str) -> list[str]:
+    """Ids as the task spells them; a text would be taken for the ids that its letters are."""
+    if isinstance(ids, str):
+        raise UserError(f"{what}: '{ids:.40}' is one id; give a list of them.")
+    return [*map(spelt, ids)]
 
 
 def _known_labels(task: Task) -> Pool:

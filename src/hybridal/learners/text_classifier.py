@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,8 @@ from hybridal.core.rules import protocol as rules_of
 from hybridal.errors import UserError
 from hybridal.measures.calibration import softmax
 from hybridal.models.tokens import CHUNK, Tokens
-from hybridal.runs.export import model_folder
-from hybridal.system.files import folder_made_whole
+from hybridal.runs.export import model_folder, write_model
+from hybridal.system.scratch import scratch
 from hybridal.tasks.store import TYPES
 from hybridal.tasks.task import Task, as_type
 
@@ -109,8 +108,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
-        classes = tuple(as_type(kind, name) for name in names)
-        return cls.of(Learnt(classifier, encoder, classes, 1.0, lambda to: _copy(folder, to)), device=device)
+        encoder.encode([""])  # reads the tokenizer now: the folder may be gone, or another's, when it is asked
+        classes, card = tuple(as_type(kind, name) for name in names), folder / "README.md"
+        said = card.read_text(encoding="utf-8") if card.is_file() else ""
+
+        def write(target: Path) -> None:
+            """As it was loaded, whatever has become of its folder."""
+            write_model(classifier, encoder, 1.0, about, said, target)
+
+        return cls.of(Learnt(classifier, encoder, classes, 1.0, write), device=device)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -144,7 +150,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def save(self, folder: str | Path) -> Path:
-        """Writes a folder that `load` and transformers read."""
+        """Writes a folder that `load` and transformers read, in place of an older model; anything else there stays."""
         self._known.write(Path(folder))
         return Path(folder)
 
@@ -158,10 +164,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         return push_model(self.save, repo, private, token)
 
-    def save_onnx(self, folder: Path) -> Path:
+    def save_onnx(self, folder: str | Path) -> Path:
         """Writes the same model as `model.onnx` into a folder."""
         known = self._known
-        found: Path = known.classifier.save_onnx(known.encoder, folder, known.temperature)
+        found: Path = known.classifier.save_onnx(known.encoder, Path(folder), known.temperature)
         return found
 
     @property
@@ -180,9 +186,21 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __getstate__(self) -> Any:
-        if self._learnt is not None:
-            raise UserError("A trained TextClassifier is not pickled; write it with `save`, and read it with `load`.")
-        return super().__getstate__()
+        """For pickles and copies, a trained one is the files of its folder: they outlive versions and devices."""
+        state = super().__getstate__()
+        if self._learnt is None:
+            return state
+        with scratch() as place:
+            folder = self.save(place / "model")
+            return {**state, "_learnt": {file.name: file.read_bytes() for file in folder.iterdir()}}
+
+    def __setstate__(self, state: Any) -> None:
+        if files := state.get("_learnt"):
+            with scratch() as folder:
+                for name, content in files.items():
+                    (folder / name).write_bytes(content)
+                state = {**state, "_learnt": self.load(folder, state["device"])._learnt}
+        super().__setstate__(state)
 
 
 def _column(values: Any, name: str) -> list[Any]:
@@ -190,8 +208,3 @@ def _column(values: Any, name: str) -> list[Any]:
     if isinstance(values, str) or getattr(values, "ndim", 1) != 1:
         raise UserError(f"{name} must be a list, a column or a one-dimensional array, a text or label each.")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
-
-
-def _copy(folder: Path, target: Path) -> None:
-    with folder_made_whole(target) as scratch:
-        shutil.copytree(folder, scratch, dirs_exist_ok=True)

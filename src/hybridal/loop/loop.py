@@ -166,14 +166,16 @@ class Cell:
     def acquire(self, state: State, n: int) -> tuple[State, Chosen, Candidates | None]:
         """Lines 8-9: choose n texts of a random subset of the candidates, and show these; they wait for their labels.
 
-        Where a share of the labels is measured on, so many of the n are drawn at random instead.
+        The subset is as large as the protocol says, or as n where somebody asks for more than that. Where a share of
+        the labels is measured on, so many of the n are drawn at random instead.
         """
         rows = self._appeared(state.pool.candidates(), state.round + 1)
         held = self._hold(state.pool, rows, n, state.round)
         rows = np.setdiff1d(rows, held)
-        if self.rules.candidates is not None and len(rows) > self.rules.candidates:
+        most = len(rows) if self.rules.candidates is None else max(self.rules.candidates, n)
+        if len(rows) > most:
             draw = stream(self.seed, "candidates", state.round)
-            rows = np.sort(draw.choice(rows, self.rules.candidates, replace=False))
+            rows = np.sort(draw.choice(rows, most, replace=False))
         chosen = Chosen(state.round, held=tuple(self.task.train.ids[row] for row in held))
         if not len(rows) or len(held) == n:
             return replace(state, pool=state.pool.choose(rows[:0], held)), chosen, None
@@ -183,6 +185,11 @@ class Cell:
         batch = self.acquisition.select(candidates, n - len(held), stream(self.seed, "acquisition", state.round))
         wanted = set(batch.ids)
         row_of = {id: row for id, row in zip(candidates.ids, rows, strict=True) if id in wanted}
+        if not len(row_of) == len(batch.ids) <= n - len(held):
+            raise UserError(
+                f"The acquisition {self.acquisition!r} must choose at most {n - len(held)} ids of the candidates, each "
+                "once; `hybridal.testing.check_acquisition` says what is wrong with it."
+            )
         pending = np.array([row_of[id] for id in batch.ids], dtype=np.int64)
         scoring = candidates.seconds
         seconds = {"score": scoring, "select": time.perf_counter() - start - scoring}

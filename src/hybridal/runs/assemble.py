@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from hybridal.annotators import Annotator
 from hybridal.annotators.oracle import Oracle
 from hybridal.backbones import load_backbone
 from hybridal.core.observer import Observer
+from hybridal.core.rules import Rules
+from hybridal.errors import UserError
 from hybridal.loop.loop import Cell
 from hybridal.models.role import Model
 from hybridal.runs.settings import Settings
@@ -44,6 +46,17 @@ def watched(settings: Settings, *schedules: Schedule) -> tuple[Signal, ...]:
     asked = [SIGNALS.make(spec) for spec in settings.signals]
     by_name = {signal.name: signal for signal in (*asked, *(s for each in schedules for s in each.watches))}
     return tuple(by_name.values())
+
+
+def check_signals(signals: Iterable[Signal], rules: Rules) -> None:
+    """Refuses, before anybody labels, those that could not compare two rounds."""
+    for signal in signals:
+        if rules.validation == "share" and signal.same_validation:
+            raise UserError(
+                f"The signal '{signal.name}' compares the same validation texts in all rounds, and a share of the "
+                "labels grows; watch another, or say `validation=fixed` and give validation texts.",
+                field="protocol.validation",
+            )
 
 
 def build_model(

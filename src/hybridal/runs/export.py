@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,20 +30,34 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
 
     The temperature is in the weights: whoever loads the folder gets the probabilities that we give.
     """
+    about = {
+        "temperature": fact.temperature,
+        "max_length": settings.rules.max_length,
+        "pooling": classifier.pooling,
+        "classes": task.classes,
+        "labels": task.label_type.__name__,
+        "hybridal": __version__,
+    }
+    card = model_card(task, settings, fact, classifier.loads_plainly)
+    write_model(classifier, encoder, fact.temperature or 1.0, about, card, target)
+
+
+def write_model(
+    classifier: Any, encoder: Any, temperature: float, about: Mapping[str, Any], card: str, target: Path
+) -> None:
+    """Writes a model's folder, in place of the model that may be there; a folder of anything else stays as it is."""
+    if target.exists() and not _may_be_replaced(target):
+        raise UserError(f"{target} holds something else than a model, which is not written over; name a new folder.")
     with folder_made_whole(target) as scratch:
-        classifier.save(scratch, fact.temperature or 1.0)
+        classifier.save(scratch, temperature)
         encoder.save(scratch)
-        about = {
-            "temperature": fact.temperature,
-            "max_length": settings.rules.max_length,
-            "pooling": classifier.pooling,
-            "classes": task.classes,
-            "labels": task.label_type.__name__,
-            "hybridal": __version__,
-        }
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
-        (scratch / "README.md").write_text(model_card(task, settings, fact, classifier.loads_plainly), encoding="utf-8")
+        (scratch / "README.md").write_text(card, encoding="utf-8")
         remove_folder(target)
+
+
+def _may_be_replaced(target: Path) -> bool:
+    return target.is_dir() and ((target / ABOUT).is_file() or not any(target.iterdir()))
 
 
 def finished_model(folder: RunFolder) -> Path:

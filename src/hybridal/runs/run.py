@@ -22,7 +22,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import Enough, State, active_learning, over
 from hybridal.loop.stopping import advise
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.runs.assemble import build_cell, build_model, check_signals, find_task, surroundings, watched
 from hybridal.runs.export import export_model
 from hybridal.runs.keeper import Keeper
 from hybridal.runs.record import RunFolder
@@ -78,13 +78,8 @@ def check(settings: Settings, task: Task) -> None:
     known = int((task.validation.labels != UNKNOWN).sum())
     grows = settings.rules.validation == "share"
     measured = grows or (len(task.validation) if settings.labels else known)
+    check_signals(signals, settings.rules)
     for signal in signals:
-        if grows and signal.same_validation:
-            raise UserError(
-                f"The signal '{signal.name}' compares the same validation texts in all rounds, and a share of the "
-                "labels grows; watch another, or say `validation=fixed` and give validation texts.",
-                field="protocol.validation",
-            )
         if not measured and signal.needs_validation:
             raise UserError(
                 f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "

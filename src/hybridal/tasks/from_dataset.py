@@ -54,7 +54,8 @@ def from_dataset(
             ids = [f"{part}-{row}" for row in range(len(texts))]
         if part != "train" and classes is None:
             _check_known(labels or [], types["classes"], f"{where}, column '{label}'")
-        found[part], kinds = split_of(texts, labels, ids, classes or types.get("classes"), where)
+        wanted = types.get("classes", classes)
+        found[part], kinds = split_of(texts, labels, ids, wanted, where, may_differ=part != "train")
         types = types or kinds
     _check_ids(name, found)
     sizes, given = {"validation": validation_size, "test": test_size}, {part: f"the split '{part}'" for part in parts}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
+from hybridal.tasks.classes import sort_names
 from hybridal.tasks.splits import hold_out
-from hybridal.tasks.task import Split, Task, check_classes, spelt
+from hybridal.tasks.task import Split, Task, check_classes, missing, spelt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,25 +22,26 @@ KINDS: tuple[type, ...] = (bool, int, float)
 
 
 def from_texts(
-    texts: Sequence[str],
-    labels: Sequence[Any] | None = None,
+    texts: Iterable[str],
+    labels: Iterable[Any] | None = None,
     *,
-    ids: Sequence[Any] | None = None,
-    classes: Sequence[Any] | None = None,
+    ids: Iterable[Any] | None = None,
+    classes: Iterable[Any] | None = None,
     name: str = "texts",
     validation_size: int | float | None = None,
     test_size: int | float | None = None,
     split_seed: int = 42,
 ) -> Task:
-    """Texts with labels for all, some (None or NaN elsewhere) or none of them; then `classes` must be named.
+    """Texts with labels for all, some (None, NaN or "" elsewhere) or none of them; then `classes` must be named.
 
-    Ids default to row numbers. Validation and test are drawn as from a file (see `load_files`).
+    Texts, labels and ids are lists, arrays or columns of a frame. Ids default to row numbers. Validation and test are
+    drawn as from a file (see `load_files`).
 
     >>> task = from_texts(["good", "bad", "fine"] * 20, [1, 0, None] * 20, test_size=0, validation_size=0)
     >>> task.classes, task.train.ids[:2], task.label(1), task.id("2")
     (('0', '1'), ['0', '1'], 1, 2)
     """
-    whole, types = split_of(texts, labels, ids, classes, name)
+    whole, types = split_of(texts, labels, ids, classes, name, may_differ=False)
     sizes = {"validation": validation_size, "test": test_size}
     return Task(name, types.pop("classes"), *hold_out(name, {"train": whole}, sizes, split_seed), **types)
 
@@ -50,7 +52,7 @@ def from_pandas(
     label: str | None = None,
     id: str | None = None,
     *,
-    classes: Sequence[Any] | None = None,
+    classes: Iterable[Any] | None = None,
     name: str = "frame",
     validation_size: int | float | None = None,
     test_size: int | float | None = None,
@@ -67,10 +69,12 @@ def from_pandas(
         if column is not None and column not in frame.columns:
             there = ", ".join(map(str, frame.columns))
             raise UserError(f"The frame has no column '{column}'; it has {there}.")
+        if column is not None and (several := list(frame.columns).count(column)) > 1:
+            raise UserError(f"The frame has {several} columns '{column}'; rename all but one.")
     return from_texts(
-        frame[text].tolist(),
-        None if label is None else frame[label].tolist(),
-        ids=(frame.index if id is None else frame[id]).tolist(),
+        frame[text],
+        None if label is None else frame[label],
+        ids=frame.index if id is None else frame[id],
         classes=classes,
         name=name,
         validation_size=validation_size,
@@ -80,42 +84,91 @@ def from_pandas(
 
 
 def split_of(
-    texts: Sequence[str], labels: Sequence[Any] | None, ids: Sequence[Any] | None, classes: Any, name: str
+    texts: Any, labels: Any, ids: Any, classes: Any, name: str, may_differ: bool
 ) -> tuple[Split, dict[str, Any]]:
-    """All rows, and what they were made of: the names of the classes, and the kinds of ids and labels."""
-    ids = range(len(texts)) if ids is None else ids
+    """All rows, and what they were made of: the names of the classes, and the kinds of ids and labels.
+
+    Labels `may_differ` from the classes both ways in a part of the texts, and not in all of them.
+    """
+    texts = _listed(texts, f"{name}: texts")
+    labels = [None] * len(texts) if labels is None else _listed(labels, f"{name}: labels")
+    ids = list(range(len(texts))) if ids is None else _listed(ids, f"{name}: ids")
     for what, values in (("labels", labels), ("ids", ids)):
-        if values is not None and len(values) != len(texts):
+        if len(values) != len(texts):
             raise UserError(f"{name}: there are {len(texts)} texts and {len(values)} {what}; give one for each text.")
+    _check_texts(texts, ids, name)
+    found = [None if missing(label) or not spelt(label).strip() else spelt(label) for label in labels]
+    if classes is None:
+        # By name: as values, True and 1 would be one.
+        classes = _sorted({key: label for key, label in zip(found, labels, strict=True) if key is not None}.values())
+        if not classes:
+            raise UserError(f"{name}: no text has a label; name the classes.")
+    else:
+        classes = _sorted(classes) if isinstance(classes, set | frozenset) else _listed(classes, "`classes`")
+    names = tuple("" if missing(one) else spelt(one) for one in classes)
+    check_classes(names)
+    if not may_differ:
+        _check_asked(names, found, name)
+    number = {name: i for i, name in enumerate(names)}
+    keep = [row for row, label in enumerate(found) if label is None or label in number]
+    numbers: Ints = np.array([number.get(found[row] or "", UNKNOWN) for row in keep], dtype=np.int64)
+    keys = [spelt(ids[row]) for row in keep]
+    if len(set(keys)) < len(keys):
+        twice, _ = Counter(keys).most_common(1)[0]
+        raise UserError(f"{name}: the id '{twice:.40}' occurs twice; make ids unique.")
+    for what, strings in (("text", texts), ("id", keys), ("class", names)):
+        _check_whole(strings, f"{name}: {what}")
+    kinds = {"classes": names, "id_type": kind_of(ids), "label_type": kind_of(classes)}
+    return Split(keys, [texts[row] for row in keep], numbers), kinds
+
+
+def _listed(values: Any, what: str) -> list[Any]:
+    """As a list, out of whatever holds one after the other; a text, which holds letters, and a mapping are mistakes."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise UserError(f"{what} must be a list, a column or a one-dimensional array, not {values!r:.40}.")
+    listed = list(values.tolist() if hasattr(values, "tolist") else values)
+    for row, value in enumerate(listed):
+        if isinstance(value, list | dict | set):
+            raise UserError(f"{what}: number {row} is {value!r:.40}, and each must be one value.")
+    return listed
+
+
+def _check_texts(texts: Sequence[Any], ids: Sequence[Any], name: str) -> None:
     wordless = [row for row, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
     if wordless:
         first, more = wordless[0], len(wordless) - 1
         others, them = (f", and {more} more have no words", "them") if more else ("", "it")
         said = f"text {first} (id {ids[first]!r}) is {_short(texts[first])}{others}"
         raise UserError(f"{name}: {said}; leave {them} out or give {them} words.")
-    known = [None if _missing(label) else label for label in labels or [None] * len(texts)]
-    if classes is None:
-        classes = _sorted({label for label in known if label is not None})
-        if not classes:
-            raise UserError(f"{name}: no text has a label; name the classes.")
-    names = tuple(map(spelt, classes))
-    check_classes(names)
-    number = {name: i for i, name in enumerate(names)}
-    keep = [row for row, label in enumerate(known) if label is None or spelt(label) in number]
-    numbers: Ints = np.array([UNKNOWN if known[r] is None else number[spelt(known[r])] for r in keep], dtype=np.int64)
-    found = [spelt(ids[row]) for row in keep]
-    if len(set(found)) < len(found):
-        twice, _ = Counter(found).most_common(1)[0]
-        raise UserError(f"{name}: the id '{twice:.40}' occurs twice; make ids unique.")
-    kinds = {"classes": names, "id_type": _kind(list(ids)), "label_type": _kind(list(classes))}
-    return Split(found, [texts[row] for row in keep], numbers), kinds
+    for row, id in enumerate(ids):
+        if missing(id):
+            raise UserError(f"{name}: the id of text {row} is {id!r}; give every text one.")
 
 
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
+def _check_whole(strings: Sequence[str], what: str) -> None:
+    """Half a character cannot be written anywhere: better said now than when hours of labels are to be saved."""
+    for row, string in enumerate(strings):
+        try:
+            string.encode()
+        except UnicodeEncodeError as error:
+            raise UserError(
+                f"{what} {row} holds U+{ord(string[error.start]):04X}, half a character (a lone surrogate); correct it "
+                "or leave it out."
+            ) from error
 
 
-def _kind(values: Sequence[Any]) -> type:
+def _check_asked(names: Sequence[str], found: Iterable[str | None], where: str) -> None:
+    """As for files (see `choose_classes`): a class without texts beside texts without a class is a misspelt name."""
+    there = sort_names(label for label in found if label is not None)
+    absent, left_out = [name for name in names if name not in there], set(there) - set(names)
+    if absent and left_out:
+        raise UserError(
+            f"{where}: no text has the class '{absent[0]}' of `classes`; those found are {', '.join(there)}.",
+            field="classes",
+        )
+
+
+def kind_of(values: Sequence[Any]) -> type:
     """The type that all values have, whole numbers where they are whole; texts where it is another or they differ."""
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     if plain and all(isinstance(value, float) and value.is_integer() for value in plain):
@@ -123,7 +176,7 @@ def _kind(values: Sequence[Any]) -> type:
     return next((kind for kind in KINDS if plain and all(type(value) is kind for value in plain)), str)
 
 
-def _sorted(values: set[Any]) -> list[Any]:
+def _sorted(values: Iterable[Any]) -> list[Any]:
     try:
         return sorted(values)
     except TypeError:  # of several types

@@ -72,7 +72,7 @@ class Task:
     label_type: type = field(default=str, kw_only=True)
 
     @staticmethod
-    def from_texts(texts: Sequence[str], labels: Sequence[Any] | None = None, **options: Any) -> Task:
+    def from_texts(texts: Iterable[str], labels: Iterable[Any] | None = None, **options: Any) -> Task:
         """Texts with labels for all, some or none of them; see `hybridal.tasks.from_memory.from_texts`."""
         from hybridal.tasks.from_memory import from_texts
 
@@ -232,6 +232,17 @@ def spelt(value: Any) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
+
+
+def missing(value: Any) -> bool:
+    """Whether a value stands for none, as frames have it: None, NaN, NaT or NA.
+
+    >>> missing(None), missing(float("nan")), missing(0), missing("")
+    (True, True, False, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(value != value)
 
 
 def check_classes(classes: Sequence[str]) -> None:

@@ -64,6 +64,18 @@ def _check_change(signal: Signal) -> None:
     ensure(measured_change(signal, before, now) >= 0, f"{name}: a change must not be negative")
     ensure(_equal(before, kept[0]) and _equal(now, kept[1]), f"{name}: must not change the snapshots it compares")
     ensure(signal.change(_stored(before), _stored(now)) == change, f"{name}: its snapshots must survive a checkpoint")
+    if signal.needs_validation and not signal.same_validation:
+        _check_growth(signal, before)
+
+
+def _check_growth(signal: Signal, before: Snapshot) -> None:
+    try:
+        grown = signal.change(before, signal.snapshot(_model(signal, 2, texts=75)))
+    except ValueError as error:
+        raise AssertionError(
+            f"{signal.name}: must compare rounds between which validation texts were added, or say `same_validation`"
+        ) from error
+    ensure(math.isfinite(grown), f"{signal.name}: its change must be finite when validation texts were added")
 
 
 def _check_memory(signal: Signal) -> None:
