@@ -32,8 +32,8 @@ export class Beside {
     const open = this.panel.hidden;
     localStorage.setItem(SETTING, open ? "open" : "closed");
     this.#show();
-    // Where it covers the text, it is what is read now.
-    if (open && !WIDE.matches) this.panel.focus();
+    // It is what is read now.
+    if (open) this.panel.focus();
   }
 
   #show() {

@@ -1,6 +1,6 @@
 /** The page for second looks: one list at a time, under tabs. */
 import { once } from "./controls.js";
-import { byId, el } from "./dom.js";
+import { byId, el, redraw } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
 import { kinds } from "./review-kinds.js";
@@ -36,6 +36,7 @@ function open(kind) {
   tabs.forEach((tab, index) => {
     tab.setAttribute("aria-selected", String(all[index] === kind));
     tab.tabIndex = all[index] === kind ? 0 : -1;
+    if (all[index] === kind) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
   history.replaceState(null, "", `#${kind.name}`);
   byId("panel").setAttribute("aria-labelledby", `tab-${kind.name}`);
@@ -49,8 +50,7 @@ async function load(kind) {
   const items = await kind.load();
   if (location.hash !== `#${kind.name}`) return; // another tab was opened meanwhile
   tally(kind, items.length);
-  byId("items").replaceChildren(...items.map((item) => row(kind, item)));
-  if (!items.length) byId("items").append(el("li", { class: "nothing" }, kind.none));
+  redraw(byId("items"), items.length ? items.map((item) => row(kind, item)) : [el("li", { class: "nothing" }, kind.none)]);
 }
 
 function row(kind, item) {
@@ -81,7 +81,7 @@ function row(kind, item) {
     { class: "item card" },
     el("p", { class: "written", dir: "auto" }, item.text),
     item.comment ? el("p", { class: "remark", dir: "auto" }, item.comment) : null,
-    el("div", { class: "row" }, said, actions),
+    el("div", { class: "row", role: "group", "aria-label": item.text }, said, actions),
   );
   return place;
 }
