@@ -67,7 +67,10 @@ def test_what_the_model_predicts_is_heard_with_the_text(window: Window, tmp_path
         predict(app)
         page = listening(window.open(app.link))
         text = shown(page)
-        assert heard(page)[-1] == f"{text} Predicted: b, 90%"
+        assert heard(page)[-2:] == [text, "Predicted: b, 90%"]
+        page.keyboard.press(".")
+        text = shown(page)
+        assert heard(page) == ["Labelled “b”", text, "Predicted: b, 90%"]
         accept = page.get_by_role("button", name="Accept", exact=True)
         expect(accept).to_have_accessible_description("Predicted: b, 90%")
 

@@ -133,6 +133,7 @@ function more(each, all) {
   select.addEventListener("change", () => {
     go.hidden = !chosen();
     go.textContent = chosen()?.[0].split(" ")[0] ?? "";
+    go.ariaLabel = `${go.textContent} ${each.name}`;
   });
   return el("span", { class: "pick" }, select, go);
 }

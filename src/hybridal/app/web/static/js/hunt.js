@@ -33,7 +33,7 @@ export class Hunt {
   say(asked, known) {
     if (asked !== this.class) return; // another one by now
     byId("unhunted").hidden = known;
-    say(byId("unhunted"), `No model knows “${asked}” yet, so texts come as usual until some are labelled so.`);
+    say(byId("unhunted"), known ? "" : `No model knows “${asked}” yet, so texts come as usual until some are labelled so.`);
   }
 
   /** The classes may be others by now. */

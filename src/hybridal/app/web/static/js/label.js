@@ -56,8 +56,9 @@ function proposed() {
 }
 
 function proposal({ prediction, suggestion }) {
-  if (prediction) return `Predicted: ${prediction.class}, ${percent(prediction.probability)}`;
-  return suggestion ? `Suggested by the file: ${suggestion}` : "";
+  const said = prediction && `Predicted: ${prediction.class}, ${percent(prediction.probability)}`;
+  const words = said ?? (suggestion && `Suggested by the file: ${suggestion}`);
+  return el("p", { id: "proposed", class: "unseen", hidden: !words }, words);
 }
 
 function accept() {
@@ -139,7 +140,8 @@ function dressButtons(before) {
   buttons.mark(before, queue.current?.prediction, queue.current?.suggestion);
   byId("accept").hidden = !project.settings.show_predictions && !proposed();
   byId("accept").disabled = !proposed();
-  byId("proposed").textContent = proposal(queue.current ?? {});
+  // A new element, which is read out also where it says the same as with the text before.
+  byId("proposed").replaceWith(proposal(queue.current ?? {}));
 }
 
 async function refill() {
