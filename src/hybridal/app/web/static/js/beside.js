@@ -13,6 +13,7 @@ export class Beside {
     this.context = byId("context");
     onPress(this.button, () => this.toggle());
     onPress(byId("beside-close"), () => this.toggle());
+    WIDE.addEventListener("change", () => this.#show()); // who zooms in has the text before them, not the panel
     this.panel.addEventListener("keydown", ({ key }) => key === "Escape" && this.toggle());
     this.#show();
   }

@@ -122,16 +122,23 @@ function turn() {
 
 function show(before) {
   const item = (onPage = queue.current);
-  if (!item) left ??= document.activeElement; // its control is off until the next text
+  const had = document.activeElement;
   byId("skip").disabled = !item;
   beside.showContext(item?.context ?? {});
   if (item) card.show(item, before);
   else card.showEmpty("", "Fetching texts …");
   dressButtons(before);
-  if (item && document.activeElement === document.body) left?.focus();
-  if (item) left = null;
+  keepKeyboard(had);
   goal();
   refill();
+}
+
+/** Who was on a control that is off while there is no text is on it again with the next one. */
+function keepKeyboard(had) {
+  if (had.disabled) left = had;
+  if (!queue.current) return;
+  if (document.activeElement === document.body) left?.focus();
+  left = null;
 }
 
 function dressButtons(before) {

@@ -36,7 +36,6 @@ function open(kind) {
   tabs.forEach((tab, index) => {
     tab.setAttribute("aria-selected", String(all[index] === kind));
     tab.tabIndex = all[index] === kind ? 0 : -1;
-    if (all[index] === kind) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
   history.replaceState(null, "", `#${kind.name}`);
   byId("panel").setAttribute("aria-labelledby", `tab-${kind.name}`);
@@ -89,4 +88,11 @@ function row(kind, item) {
 function tally(kind, n) {
   const number = n < kind.most ? whole(n) : `${n}+`;
   tabs[all.indexOf(kind)].querySelector(".count").textContent = n && kind.most ? number : "";
+  showTab();
+}
+
+/** On a phone the row of tabs is wider than the page: the open one is in the middle, whatever numbers come to the others. */
+function showTab() {
+  const [row, tab] = [byId("tabs"), tabs.find(({ ariaSelected }) => ariaSelected === "true")];
+  row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
 }

@@ -102,8 +102,12 @@ function row(item) {
       { class: "row", role: "group", "aria-label": item.text },
       bulk.box(item),
       facts(item, project.classes),
-      el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, "More like this"),
-      el("button", { type: "button", class: "plain", onclick: open }, "Open"),
+      el(
+        "span",
+        { class: "actions" },
+        el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, "More like this"),
+        el("button", { type: "button", class: "plain", onclick: open }, "Open"),
+      ),
     ),
   );
 }
