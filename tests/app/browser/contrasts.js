@@ -1,4 +1,4 @@
-// The contrast of every element that has words of its own with the nearest painted background behind it.
+// The contrast of every element that has words of its own, or stands empty with a hint in it, with the nearest painted background behind it.
 () => {
   const parse = (colour) => {
     const numbers = colour.match(/[\d.]+/g).map(Number);
@@ -14,11 +14,15 @@
     element.checkVisibility() &&
     !element.closest(".unseen, svg, :disabled") &&
     [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-  const contrast = (element) => {
-    const [darker, lighter] = [parse(getComputedStyle(element).color), behind(element)]
+  const contrast = (element, part) => {
+    const [darker, lighter] = [parse(getComputedStyle(element, part).color), behind(element)]
       .map(light)
       .sort((a, b) => a - b);
-    return [(lighter + 0.05) / (darker + 0.05), element.textContent.trim().slice(0, 40)];
+    return [(lighter + 0.05) / (darker + 0.05), (element.placeholder ?? element.textContent).trim().slice(0, 40)];
   };
-  return [...document.querySelectorAll("body *")].filter(isWorded).map(contrast);
+  const hints = [...document.querySelectorAll("[placeholder]:enabled")].filter((field) => field.checkVisibility());
+  return [
+    ...[...document.querySelectorAll("body *")].filter(isWorded).map((element) => contrast(element)),
+    ...hints.map((field) => contrast(field, "::placeholder")),
+  ];
 };

@@ -69,6 +69,17 @@ def test_on_a_phone_they_are_a_sheet_that_opens_and_closes(
         expect(panel).to_be_hidden()
 
 
+def test_who_zooms_in_has_the_text_before_them(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", guidelines=WORDS) as app:
+        page = window.open(app.link)
+        panel = page.get_by_role("complementary", name="About this text")
+        expect(panel).to_be_visible()
+        page.set_viewport_size({"width": 640, "height": 400})  # what 200% makes of it
+        expect(panel).to_be_hidden()
+        page.set_viewport_size({"width": 1280, "height": 800})
+        expect(panel).to_be_visible()
+
+
 def test_help_says_what_the_classes_mean(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
     page = window.open(app.link, at="/settings")
     page.get_by_label("What belongs here of b").fill("All that rolls: <b>balls</b>, wheels")

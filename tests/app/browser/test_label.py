@@ -308,6 +308,11 @@ def test_a_class_is_found_by_parts_of_its_name_and_enter_picks_the_first_shown(
         page.keyboard.press("Enter")
         expect(finder).to_have_value("zzz")
         finder.fill("CARD arr")
+        page.keyboard.press("Tab")
+        found = page.get_by_role("button", name="card_arrival")
+        expect(found).to_be_focused()
+        expect(found).to_have_css("outline-width", "3px")  # also where it is the first that was found
+        finder.focus()
         shot(page, "finder")
         page.keyboard.press("Enter")
         expect(page.locator("#last")).to_have_text("Labelled “card_arrival”")

@@ -20,7 +20,7 @@ CONTRASTS, NAMELESS = ((HERE / name).read_text(encoding="utf-8") for name in ("c
 def test_every_page_fits_a_phone_has_contrast_and_names_its_controls(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
-    page = window.open(app.link, viewport={"width": 360, "height": 740}, reduced_motion="reduce", has_touch=True)
+    page = window.open(app.link, viewport={"width": 320, "height": 640}, reduced_motion="reduce", has_touch=True)
     for path in PATHS:
         go_and_settle(page, app.address + path)
         expect(page.locator("#trainer p")).not_to_be_empty()

@@ -112,7 +112,7 @@ def test_a_password_never_gets_into_an_address(window: Window, app: Served) -> N
         _, token = invite(session, "annotator")
     address = f"{app.address}/join/{token}"
     page = window.person().new_page()
-    page.route("**/door.js", lambda route: route.abort())
+    page.route("**/sign-in.js", lambda route: route.abort())
     page.goto(address)
     page.get_by_label("Name").fill("Ada")
     page.get_by_label("Password").fill("correct horse")

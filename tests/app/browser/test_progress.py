@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -73,6 +74,16 @@ def test_every_drawing_is_right_and_has_its_numbers_beside_it(page: Page) -> Non
     assert [table.locator("tbody tr").count() for table in tables] == [4, 4, 4, 1]
     expect(page.locator("figure").last).to_contain_text("30 (75%)")
     expect(page.locator("#tiles")).to_contain_text("1 min 30 s")
+
+
+def test_every_kind_of_update_has_a_shape_of_its_own(page: Page) -> None:
+    rounds = [*PROGRESS["rounds"], a_round(5, "refit", 0.82, 0.0)]  # type: ignore[misc]
+    page.route("**/api/progress", lambda route: route.fulfill(json={**PROGRESS, "rounds": rounds}))
+    page.reload()
+    curve = drawing(page, "Learning curve")
+    expect(curve.locator("rect.other")).to_have_attribute("transform", re.compile("rotate"))
+    expect(page.locator("figure").first.locator(".legend rect.other")).to_have_count(1)
+    expect(curve.locator("circle.retrain")).to_have_count(3)
 
 
 def test_who_is_advised_to_stop_finishes_the_model(page: Page, app: Served, shot: Callable[[Page, str], None]) -> None:

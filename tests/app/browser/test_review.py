@@ -58,6 +58,14 @@ def test_tabs_are_walked_with_arrows(window: Window, app: Served) -> None:
     expect(page.get_by_role("tabpanel")).to_contain_text("Nothing was skipped.")
 
 
+def test_on_a_phone_the_tab_that_is_open_is_in_view(window: Window, app: Served) -> None:
+    says(app, me(app.project), "t3", "a", flagged=True)
+    page = window.open(app.link, viewport={"width": 320, "height": 640})
+    page.goto(f"{app.address}/review#skipped")
+    expect(page.get_by_role("tab", name="Flagged")).to_have_text("Flagged1")  # which moves the others
+    expect(page.get_by_role("tab", name="Skipped")).to_be_in_viewport(ratio=1)
+
+
 def test_arrow_keys_walk_through_classes_without_deciding(window: Window, app: Served) -> None:
     says(app, me(app.project), "t3", "a", flagged=True)
     page = window.open(app.link, at="/review")

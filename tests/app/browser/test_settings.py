@@ -41,15 +41,17 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
     expect(page.locator("#class-list input").first).to_have_value("b")
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_label("More for c").select_option(label="apple")
+    page.get_by_role("button", name="Merge c", exact=True).click()
     expect(page.locator("#class-list li")).to_have_count(2)
     page.get_by_label("New class").fill("date")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("#class-list li")).to_have_count(3)
     assert names(app) == ["b", "apple", "date"]
     page.get_by_label("More for apple").select_option(label="and leave its labels out")
+    page.get_by_role("button", name="Archive apple", exact=True).click()
     expect(page.locator("#archived")).to_contain_text("apple is archived; its labels are left out of training.")
     assert names(app) == ["b", "date"]
-    page.get_by_role("button", name="Bring apple back").click()
+    page.get_by_role("button", name="Bring back apple").click()
     expect(page.locator("#class-list li")).to_have_count(3)
     # A deletion is under way: how far it is, is said until it is done.
     with app.project.sessions.begin() as session:
@@ -61,9 +63,29 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
     )
     shot(page, "settings-deletion")
     page.get_by_label("More for date").select_option(label="so that its texts are unlabelled again")
+    page.get_by_role("button", name="Delete date", exact=True).click()
     expect(page.locator("#toasts")).to_contain_text("“date” is deleted; 0 texts had it.")
     expect(page.locator("#deletion")).to_be_hidden()
     assert (names(app), consensus(app.project)) == (["apple"], {})
+
+
+def test_arrow_keys_walk_through_what_a_class_can_become_without_doing_it(page: Page, app: Served) -> None:
+    more = page.get_by_label("More for a")
+    more.focus()
+    for _ in range(4):
+        more.press("ArrowDown")
+    expect(more.locator("option:checked")).to_have_text("b")
+    assert names(app) == ["a", "b", "c"]
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Archive a", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Bring back a")).to_be_visible()
+    expect(page.locator("#class-list :focus")).to_have_count(1)  # the row is gone, the keyboard is not
+    page.get_by_role("button", name="Bring back a").press("Enter")
+    expect(page.get_by_label("More for a")).to_be_visible()
+    expect(page.locator("main:focus-within, main:focus")).to_have_count(1)
 
 
 def test_a_name_that_is_taken_is_refused_with_a_sentence(page: Page, app: Served) -> None:

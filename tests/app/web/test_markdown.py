@@ -14,7 +14,7 @@ def test_what_guidelines_are_made_of() -> None:
     html = render(
         "# Bugs\n\n1. *broken*\n\n| a | b |\n|---|---|\n| c | `d` |\n\n> so\n\n[more](https://example.org/?a=1&b=2)"
     )
-    for part in ("<h1>Bugs</h1>", "<ol>", "<em>broken</em>", "<td>c</td>", "<code>d</code>", "<blockquote>"):
+    for part in ("<h3>Bugs</h3>", "<ol>", "<em>broken</em>", "<td>c</td>", "<code>d</code>", "<blockquote>"):
         assert part in html
     assert '<a href="https://example.org/?a=1&amp;b=2" target="_blank" rel="noopener noreferrer">more</a>' in html
 

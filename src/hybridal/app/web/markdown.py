@@ -8,6 +8,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markupsafe import Markup
 
@@ -19,9 +20,17 @@ class _Guidelines(MarkdownIt):
         super().__init__("commonmark", {"html": False})
         self.enable("table").disable(["image", "html_block", "html_inline"])
         self.add_render_rule("link_open", _open_link)
+        self.core.ruler.push("below", _below)
 
     def validateLink(self, url: str) -> bool:  # noqa: N802
         return url.lower().startswith(("https://", "http://", "mailto:"))
+
+
+def _below(state: StateCore) -> None:
+    """Headings stand below that of the guidelines, which is the second on the page."""
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
 
 
 def _open_link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:

@@ -74,19 +74,22 @@ function choice(name, n, sentence) {
 }
 
 async function send(form) {
-  enable(form, false);
+  const button = form.querySelector("button");
+  button.ariaBusy = "true"; // not disabled: it would lose the keyboard
   say("Sending …");
   try {
     const { added, known, empty, duplicates } = await post("/api/texts", new FormData(form));
     const left = empty + duplicates;
     say(`${count(added, "text")} added, ${whole(known)} known already${left ? `, ${whole(left)} left out` : ""}.`);
     form.reset();
+    form.elements.file.focus();
+    enable(form, false);
     byId("preview").hidden = true;
     document.dispatchEvent(new Event("texts-added"));
   } catch (error) {
     say(error.message, true);
-    enable(form, true);
   }
+  button.ariaBusy = "false";
 }
 
 function say(sentence, wrong = false) {

@@ -13,6 +13,7 @@ export class Beside {
     this.context = byId("context");
     onPress(this.button, () => this.toggle());
     onPress(byId("beside-close"), () => this.toggle());
+    WIDE.addEventListener("change", () => this.#show()); // who zooms in has the text before them, not the panel
     this.panel.addEventListener("keydown", ({ key }) => key === "Escape" && this.toggle());
     this.#show();
   }
@@ -32,8 +33,8 @@ export class Beside {
     const open = this.panel.hidden;
     localStorage.setItem(SETTING, open ? "open" : "closed");
     this.#show();
-    // Where it covers the text, it is what is read now.
-    if (open && !WIDE.matches) this.panel.focus();
+    // It is what is read now.
+    if (open) this.panel.focus();
   }
 
   #show() {

@@ -10,7 +10,7 @@ export class Bulk {
   /** @type {Map<string, {item: any, box: HTMLInputElement}>} */
   #boxes = new Map();
 
-  /** @param {{name: string}[]} classes @param {() => void} changed */
+  /** @param {{name: string}[]} classes @param {() => Promise<unknown>} changed */
   constructor(classes, changed) {
     this.changed = changed;
     this.all = byId("select-all");
@@ -76,7 +76,9 @@ export class Bulk {
       const sentence = `${count(n, "text")} labelled${left ? `; ${whole(left)} had an answer by now` : ""}.`;
       this.class.value = "";
       toast(sentence, n ? { stays: true, undo: () => this.#undo(key) } : {});
-      this.changed();
+      await this.changed();
+      // The button that was pressed is off now.
+      (byId("bulk").hidden ? byId("items") : this.all).focus({ preventScroll: true });
     });
   }
 

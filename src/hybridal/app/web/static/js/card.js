@@ -22,6 +22,7 @@ export class Card {
    */
   show(item, before) {
     this.#toggle(true);
+    this.empty.replaceChildren();
     const unread = item.read_to == null ? null : el("span", { class: "unread" }, item.text.slice(item.read_to));
     this.text.replaceChildren(item.text.slice(0, item.read_to ?? undefined), ...(unread ? [unread] : []));
     this.body.dataset.length = item.text.length < 160 ? "short" : item.text.length < 700 ? "middle" : "long";
@@ -38,11 +39,10 @@ export class Card {
     this.#toggle(false);
     this.text.textContent = "";
     byId("validation").hidden = byId("before").hidden = true;
-    this.empty.replaceChildren(
-      el("h2", {}, title),
-      el("p", { class: "muted" }, sentence),
-      el("div", { class: "row" }, ...actions),
-    );
+    const words = [title && el("h2", {}, title), el("p", { class: "muted" }, sentence), el("div", { class: "row" }, ...actions)];
+    const said = el("div", {}, ...words.filter(Boolean));
+    // What is said again and again stays as it is, for who listens and for who is on one of its links.
+    if (said.textContent !== this.empty.textContent) this.empty.replaceChildren(...said.childNodes);
     this.#note("", false);
   }
 
@@ -58,6 +58,7 @@ export class Card {
 
   toggleFlag() {
     this.flag.setAttribute("aria-pressed", String(!this.remarks.flagged));
+    byId("last").textContent = this.remarks.flagged ? "Flagged" : "Not flagged";
   }
 
   toggleComment() {

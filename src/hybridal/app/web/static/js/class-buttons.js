@@ -1,5 +1,5 @@
 /** The classes as buttons, each with its key. */
-import { el, named } from "./dom.js";
+import { el, named, say } from "./dom.js";
 import { percent } from "./format.js";
 import { distance } from "./fuzzy.js";
 import { CLASS_KEYS } from "./keys.js";
@@ -13,6 +13,7 @@ export const colourOf = (index) => index % COLOURS;
 export class ClassButtons {
   #buttons = [];
   #finder = null;
+  #found = el("span", { class: "unseen", role: "status" });
   #predicted = -1;
 
   /**
@@ -30,7 +31,7 @@ export class ClassButtons {
     this.classes = classes;
     this.#buttons = classes.map((each, index) => this.#button(each, index));
     this.#finder = classes.length > MANY ? this.#field() : null;
-    const finder = this.#finder && el("div", { class: "finder" }, this.#finder);
+    const finder = this.#finder && el("div", { class: "finder" }, this.#finder, this.#found);
     this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
   }
 
@@ -126,6 +127,8 @@ export class ClassButtons {
       button.classList.toggle("first-found", this.#finder.value.trim() !== "" && index === fitting[0]);
     });
     this.#finder.setAttribute("aria-invalid", String(!fitting.length));
+    const first = fitting.length ? `Enter picks ${this.classes[fitting[0]].name}, the first of ${fitting.length}` : "No class fits";
+    say(this.#found, this.#finder.value.trim() && first);
     const focused = document.activeElement;
     for (const index of [...fitting, ...others]) this.root.append(this.#buttons[index]);
     focused.focus(); // what is moved loses it

@@ -17,7 +17,8 @@ export async function classEditor() {
 
 async function add() {
   const form = byId("add-class");
-  await post("/api/classes", Object.fromEntries(new FormData(form)));
+  const { name } = await post("/api/classes", Object.fromEntries(new FormData(form)));
+  toast(`“${name}” is added.`);
   form.reset();
   await show();
 }
@@ -32,7 +33,7 @@ async function show() {
     items.map((each, index) => row(each, index, items)),
   );
   byId("twins").replaceChildren(...twins(items));
-  byId("archived").replaceChildren(...all.filter(({ archived }) => archived).map(archivedRow));
+  redraw(byId("archived"), all.filter(({ archived }) => archived).map(archivedRow));
 }
 
 function archivedRow(each) {
@@ -42,7 +43,7 @@ function archivedRow(each) {
     "li",
     { class: "row" },
     el("span", {}, named(each.name), ` is archived; ${learnt}.`),
-    el("button", { type: "button", "aria-label": `Bring ${each.name} back`, onclick: back }, "Bring back"),
+    el("button", { type: "button", "aria-label": `Bring back ${each.name}`, onclick: back }, "Bring back"),
   );
 }
 
@@ -125,8 +126,16 @@ function more(each, all) {
     const mine = acts.filter(([group]) => group === label);
     return mine.length ? el("optgroup", { label }, ...mine.map(option)) : null;
   });
-  const choose = ({ target }) => acts[Number(target.value)][2]();
-  return el("select", { "aria-label": `More for ${each.name}`, onchange: choose }, el("option", { value: "" }, "more …"), ...groups);
+  const select = el("select", { "aria-label": `More for ${each.name}` }, el("option", { value: "" }, "more …"), ...groups);
+  const chosen = () => acts[select.value || -1];
+  const go = el("button", { type: "button", class: "main", hidden: true, onclick: () => chosen()[2]() });
+  // Not at once: arrow keys walk through a list by choosing each of its entries.
+  select.addEventListener("change", () => {
+    go.hidden = !chosen();
+    go.textContent = chosen()?.[0].split(" ")[0] ?? "";
+    go.ariaLabel = `${go.textContent} ${each.name}`;
+  });
+  return el("span", { class: "pick" }, select, go);
 }
 
 async function archive(each, archived) {
@@ -157,7 +166,7 @@ async function sayLeft() {
 async function merge(each, { name: into, number }) {
   if (confirm(`Merge “${each.name}” into “${into}”? All its labels become “${into}”; this cannot be undone.`)) {
     setTimeout(() => told(sayLeft), AGAIN);
-    await told(() => post(`/api/classes/${each.number}/merge`, { into: number }));
+    if (await told(() => post(`/api/classes/${each.number}/merge`, { into: number }))) toast(`“${each.name}” is “${into}” now.`);
   }
   await told(show);
 }

@@ -43,15 +43,23 @@ export function named(name) {
   return el("bdi", {}, ...parts.slice(1));
 }
 
-/** Puts other children into a place. Who was on a control of it stays there, by its name or else by its place. */
+/** Says something in a place, unless it says so already: whoever listens would hear it again. */
+export function say(place, sentence) {
+  if (place.textContent !== sentence) place.textContent = sentence;
+}
+
+/** Puts other children into a place. Who was on a control of it stays there, by its name or else near its place. */
 export function redraw(root, children) {
-  const controls = () => [...root.querySelectorAll("a[href], input, textarea, select, button")];
+  const all = () => [...root.querySelectorAll("a[href], input, textarea, select, button, summary")];
+  const controls = () => all().filter((control) => !control.disabled && control.checkVisibility());
+  const nameOf = (control) => control.ariaLabel ?? `${control.closest("[role=group]")?.ariaLabel} ${control.textContent}`;
   const had = root.contains(document.activeElement) ? document.activeElement : null;
   // Who is typing keeps their words; what comes of them draws it all again.
   if (had && had.value !== had.defaultValue && ["INPUT", "TEXTAREA"].includes(had.tagName)) return;
   const at = controls().indexOf(had);
   root.replaceChildren(...children);
   if (!had) return;
-  const same = controls().find((control) => control.ariaLabel && control.ariaLabel === had.ariaLabel);
-  (same && !same.disabled ? same : controls()[at])?.focus();
+  const now = controls();
+  const same = [now[at], ...now].find((control) => control && nameOf(control) === nameOf(had));
+  (same ?? now[at] ?? now.at(-1) ?? root.closest("[tabindex]")).focus({ preventScroll: true });
 }

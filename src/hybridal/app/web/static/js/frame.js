@@ -1,7 +1,7 @@
 /** What every page of somebody who is signed in has: the project's name, unsent annotations, the trainer's bar. */
 import { getProject, link, post, Refusal } from "./api.js";
 import { onPress } from "./controls.js";
-import { byId } from "./dom.js";
+import { byId, say } from "./dom.js";
 import { count } from "./format.js";
 import { Outbox } from "./outbox.js";
 import { passwordDialog } from "./password.js";
@@ -65,15 +65,17 @@ function senderOf(name) {
 
 function showSaved(outbox) {
   const place = byId("saved");
+  let wasLate = false;
   const show = () => {
     const waiting = outbox.waiting.length;
     // A request that is under way is no news; one that failed, or a heap of them, is.
     const late = waiting > 0 && (outbox.failures > 0 || waiting > 3);
     place.dataset.state = late ? "waiting" : "saved";
-    // Spoken only when something is wrong: nobody wants to hear "Saved" 800 times.
-    place.setAttribute("aria-live", late ? "polite" : "off");
-    const said = late ? `${count(waiting, "answer")} waiting to be sent` : waiting ? "Saving" : "Saved";
-    if (place.textContent !== said) place.textContent = said;
+    // Spoken only when something is wrong, until it is right again: nobody wants to hear "Saved" 800 times.
+    wasLate ||= late;
+    place.setAttribute("aria-live", wasLate ? "polite" : "off");
+    say(place, late ? `${count(waiting, "answer")} waiting to be sent` : waiting ? "Saving" : "Saved");
+    if (!waiting) wasLate = false;
   };
   outbox.addEventListener("change", show);
   show();

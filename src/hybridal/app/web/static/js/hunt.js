@@ -1,5 +1,5 @@
 /** What to label next: what teaches the model most, or what is most likely of one class. It is in the address. */
-import { byId, el } from "./dom.js";
+import { byId, el, say } from "./dom.js";
 
 export class Hunt {
   /** @param {() => {name: string}[]} classes @param {() => void} changed */
@@ -8,10 +8,16 @@ export class Hunt {
     this.select = byId("hunt"); // none for who does not see predictions
     if (!this.select) return;
     this.show(new URLSearchParams(location.search).get("likely") ?? "");
+    let pointed = false;
+    this.select.addEventListener("pointerdown", () => (pointed = true));
+    this.select.addEventListener("keydown", ({ key }) => {
+      pointed = false;
+      if (key === "Escape") this.select.blur();
+    });
     this.select.addEventListener("change", () => {
       const query = this.class ? `?${new URLSearchParams({ likely: this.class })}` : location.pathname;
       history.replaceState(null, "", query);
-      this.select.blur(); // keys are for the text again
+      if (pointed) this.select.blur(); // keys are for the text again; arrow keys still walk through the classes
       this.say(this.class, true);
       changed();
     });
@@ -27,7 +33,7 @@ export class Hunt {
   say(asked, known) {
     if (asked !== this.class) return; // another one by now
     byId("unhunted").hidden = known;
-    byId("unhunted").textContent = `No model knows “${asked}” yet, so texts come as usual until some are labelled so.`;
+    say(byId("unhunted"), known ? "" : `No model knows “${asked}” yet, so texts come as usual until some are labelled so.`);
   }
 
   /** The classes may be others by now. */

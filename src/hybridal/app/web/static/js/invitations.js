@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 import { once, onSubmit } from "./controls.js";
 import { copies } from "./copy.js";
-import { byId, el } from "./dom.js";
+import { byId, el, redraw } from "./dom.js";
 import { ago } from "./format.js";
 import { told } from "./toast.js";
 
@@ -27,8 +27,8 @@ async function invite() {
 async function list() {
   const { items } = await get("/api/invitations");
   const table = byId("invitations");
-  table.hidden = !items.length;
-  table.tBodies[0].replaceChildren(...items.map(row));
+  table.parentElement.hidden = !items.length;
+  redraw(table.tBodies[0], items.map(row));
 }
 
 function row(invitation) {
@@ -43,7 +43,7 @@ function row(invitation) {
     told(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list())),
   );
   const action = state.startsWith("open")
-    ? el("button", { type: "button", class: "plain", onclick: revoke }, "Withdraw")
+    ? el("button", { type: "button", class: "plain", "aria-label": `Withdraw the ${invitation.role}'s link`, onclick: revoke }, "Withdraw")
     : "";
   return el("tr", {}, el("td", {}, invitation.role), el("td", {}, state), el("td", {}, action));
 }

@@ -5,6 +5,7 @@ import { Card } from "./card.js";
 import { ClassButtons } from "./class-buttons.js";
 import { onPress } from "./controls.js";
 import { byId, el } from "./dom.js";
+import { percent } from "./format.js";
 import { frame } from "./frame.js";
 import { showAdvice, showGoal } from "./goal.js";
 import { helpDialog } from "./help.js";
@@ -43,6 +44,7 @@ const later = [];
 let onPage = null;
 let turned = -Infinity;
 let again = 0;
+let left = null;
 
 function label(name) {
   answer({ action: "label", class: name }, name, `Labelled “${name}”`);
@@ -51,6 +53,12 @@ function label(name) {
 /** The class that the model predicts, else the one that the file suggests. */
 function proposed() {
   return queue.current?.prediction?.class ?? queue.current?.suggestion;
+}
+
+function proposal({ prediction, suggestion }) {
+  const said = prediction && `Predicted: ${prediction.class}, ${percent(prediction.probability)}`;
+  const words = said ?? (suggestion && `Suggested by the file: ${suggestion}`);
+  return el("p", { id: "proposed", class: "unseen", hidden: !words }, words);
 }
 
 function accept() {
@@ -69,8 +77,8 @@ function answer(what, said, sentence) {
   if (!keep({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
   done.push({ item: queue.advance(), key, said, at });
   for (const change of later.splice(0)) change();
+  byId("last").textContent = sentence; // before the text: whoever listens hears it first
   show();
-  byId("last").textContent = sentence;
 }
 
 function undo() {
@@ -95,8 +103,8 @@ function keep(message) {
 
 function takeBack(item, said) {
   queue.putBack(item);
-  show(said === "skip" ? "skipped" : said);
   byId("last").textContent = "Undone";
+  show(said === "skip" ? "skipped" : said);
 }
 
 /** Lets something else than an answer change the text, but not under the hands of somebody who remarks on it. */
@@ -114,13 +122,23 @@ function turn() {
 
 function show(before) {
   const item = (onPage = queue.current);
+  const had = document.activeElement;
   byId("skip").disabled = !item;
   beside.showContext(item?.context ?? {});
   if (item) card.show(item, before);
   else card.showEmpty("", "Fetching texts …");
   dressButtons(before);
+  keepKeyboard(had);
   goal();
   refill();
+}
+
+/** Who was on a control that is off while there is no text is on it again with the next one. */
+function keepKeyboard(had) {
+  if (had.disabled) left = had;
+  if (!queue.current) return;
+  if (document.activeElement === document.body) left?.focus();
+  left = null;
 }
 
 function dressButtons(before) {
@@ -129,6 +147,8 @@ function dressButtons(before) {
   buttons.mark(before, queue.current?.prediction, queue.current?.suggestion);
   byId("accept").hidden = !project.settings.show_predictions && !proposed();
   byId("accept").disabled = !proposed();
+  // A new element, which is read out also where it says the same as with the text before.
+  byId("proposed").replaceWith(proposal(queue.current ?? {}));
 }
 
 async function refill() {
@@ -186,8 +206,11 @@ async function comeBack() {
 
 outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   if (message.path === "/api/undo") {
-    byId("last").textContent = reply.item ? "Undone" : "Nothing to undo";
-    if (reply.item && !message.body.undoes) meanwhile(() => queue.putBack(reply.item));
+    if (!reply.item) byId("last").textContent = "Nothing to undo";
+    else if (!message.body.undoes) {
+      byId("last").textContent = "Undone"; // where this page knew what it undid, it has said so
+      meanwhile(() => queue.putBack(reply.item));
+    }
   }
   project.counts = reply.counts;
   goal();

@@ -102,9 +102,10 @@ async function tryIt(state) {
       reason ? el("p", { class: "remark" }, reason) : "",
     ),
   );
-  const none = el("p", { class: "muted" }, "There is no text left that it could be asked about.");
+  const none = el("p", { class: "muted trial" }, "There is no text left that it could be asked about.");
   state.querySelector(".trial")?.remove();
   state.append(rows.length ? el("ul", { class: "items trial" }, ...rows) : none);
+  toast(rows.length ? `What it says of ${count(rows.length, "text")} is below.` : none.textContent);
 }
 
 function lookLater(state) {

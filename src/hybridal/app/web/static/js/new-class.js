@@ -15,6 +15,8 @@ export function newClassDialog(added) {
       await post("/api/classes", { name: name.trim(), description: description.trim() });
     } catch (error) {
       problem.textContent = error.message;
+      form.elements.name.ariaInvalid = "true";
+      form.elements.name.focus();
       return;
     }
     dialog.close();
@@ -23,6 +25,7 @@ export function newClassDialog(added) {
   return () => {
     form.reset();
     problem.textContent = "";
+    form.elements.name.ariaInvalid = "false";
     dialog.showModal();
   };
 }

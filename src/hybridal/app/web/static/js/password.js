@@ -7,8 +7,8 @@ import { toast } from "./toast.js";
 /** @param {{number: number, name: string}} [person] whose password is reset; without, one's own is changed */
 export function passwordDialog(person) {
   const field = (name, label, autocomplete) =>
-    el("label", {}, label, el("input", { name, type: "password", autocomplete, required: true, maxlength: 200 }));
-  const problem = el("p", { class: "problem", role: "alert" });
+    el("label", {}, label, el("input", { name, type: "password", autocomplete, required: true, maxlength: 200, "aria-describedby": "password-problem" }));
+  const problem = el("p", { class: "problem", role: "alert", id: "password-problem" });
   const form = el(
     "form",
     { class: "stack" },

@@ -54,6 +54,6 @@ function row(person) {
     el("td", { class: "number" }, whole(person.labels)),
     el("td", { class: "number" }, whole(person.skips)),
     el("td", {}, fixed ? "" : active),
-    el("td", {}, fixed || elsewhere ? "" : el("button", { type: "button", class: "plain", onclick: () => passwordDialog(person) }, "Reset password")),
+    el("td", {}, fixed || elsewhere ? "" : el("button", { type: "button", class: "plain", "aria-label": `Reset password of ${person.name}`, onclick: () => passwordDialog(person) }, "Reset password")),
   );
 }

@@ -21,11 +21,11 @@ export function removeAll({ total, more }, query, changed) {
   return [button(name, () => told(act))];
 }
 
-/** A button that deletes one text, or brings it back. */
-export function removeOne(item, done) {
+/** A button that deletes one text, or brings it back; `tried` runs it, and tells what goes wrong. */
+export function removeOne(item, done, tried) {
   return item.deleted
-    ? button("Restore", () => told(() => restore({ ids: [item.id] }, done)))
-    : button("Delete", () => told(() => remove({ ids: [item.id] }, done)));
+    ? button("Restore", () => tried(() => restore({ ids: [item.id] }, done)))
+    : button("Delete", () => tried(() => remove({ ids: [item.id] }, done)));
 }
 
 async function remove(wanted, done) {

@@ -1,6 +1,6 @@
 /** The page for second looks: one list at a time, under tabs. */
 import { once } from "./controls.js";
-import { byId, el } from "./dom.js";
+import { byId, el, redraw } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
 import { kinds } from "./review-kinds.js";
@@ -49,8 +49,7 @@ async function load(kind) {
   const items = await kind.load();
   if (location.hash !== `#${kind.name}`) return; // another tab was opened meanwhile
   tally(kind, items.length);
-  byId("items").replaceChildren(...items.map((item) => row(kind, item)));
-  if (!items.length) byId("items").append(el("li", { class: "nothing" }, kind.none));
+  redraw(byId("items"), items.length ? items.map((item) => row(kind, item)) : [el("li", { class: "nothing" }, kind.none)]);
 }
 
 function row(kind, item) {
@@ -81,7 +80,7 @@ function row(kind, item) {
     { class: "item card" },
     el("p", { class: "written", dir: "auto" }, item.text),
     item.comment ? el("p", { class: "remark", dir: "auto" }, item.comment) : null,
-    el("div", { class: "row" }, said, actions),
+    el("div", { class: "row", role: "group", "aria-label": item.text }, said, actions),
   );
   return place;
 }
@@ -89,4 +88,11 @@ function row(kind, item) {
 function tally(kind, n) {
   const number = n < kind.most ? whole(n) : `${n}+`;
   tabs[all.indexOf(kind)].querySelector(".count").textContent = n && kind.most ? number : "";
+  showTab();
+}
+
+/** On a phone the row of tabs is wider than the page: the open one is in the middle, whatever numbers come to the others. */
+function showTab() {
+  const [row, tab] = [byId("tabs"), tabs.find(({ ariaSelected }) => ariaSelected === "true")];
+  row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
 }

@@ -7,6 +7,7 @@ import { told } from "./toast.js";
 
 const AGAIN = 2000;
 const LATER = 15_000;
+let said = "";
 
 /** @returns {() => Promise<void>} looks how far it is */
 export function servesScoring() {
@@ -19,7 +20,12 @@ export function servesScoring() {
   };
   const look = async () => document.hidden || show(await get("/api/scoring"));
   for (const asked of ["pause", "resume"])
-    onPress(byId(`scoring-${asked}`), () => told(async () => show(await post("/api/scoring", { asked }))));
+    onPress(byId(`scoring-${asked}`), () =>
+      told(async () => {
+        show(await post("/api/scoring", { asked }));
+        byId(`scoring-${asked === "pause" ? "resume" : "pause"}`).focus(); // which stands in its place
+      }),
+    );
   document.addEventListener("visibilitychange", () => told(look));
   return look;
 }
@@ -33,6 +39,10 @@ function draw(scoring) {
   byId("scoring-bar").hidden = !left;
   byId("scoring-bar").value = total ? done / total : 0;
   byId("scoring-state").textContent = sentence(scoring);
+  // Spoken only when something begins or ends, not with every text that is scored.
+  const news = `${state} ${round} ${left}`;
+  if (said && news !== said) byId("scoring-news").textContent = sentence(scoring);
+  said = news;
 }
 
 function sentence({ state, done, total, seconds_left: seconds, error, round }) {

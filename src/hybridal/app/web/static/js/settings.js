@@ -18,7 +18,7 @@ await Promise.all([classEditor, plan].map(told));
 async function importLabelStudio(form) {
   const said = byId("import-said");
   const button = form.querySelector("button");
-  button.disabled = true;
+  button.ariaBusy = "true"; // not disabled: it would lose the keyboard
   said.className = "small";
   said.textContent = "Sending …";
   try {
@@ -29,5 +29,5 @@ async function importLabelStudio(form) {
     said.textContent = error.message;
     said.className = "small problem";
   }
-  button.disabled = false;
+  button.ariaBusy = "false";
 }

@@ -10,12 +10,12 @@ async function enter() {
   const { token } = form.dataset;
   const given = Object.fromEntries(new FormData(form));
   const button = form.querySelector("button");
-  button.disabled = true;
+  button.ariaBusy = "true"; // not disabled: it would lose the keyboard
   try {
     await (token ? post("/api/join", { token, ...given }) : post("/api/login", given));
     location.assign(link("/"));
   } catch (error) {
     form.querySelector(".problem").textContent = error.message;
-    button.disabled = false;
+    button.ariaBusy = "false";
   }
 }

@@ -1,7 +1,7 @@
 /** The start page of a server of several projects: looks every few seconds how far they are. */
 import { getProjects, patch, post } from "./api.js";
 import { onPress, onSubmit } from "./controls.js";
-import { byId, el, named, redraw } from "./dom.js";
+import { byId, el, named, redraw, say } from "./dom.js";
 import { count, whole } from "./format.js";
 import { words } from "./trainer-words.js";
 
@@ -52,8 +52,8 @@ function standing({ labelled, planned, texts, people, trainer, waits_for: before
 
 function closeButton({ name, title, closed }) {
   const act = () => tried(() => patch("/api/projects", { name, closed: !closed }).then(poll));
-  const label = `${closed ? "Open" : "Close"} ${title}`;
-  return el("button", { type: "button", class: "plain", "aria-label": label, onclick: act }, closed ? "Open again" : "Close");
+  const label = closed ? "Open again" : "Close";
+  return el("button", { type: "button", class: "plain", "aria-label": `${label} ${title}`, onclick: act }, label);
 }
 
 async function create(form) {
@@ -71,8 +71,8 @@ async function signOut() {
 async function tried(act) {
   try {
     await act();
-    byId("problem").textContent = "";
+    say(byId("problem"), "");
   } catch (error) {
-    byId("problem").textContent = error.message;
+    say(byId("problem"), error.message);
   }
 }

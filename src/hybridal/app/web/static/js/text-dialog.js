@@ -20,10 +20,12 @@ export async function openText(id, project, changed) {
   const said = mine(item.annotations, project.me);
   const select = classSelect(project.classes, "choose a class", decides ? item.class : said?.class);
   select.autofocus = true;
+  select.removeAttribute("aria-label"); // it has a label of its own here
+  select.setAttribute("aria-describedby", "text-problem");
   const flagged = el("input", { type: "checkbox", checked: Boolean(said?.flagged) });
   const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
   comment.value = said?.comment ?? "";
-  const problem = el("p", { class: "problem", role: "alert" });
+  const problem = el("p", { class: "problem", role: "alert", id: "text-problem" });
   const dialog = el(
     "dialog",
     { "aria-label": "A text and its history", onclose: () => dialog.remove() },
@@ -46,7 +48,7 @@ export async function openText(id, project, changed) {
         "div",
         { class: "row" },
         item.deleted ? null : el("button", { class: "main" }, "Save"),
-        project.me.role === "owner" ? removeOne(item, () => (dialog.close(), changed())) : null,
+        project.me.role === "owner" ? removeOne(item, () => (dialog.close(), changed()), tried) : null,
         el("a", { class: "button plain", href: link(`/texts?${new URLSearchParams({ like: id, state: "unlabelled" })}`) }, "More like this"),
         el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close"),
       ),
@@ -60,8 +62,9 @@ export async function openText(id, project, changed) {
 
   async function save() {
     const body = { key: drawKey(), text: id, class: select.value };
-    if (!body.class) return void (problem.textContent = "Choose a class first.");
-    try {
+    select.ariaInvalid = String(!body.class);
+    if (!body.class) return void (select.focus(), (problem.textContent = "Choose a class first."));
+    await tried(async () => {
       if (decides) await post("/api/adjudications", body);
       else
         await post("/api/annotations", {
@@ -70,12 +73,18 @@ export async function openText(id, project, changed) {
           flagged: flagged.checked,
           comment: comment.value.trim(),
         });
+      dialog.close();
+      changed();
+    });
+  }
+
+  /** What goes wrong is told in the dialog: nobody can reach a message on the page behind it. */
+  async function tried(act) {
+    try {
+      await act();
     } catch (error) {
       problem.textContent = error.message;
-      return;
     }
-    dialog.close();
-    changed();
   }
 }
 

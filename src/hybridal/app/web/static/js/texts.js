@@ -3,7 +3,7 @@ import { get } from "./api.js";
 import { facts } from "./badges.js";
 import { Bulk } from "./bulk.js";
 import { once, onPress, onSubmit } from "./controls.js";
-import { byId, el } from "./dom.js";
+import { byId, el, redraw } from "./dom.js";
 import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
 import { newestFirst } from "./newest.js";
@@ -35,7 +35,14 @@ await told(load);
 function turnTo(number) {
   clearTimeout(typing);
   page = number;
-  told(load);
+  return told(load);
+}
+
+/** Another part of the list, read from its beginning. */
+async function leafTo(number) {
+  scrollTo(0, 0);
+  await turnTo(number);
+  byId("items").focus({ preventScroll: true });
 }
 
 /** Lists the texts that are most like one, of those without a label; or all texts again. */
@@ -43,8 +50,7 @@ function showLike(id) {
   form.reset();
   form.elements.like.value = id;
   form.elements.state.value = id ? "unlabelled" : "";
-  turnTo(1);
-  scrollTo(0, 0);
+  return leafTo(1);
 }
 
 async function sayLike(id) {
@@ -63,9 +69,8 @@ async function load() {
   byId("found").textContent = (found.more ? "more than " : "") + count(found.total, "text");
   if (project.me.role === "owner") byId("removal").replaceChildren(...removeAll(found, query, () => told(load)));
   bulk.begin();
-  byId("items").replaceChildren(...found.items.map(row));
-  if (!found.items.length)
-    byId("items").append(el("li", { class: "nothing" }, "No texts found. Try fewer words or another state."));
+  const none = el("li", { class: "nothing" }, "No texts found. Try fewer words or another state.");
+  redraw(byId("items"), found.items.length ? found.items.map(row) : [none]);
   pager(found);
   const again = async () => redress(found.items, (await get("/api/texts", { id: found.items.map(({ id }) => id) })).items);
   if (form.elements.predicted) told(() => newestFirst(found.items, () => mine === asked, again));
@@ -94,20 +99,25 @@ function row(item) {
     item.comment ? el("p", { class: "remark", dir: "auto" }, item.comment) : null,
     el(
       "div",
-      { class: "row" },
+      { class: "row", role: "group", "aria-label": item.text },
       bulk.box(item),
       facts(item, project.classes),
-      el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, "More like this"),
-      el("button", { type: "button", class: "plain", onclick: open }, "Open"),
+      el(
+        "span",
+        { class: "actions" },
+        el("button", { type: "button", class: "plain", onclick: () => showLike(item.id) }, "More like this"),
+        el("button", { type: "button", class: "plain", onclick: open }, "Open"),
+      ),
     ),
   );
 }
 
 function pager({ pages, more }) {
   const step = (name, to, off) =>
-    el("button", { type: "button", disabled: off, onclick: () => (turnTo(to), scrollTo(0, 0)) }, name);
-  const place = el("span", { class: "small muted" }, `Page ${whole(page)} of ${more ? "more than " : ""}${whole(pages)}`);
+    el("button", { type: "button", disabled: off, onclick: () => leafTo(to) }, name);
+  const place = `Page ${whole(page)} of ${more ? "more than " : ""}${whole(pages)}`;
+  byId("items").ariaLabel = pages > 1 ? `Texts, ${place}` : "Texts"; // told to who comes to it by the buttons below
   byId("pager").replaceChildren(
-    ...(pages > 1 ? [step("Back", page - 1, page <= 1), place, step("Next", page + 1, page >= pages && !more)] : []),
+    ...(pages > 1 ? [step("Back", page - 1, page <= 1), el("span", { class: "small muted" }, place), step("Next", page + 1, page >= pages && !more)] : []),
   );
 }

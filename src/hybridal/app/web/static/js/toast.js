@@ -9,7 +9,9 @@ export function toast(sentence, { stays = false, undo = null } = {}) {
   const back = once(async () => (await told(undo)) && box.remove());
   const box = el("div", { class: "toast" }, sentence, undo && el("button", { type: "button", onclick: back }, "Undo"), close);
   byId("toasts").append(box);
-  if (!stays) setTimeout(() => box.remove(), 6000);
+  // Not under somebody's hands; and whoever may want it back needs a while to come here by keyboard.
+  const leave = () => (box.matches(":hover, :focus-within") ? setTimeout(leave, 1000) : box.remove());
+  if (!stays) setTimeout(leave, undo ? 30_000 : 6000);
   return box;
 }
 

@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 import { once, onSubmit } from "./controls.js";
 import { copies } from "./copy.js";
-import { byId, el, named } from "./dom.js";
+import { byId, el, named, redraw } from "./dom.js";
 import { ago } from "./format.js";
 import { told } from "./toast.js";
 
@@ -24,8 +24,8 @@ async function make(form) {
 async function list() {
   const { items } = await get("/api/tokens");
   const table = byId("tokens");
-  table.hidden = !items.length;
-  table.tBodies[0].replaceChildren(...items.map(row));
+  table.parentElement.hidden = !items.length;
+  redraw(table.tBodies[0], items.map(row));
 }
 
 function row(token) {

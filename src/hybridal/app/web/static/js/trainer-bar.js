@@ -1,6 +1,7 @@
 /** The bar that shows what the trainer does; it asks every two seconds, and less often when nobody looks. */
 import { get, post, Refusal } from "./api.js";
 import { onPress } from "./controls.js";
+import { byId, say } from "./dom.js";
 import { told } from "./toast.js";
 import { words } from "./trainer-words.js";
 
@@ -55,21 +56,19 @@ export class TrainerBar extends EventTarget {
   }
 
   async #ask(asked) {
-    this.button.disabled = true;
-    try {
-      await post("/api/trainer", { asked });
-      await this.poll();
-    } finally {
-      this.button.disabled = false;
-    }
+    await post("/api/trainer", { asked });
+    await this.poll();
   }
 
   #draw({ mood, sentence, share, ask }) {
     this.root.dataset.mood = mood;
-    this.sentence.textContent = sentence;
+    say(this.sentence, sentence);
     this.progress.hidden = share === undefined;
     this.progress.value = share ?? 0;
+    // Who pressed it goes on with the page.
+    if (!ask && this.button === document.activeElement) byId("main").focus({ preventScroll: true });
     this.button.hidden = !ask;
-    [this.button.textContent, this.button.value] = ask ?? ["", ""];
+    say(this.button, ask?.[0] ?? "");
+    this.button.value = ask?.[1] ?? "";
   }
 }

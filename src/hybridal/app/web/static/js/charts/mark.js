@@ -1,4 +1,4 @@
-/** A round's point: a circle where the model was retrained, a square where it was fine-tuned. */
+/** A round's point: a circle where the model was retrained, a square where it was fine-tuned, a diamond where it was something else. */
 import { el, svg } from "../dom.js";
 
 const NAMES = { retrain: "Retrained", finetune: "Fine-tuned", other: "Otherwise updated" };
@@ -9,9 +9,9 @@ export const kindOf = (update) => (update in NAMES ? update : "other");
 export function mark(x, y, update, said = "") {
   const kind = kindOf(update);
   const title = said ? svg("title", {}, said) : null;
-  return kind === "finetune"
-    ? svg("rect", { class: `mark ${kind}`, x: x - 5, y: y - 5, width: 10, height: 10 }, title)
-    : svg("circle", { class: `mark ${kind}`, cx: x, cy: y, r: 5.5 }, title);
+  if (kind === "retrain") return svg("circle", { class: `mark ${kind}`, cx: x, cy: y, r: 5.5 }, title);
+  const turned = kind === "other" ? `rotate(45 ${x} ${y})` : null;
+  return svg("rect", { class: `mark ${kind}`, x: x - 5, y: y - 5, width: 10, height: 10, transform: turned }, title);
 }
 
 /** Explains the points that appear among these updates. */

@@ -1,0 +1,204 @@
+"""Whoever has no mouse: the keyboard is never lost, and nothing happens before they mean it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from hybridal.app.db.schema import Scoring, Trainer
+from hybridal.app.people import add_person, invite
+
+from ..made_up import me
+from .served import Served, served
+from .test_axe import furnish
+from .test_label import shown
+from .test_review import says
+from .window import Window
+
+pytestmark = pytest.mark.browser
+
+PHONE = {"width": 320, "height": 640}
+
+
+def test_who_saves_a_text_in_its_dialog_is_back_at_it_in_the_list(window: Window, app: Served) -> None:
+    page = window.open(app.link, at="/texts")
+    text = page.get_by_role("group", name="text 6", exact=True)
+    text.get_by_role("button", name="Open").press("Enter")
+    page.get_by_role("combobox", name="Your label").press("ArrowDown")
+    page.get_by_role("dialog").get_by_role("button", name="Save").press("Enter")
+    expect(text.locator(".facts")).to_contain_text("a")  # it is drawn anew
+    expect(text.get_by_role("checkbox")).to_have_count(0)
+    expect(text.get_by_role("button", name="Open")).to_be_focused()
+
+
+def test_who_decides_in_a_dialog_of_the_review_goes_on_with_the_next_text(window: Window, app: Served) -> None:
+    for text in ("t1", "t2"):
+        says(app, me(app.project), text, "a", flagged=True)
+    page = window.open(app.link, at="/review#flagged")
+    rest = page.locator("#items").get_by_role("group")
+    expect(rest).to_have_count(2)
+    rest.first.get_by_role("button", name="Open").press("Enter")
+    page.get_by_label("Flag it for a reviewer").uncheck()
+    page.get_by_role("dialog").get_by_role("button", name="Save").press("Enter")
+    expect(rest).to_have_count(1)
+    expect(rest.locator(":focus")).to_have_count(1)
+    rest.get_by_role("button", name="Keep a").press("Enter")
+    expect(page.get_by_role("tabpanel")).to_be_focused()
+
+
+def test_other_pages_of_a_list_are_read_from_their_beginning(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", [f"text {n}" for n in range(120)]) as app:
+        page = window.open(app.link, at="/texts")
+        page.get_by_role("button", name="Next").press("Enter")
+        expect(page.get_by_role("list", name="Texts, Page 2 of 3")).to_be_focused()
+        page.locator("#items").get_by_role("checkbox").first.check()
+        page.get_by_label("Label the selected texts as").press("ArrowDown")
+        page.get_by_role("button", name="Save", exact=True).press("Enter")
+        expect(page.locator("#toasts")).to_contain_text("1 text labelled.")
+        expect(page.get_by_label("Select all on this page")).to_be_focused()
+
+
+def test_arrow_keys_walk_through_the_classes_to_hunt_for(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", show_predictions=True) as app:
+        page = window.open(app.link)
+        shown(page)
+        hunt = page.get_by_label("What to label next")
+        hunt.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        expect(hunt).to_have_value("b")
+        page.keyboard.press("Escape")
+        expect(hunt).not_to_be_focused()
+        page.wait_for_timeout(300)
+        shown(page)
+        page.keyboard.press("s")  # keys are for the text again
+        expect(page.locator("#last")).to_have_text("Skipped")
+
+
+def test_what_opens_takes_the_keyboard_and_gives_it_back(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", guidelines="# How\n\nRead.", validation_first=20) as app:
+        page = window.open(app.link)
+        shown(page)
+        why = page.get_by_role("button", name="Set aside for validation")
+        for opener, inside in (
+            (why, page.get_by_role("button", name="I see")),
+            (page.get_by_role("button", name="Help"), page.get_by_role("button", name="Back to the texts")),
+            (page.get_by_role("button", name="New class"), page.get_by_role("textbox", name="Name")),
+        ):
+            opener.press("Enter")
+            expect(inside).to_be_focused()
+            page.keyboard.press("Escape")
+            expect(opener).to_be_focused()
+        for _ in range(2):
+            page.keyboard.press("0")
+        expect(page.get_by_role("complementary", name="About this text")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name="About this text", exact=True)).to_be_focused()
+        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+        menu = page.get_by_role("button", name="Menu")
+        menu.press("Enter")
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("navigation").get_by_role("link", name="Label")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(menu).to_be_focused()
+
+
+def test_what_a_dialog_refuses_is_said_in_it_and_tied_to_its_field(window: Window, app: Served) -> None:
+    page = window.open(app.link, routed=True)
+    shown(page)
+    page.keyboard.press("+")
+    page.keyboard.type("b")
+    page.keyboard.press("Enter")
+    name = page.get_by_role("textbox", name="Name")
+    expect(name).to_have_accessible_description("A class 'b' already exists.")
+    expect(name).to_have_attribute("aria-invalid", "true")
+    expect(name).to_be_focused()
+    page.goto(f"{app.address}/texts")
+    page.get_by_role("button", name="Open").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Save").press("Enter")
+    label = dialog.get_by_role("combobox", name="Your label")
+    expect(label).to_have_accessible_description("Choose a class first.")
+    expect(label).to_have_attribute("aria-invalid", "true")
+    expect(label).to_be_focused()
+    page.route("**/api/texts/delete", lambda route: route.abort())
+    dialog.get_by_role("button", name="Delete").press("Enter")
+    expect(dialog.get_by_role("alert")).to_have_text("The server cannot be reached.")
+
+
+def test_a_sign_in_that_is_refused_leaves_the_keyboard_and_says_why(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        add_person(session, "Ann", "annotator", "correct horse")
+    page = window.open(f"{app.address}/login")
+    page.get_by_label("Name").fill("Ann")
+    page.get_by_label("Password").fill("wrong horse")
+    enter = page.get_by_role("button", name="Sign in")
+    enter.press("Enter")
+    expect(page.locator("#problem")).not_to_be_empty()
+    expect(enter).to_be_focused()
+    expect(page.get_by_label("Password")).to_have_accessible_description(page.locator("#problem").inner_text())
+
+
+def test_a_control_that_is_off_between_two_texts_has_the_keyboard_again(window: Window, app: Served) -> None:
+    page = window.open(app.link, routed=True)
+    shown(page)
+    held: list[Route] = []
+    page.route("**/api/next*", lambda route: held.append(route))
+    button = page.get_by_role("button", name="b", exact=True)
+    button.focus()
+    while page.locator("#text").is_visible():
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(260)  # longer than what counts as a bounce
+    expect(button).not_to_be_focused()
+    page.unroute_all()  # which lets go what is held
+    shown(page)
+    expect(button).to_be_focused()
+
+
+def test_buttons_that_go_away_when_pressed_leave_the_keyboard_near(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        trainer, scoring = session.get_one(Trainer, 1), session.get_one(Scoring, 1)
+        trainer.phase, trainer.error = "failed", "The disk is full."
+        scoring.done, scoring.total, scoring.round = 5, 20, 2
+        invite(session, "reviewer")
+    page = window.open(app.link, at="/export")
+    page.get_by_role("button", name="Pause scoring").press("Enter")
+    expect(page.get_by_role("button", name="Go on scoring")).to_be_focused()
+    page.get_by_role("button", name="Retry").focus()
+    with app.project.sessions.begin() as session:
+        session.get_one(Trainer, 1).phase = "waiting"
+    expect(page.get_by_role("main")).to_be_focused()
+    page.goto(f"{app.address}/people")
+    page.get_by_role("button", name="Withdraw the reviewer's link").press("Enter")
+    expect(page.get_by_role("region", name="Invitations")).to_be_focused()
+
+
+def test_messages_stay_while_somebody_is_on_them(window: Window, app: Served) -> None:
+    page = window.person().new_page()
+    page.context.request.get(app.link)
+    page.clock.install()
+    page.goto(f"{app.address}/settings")
+    page.get_by_label("Labels planned").fill("50")
+    page.locator("#plan").get_by_role("button", name="Save").click()
+    close = page.locator("#toasts").get_by_role("button", name="Close")
+    close.focus()
+    page.mouse.move(0, 700)
+    page.clock.run_for(10_000)
+    expect(close).to_be_focused()
+    page.get_by_label("Labels planned").focus()
+    page.clock.run_for(2_000)
+    expect(close).to_have_count(0)
+
+
+def test_the_ring_around_what_has_the_keyboard_is_seen_on_a_message(window: Window, app: Served) -> None:
+    furnish(app)
+    page = window.open(app.link, at="/settings")
+    page.get_by_label("New class").fill("b")
+    page.get_by_role("button", name="Add", exact=True).click()
+    close = page.locator("#toasts").get_by_role("button", name="Close")
+    close.focus()
+    page.keyboard.press("Shift")  # a ring is for who uses the keyboard
+    look = "button => [getComputedStyle(button).outlineColor, getComputedStyle(button).color]"
+    ring, words = close.evaluate(look)
+    assert ring == words

@@ -1,0 +1,141 @@
+"""What changes is read out to who does not see it: once, in order, and no more than that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Prediction, Scoring, Text
+
+from ..made_up import make
+from .served import Served, served
+from .test_label import MANY, saved, shown
+from .test_start import served as several
+from .window import HURRY, Window
+
+pytestmark = pytest.mark.browser
+
+SPOKEN = Path(__file__).with_name("spoken.js").read_text(encoding="utf-8")
+
+
+def listening(page: Page, hurried: bool = False) -> Page:
+    """A page that is heard from its beginning."""
+    if hurried:
+        page.add_init_script(HURRY)
+    page.add_init_script(SPOKEN)
+    page.reload()
+    return page
+
+
+def heard(page: Page) -> list[str]:
+    """What was read out since this was asked last."""
+    words: list[str] = page.evaluate("spoken.splice(0)")
+    return words
+
+
+def predict(app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        for row in session.scalars(select(Text.row)).all():
+            session.add(Prediction(text_row=row, class_number=2, probability=0.9, entropy=0.3, round=1))
+
+
+def test_an_answer_is_heard_before_the_next_text_and_a_flag_and_an_undo_are_heard_too(
+    window: Window, app: Served
+) -> None:
+    page = listening(window.open(app.link))
+    first = shown(page)
+    saved(page)
+    heard(page)
+    page.keyboard.press("1")
+    saved(page)
+    second = shown(page)
+    assert heard(page) == ["Labelled “a”", second]
+    page.keyboard.press("f")
+    page.keyboard.press("f")
+    assert heard(page) == ["Flagged", "Not flagged"]
+    with page.expect_response("**/api/undo"):
+        page.keyboard.press("u")
+    saved(page)
+    assert heard(page) == ["Undone", first]
+
+
+def test_what_the_model_predicts_is_heard_with_the_text(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", show_predictions=True) as app:
+        predict(app)
+        page = listening(window.open(app.link))
+        text = shown(page)
+        assert heard(page)[-2:] == [text, "Predicted: b, 90%"]
+        page.keyboard.press(".")
+        text = shown(page)
+        assert heard(page) == ["Labelled “b”", text, "Predicted: b, 90%"]
+        accept = page.get_by_role("button", name="Accept", exact=True)
+        expect(accept).to_have_accessible_description("Predicted: b, 90%")
+
+
+def test_that_nothing_is_left_is_heard_once_and_its_links_keep_the_keyboard(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", ["the only one"]) as app:
+        page = listening(window.open(app.link, routed=True), hurried=True)
+        shown(page)
+        page.keyboard.press("1")
+        export = page.get_by_role("link", name="Export the labels")
+        export.focus()
+        for _ in range(2):  # it goes on looking
+            page.wait_for_event("response", lambda reply: "/api/next" in reply.url)
+        saved(page)
+        expect(export).to_be_focused()
+        assert len([words for words in heard(page) if words.startswith("Nothing to label")]) == 1
+
+
+def test_answers_that_wait_are_heard_and_that_they_have_arrived(window: Window, app: Served) -> None:
+    page = listening(window.open(app.link, routed=True), hurried=True)
+    shown(page)
+    page.route("**/api/annotations", lambda route: route.abort(), times=1)
+    page.keyboard.press("1")
+    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    saved(page)
+    late = heard(page)
+    assert late.index("1 answer waiting to be sent") < late.index("Saved")
+    page.keyboard.press("2")
+    saved(page)
+    assert "Saved" not in heard(page)
+
+
+def test_who_looks_for_a_class_hears_what_enter_would_pick(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", classes=MANY) as app:
+        page = listening(window.open(app.link))
+        shown(page)
+        page.keyboard.press("/")
+        page.get_by_role("searchbox").fill("car arr")
+        assert heard(page)[-1] == "Enter picks card_arrival, the first of 2"
+        page.get_by_role("searchbox").fill("zzz")
+        assert heard(page)[-1] == "No class fits"
+
+
+def test_scoring_is_heard_when_it_ends_and_not_with_every_text(window: Window, app: Served) -> None:
+    def scored(done: int) -> None:
+        with app.project.sessions.begin() as session:
+            scoring = session.get_one(Scoring, 1)
+            scoring.done, scoring.total, scoring.round = done, 20, 2
+
+    scored(5)
+    page = listening(window.open(app.link, at="/export"), hurried=True)
+    for done in (5, 6, 7):
+        scored(done)
+        expect(page.locator("#scoring-state")).to_contain_text(f"{done} of 20 texts")
+    scored(20)
+    expect(page.locator("#scoring-state")).to_contain_text("All 20")
+    assert [words for words in heard(page) if "scored" in words] == ["All 20 texts are scored by the model of round 2."]
+
+
+def test_a_server_that_is_gone_is_told_once_on_the_start_page(window: Window, tmp_path: Path) -> None:
+    make(tmp_path / "all" / "old", classes=()).close()
+    with several(tmp_path / "all") as link:
+        page = listening(window.open(link, routed=True), hurried=True)
+        expect(page.locator("#projects > li")).to_have_count(1)
+        page.route("**/api/projects", lambda route: route.abort())
+        for _ in range(3):
+            page.wait_for_event("requestfailed")
+        assert heard(page) == ["The server cannot be reached."]
