@@ -208,6 +208,43 @@ def test_a_file_to_label_in_that_cannot_be_read_is_not_written_over(tmp_path: Pa
     assert person.annotator.label({"1": "caf\xe9", "2": "x"}) == {"1": "food", "2": "sport"}
 
 
+def test_what_waits_is_listed_again_when_an_older_list_was_saved_over_it(tmp_path: Path) -> None:
+    """A spreadsheet that still shows the last texts, or takes the id 007 for a number."""
+    older = "id,text,label\n1,a goal,sport\n7,stew,food\n"
+
+    def saves_older(person: Person) -> None:
+        person.to_label.write_text(older)
+
+    def untouched(person: Person) -> bool:
+        return person.to_label.read_text() == older
+
+    def asked_again(person: Person) -> bool:
+        return [row["id"] for row in person.asked()] == ["2", "007"]
+
+    answers = {"2": "food", "007": "food"}
+    person = Person(tmp_path, saves_older, looks(untouched), looks(asked_again), fills(answers))
+    assert person.annotator.label({**TEXTS, "007": "stew"}) == {"1": "sport", "2": "food", "007": "food"}
+    (said,) = person.ear.messages
+    assert said == (
+        f"{person.to_label} was saved without 2 of the texts that wait for a label, such as id '2'; they are listed "
+        "again: open it anew, with the ids as text."
+    )
+
+
+@pytest.mark.parametrize("half", [b"", b"id,text,label\n", b"id,text,label\n1,a g"])
+def test_a_list_that_is_being_saved_is_not_written_over(tmp_path: Path, half: bytes) -> None:
+    def saves_half(person: Person) -> None:
+        person.to_label.write_bytes(half)
+
+    def saves_the_rest(person: Person) -> None:
+        assert person.to_label.read_bytes() == half
+        person.to_label.write_text("id,text,label\n1,a goal,sport\n2,bread,food\n")
+
+    person = Person(tmp_path, saves_half, saves_the_rest)
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+    assert person.ear.messages == []
+
+
 @pytest.mark.parametrize(
     ("content", "there"), [("id,class\n1,sport\n", "id, class"), ("id;class\n1;sport\n", "id, class"), ("1\n2\n", "1")]
 )
