@@ -85,7 +85,7 @@ def test_a_folder_that_says_what_was_asked_has_all_its_texts(tmp_path: Path, mon
 
     with monkeypatch.context() as patch:
         patch.setattr("hybridal.study.folder.save_task", full)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(UserError, match=r"The study folder .*s could not be written \(No space left on device\)"):
             StudyFolder.create(tmp_path / "s", study, {}, tasks)
     assert not (tmp_path / "s" / "study.json").exists()
     with pytest.raises(UserError, match="s has a folder 'tasks' that belongs to no study; delete it, or choose"):

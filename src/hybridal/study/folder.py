@@ -44,12 +44,18 @@ class StudyFolder:
         """A new folder with its tasks, by their keys; `study.json` comes last, so that whoever finds it finds all."""
         folder = cls(path, study)
         folder._refuse_others()
-        path.mkdir(parents=True, exist_ok=True)
-        with locked(path / "study.lock", path):
-            folder._refuse_others()  # who began at the same moment and was first
-            for key, task in (tasks or {}).items():
-                save_task(task, folder.task_home(key))
-            write_whole(path / "study.json", strict_json({"study": study.to_json(), **about}, indent=2) + "\n")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with locked(path / "study.lock", path):
+                folder._refuse_others()  # who began at the same moment and was first
+                for key, task in (tasks or {}).items():
+                    save_task(task, folder.task_home(key))
+                write_whole(path / "study.json", strict_json({"study": study.to_json(), **about}, indent=2) + "\n")
+        except OSError as error:
+            raise UserError(
+                f"The study folder {path} could not be written ({error.strerror}); choose another `folder`.",
+                field="folder",
+            ) from error
         return folder
 
     def _refuse_others(self) -> None:
