@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from hybridal.annotators.labels_file import LabelsFile
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
+from hybridal.tasks.formats import delimiter_of
 
 CLASSES = ("sport", "food")
 TEXTS = {"1": "a goal", "2": "bread, warm"}
@@ -188,6 +190,19 @@ def test_a_file_that_cannot_be_read_is_mentioned_once_and_waited_out(tmp_path: P
     assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
     assert len(person.ear.messages) == 1
     assert person.ear.messages[0].startswith(f"{person.own} cannot be read at the moment (")
+
+
+def test_a_file_that_is_saved_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meanwhile(file: TextIO) -> str:
+        monkeypatch.undo()
+        person.own.write_text("id,label\n1,food\n2,food\n")
+        return delimiter_of(file)
+
+    person = Person(tmp_path, saves("id,label\n1,sport\n2,food\n"))
+    person.own.write_text("id,label\n1,food\n2,sport\n")
+    monkeypatch.setattr("hybridal.annotators.labels_file.delimiter_of", meanwhile)
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+    assert person.ear.messages == []
 
 
 def test_a_file_to_label_in_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:

@@ -89,8 +89,11 @@ class LabelsFile:
     def _rows(self, path: Path) -> list[dict[str, str]] | None:
         """None where there is something that cannot be read."""
         try:
+            before = path.read_bytes()
             with opened(path, newline="") as file, long_fields():
                 rows = list(csv.DictReader(file, delimiter=delimiter_of(file)))
+            if path.read_bytes() != before:  # what was read may be of both
+                return None
         except FileNotFoundError:
             return []
         except (OSError, UserError, csv.Error) as error:
