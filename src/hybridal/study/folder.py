@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from hybridal.schedules import make_schedule
 from hybridal.study.study import CellPlan, Study
 from hybridal.study.trie import histories
 from hybridal.system.files import strict_json, write_whole
-from hybridal.system.lock import locked
+from hybridal.system.lock import InUseError, locked
 from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Task
 
@@ -107,6 +107,13 @@ class StudyFolder:
             yield home
             if self.complete(cell):
                 shutil.rmtree(home / "states", ignore_errors=True)
+
+    def tidy(self) -> None:
+        """Drops states that complete cells were killed too early to drop: there may be gigabytes of them."""
+        for cell in self.cells:
+            if (self.home(cell) / "states").exists() and self.complete(cell):
+                with suppress(InUseError), self.working_on(cell):
+                    pass
 
     def journal(self, cell: CellPlan) -> Journal:
         return Journal(self.home(cell) / "rounds.jsonl")

@@ -39,6 +39,7 @@ def run_study(
     folder: StudyFolder, engine: Engine, done: Callable[[CellOutcome], None] = lambda _: None
 ) -> list[CellOutcome]:
     """Computes what is missing. A cell that fails is reported and does not stop the others."""
+    folder.tidy()
     left = [cell for cell in folder.cells if not folder.complete(cell)]
     outcomes = []
     for outcome in engine.run(folder, left):
