@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from hybridal.annotators.labels_file import LabelsFile
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
+from hybridal.tasks.formats import delimiter_of
 
 CLASSES = ("sport", "food")
 TEXTS = {"1": "a goal", "2": "bread, warm"}
@@ -190,6 +192,19 @@ def test_a_file_that_cannot_be_read_is_mentioned_once_and_waited_out(tmp_path: P
     assert person.ear.messages[0].startswith(f"{person.own} cannot be read at the moment (")
 
 
+def test_a_file_that_is_saved_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meanwhile(file: TextIO) -> str:
+        monkeypatch.undo()
+        person.own.write_text("id,label\n1,food\n2,food\n")
+        return delimiter_of(file)
+
+    person = Person(tmp_path, saves("id,label\n1,sport\n2,food\n"))
+    person.own.write_text("id,label\n1,food\n2,sport\n")
+    monkeypatch.setattr("hybridal.annotators.labels_file.delimiter_of", meanwhile)
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+    assert person.ear.messages == []
+
+
 def test_a_file_to_label_in_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
     """Half saved, or damaged, it may still hold a day's work."""
     half = "id,text,label\r\n1,café,food\r\n".encode("utf-16")[:-1]
@@ -206,6 +221,43 @@ def test_a_file_to_label_in_that_cannot_be_read_is_not_written_over(tmp_path: Pa
     person = Person(tmp_path, looks(untouched), mend, looks(asked_again), fills({"2": "sport"}))
     person.to_label.write_bytes(half)
     assert person.annotator.label({"1": "caf\xe9", "2": "x"}) == {"1": "food", "2": "sport"}
+
+
+def test_what_waits_is_listed_again_when_an_older_list_was_saved_over_it(tmp_path: Path) -> None:
+    """A spreadsheet that still shows the last texts, or takes the id 007 for a number."""
+    older = "id,text,label\n1,a goal,sport\n7,stew,food\n"
+
+    def saves_older(person: Person) -> None:
+        person.to_label.write_text(older)
+
+    def untouched(person: Person) -> bool:
+        return person.to_label.read_text() == older
+
+    def asked_again(person: Person) -> bool:
+        return [row["id"] for row in person.asked()] == ["2", "007"]
+
+    answers = {"2": "food", "007": "food"}
+    person = Person(tmp_path, saves_older, looks(untouched), looks(asked_again), fills(answers))
+    assert person.annotator.label({**TEXTS, "007": "stew"}) == {"1": "sport", "2": "food", "007": "food"}
+    (said,) = person.ear.messages
+    assert said == (
+        f"{person.to_label} was saved without 2 of the texts that wait for a label, such as id '2'; they are listed "
+        "again: open it anew, with the ids as text."
+    )
+
+
+@pytest.mark.parametrize("half", [b"", b"id,text,label\n", b"id,text,label\n1,a g"])
+def test_a_list_that_is_being_saved_is_not_written_over(tmp_path: Path, half: bytes) -> None:
+    def saves_half(person: Person) -> None:
+        person.to_label.write_bytes(half)
+
+    def saves_the_rest(person: Person) -> None:
+        assert person.to_label.read_bytes() == half
+        person.to_label.write_text("id,text,label\n1,a goal,sport\n2,bread,food\n")
+
+    person = Person(tmp_path, saves_half, saves_the_rest)
+    assert person.annotator.label(TEXTS) == {"1": "sport", "2": "food"}
+    assert person.ear.messages == []
 
 
 @pytest.mark.parametrize(

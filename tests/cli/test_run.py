@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -212,6 +213,8 @@ class TestRun:
         folder = default_folder(settings)
         assert folder.parent == Path("runs")
         assert folder.name.startswith("mail-hybrid-accuracy-0.005-2-20")
+        time.sleep(0.002)
+        assert default_folder(settings) != folder, "a script begins several runs in the same second"
 
 
 class TestDryRun:

@@ -159,3 +159,19 @@ def test_an_encoder_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         tokenise(["ab"], Letters(meanwhile=fail), tmp_path)
     assert os.listdir(tmp_path) == []
     assert rows_of(tokenise(["ab"], Letters(), tmp_path)) == Letters().encode(["ab"])
+
+
+@pytest.mark.parametrize("name", ["flat.i32", "offsets.npy"])
+@pytest.mark.parametrize("left", [None, 0, 0.5])
+def test_what_is_left_of_damaged_tokens_is_made_anew(tmp_path: Path, name: str, left: float | None) -> None:
+    tokenise(HOSTILE, Letters(), tmp_path)
+    (file,) = tmp_path.glob(f"*/{name}")
+    if left is None:
+        file.unlink()
+    else:
+        os.truncate(file, int(left * file.stat().st_size) // 4 * 4)
+    encoder = Letters()
+    for _ in range(2):
+        assert rows_of(tokenise(HOSTILE, encoder, tmp_path)) == Letters().encode(HOSTILE)
+    assert encoder.asked == [len(HOSTILE)]
+    assert len(os.listdir(tmp_path)) == 1

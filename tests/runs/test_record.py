@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hybridal.core.rules import protocol
 from hybridal.errors import RunError, UserError
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
+from hybridal.tasks import Task
 from hybridal.tasks.store import save_task
 from hybridal.testing.schedule import fake_history
 from hybridal.testing.small import toy_task
@@ -104,6 +106,32 @@ def test_texts_of_a_creation_that_was_cut_off_are_not_taken_for_others(folder: R
     with pytest.raises(UserError, match=f"{folder.path} has a 'task' that belongs to no run; delete it"):
         RunFolder.create(folder.path, SETTINGS, toy_task(30, seed=9), {})
     assert not (folder.path / "run.json").exists()
+
+
+class TestAtTheSameMoment:
+    """Of two that begin, the first has the folder, and what is in it is of one of them alone."""
+
+    def test_who_comes_while_the_other_writes_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def meanwhile(task: Task, folder: Path) -> None:
+            with pytest.raises(RunError, match="run is in use by process"):
+                RunFolder.create(tmp_path / "run", Settings("other"), toy_task(30), {})
+            save_task(task, folder)
+
+        monkeypatch.setattr("hybridal.runs.record.save_task", meanwhile)
+        assert RunFolder.create(tmp_path / "run", SETTINGS, TASK, {}).settings() == SETTINGS
+
+    def test_who_looked_before_and_came_after_too(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        locked = RunFolder.locked
+
+        def late(folder: RunFolder) -> AbstractContextManager[None]:
+            monkeypatch.setattr(RunFolder, "locked", locked)
+            RunFolder.create(tmp_path / "run", SETTINGS, TASK, {})
+            return locked(folder)
+
+        monkeypatch.setattr(RunFolder, "locked", late)
+        with pytest.raises(UserError, match="run holds a run already"):
+            RunFolder.create(tmp_path / "run", Settings("other"), toy_task(30), {})
+        assert RunFolder.open(tmp_path / "run").settings() == SETTINGS
 
 
 def test_a_path_that_cannot_be_a_folder(tmp_path: Path) -> None:

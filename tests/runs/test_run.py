@@ -303,6 +303,21 @@ class TestByHand:
         given = {folder.task().train.ids[row]: task.classes[pool.labels[row]] for row in pool.order}
         assert given == {id: answers[id] for request in requests[1:] for id in request}
 
+    def test_the_labels_are_found_from_any_folder(
+        self, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        task = toy_task()
+        answers = "".join(f"{id},{label}\n" for id, label in task.answers(task.train.ids).items())
+        (tmp_path / "mine.csv").write_text(f"id,label\n{answers}")
+        texts = written(tmp_path / "texts.csv", rows_of(task, labelled=False))
+        asked = replace(settings, task=texts, classes=task.classes, validation_size=10, labels="mine.csv")
+        monkeypatch.chdir(tmp_path)
+        folder = run.begin(asked, tmp_path / "run")
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        monkeypatch.setattr("hybridal.annotators.labels_file.time", SimpleNamespace())  # nobody waits
+        assert len(run.carry_on(folder)) == 3
+
     def test_validation_labels_come_from_the_file(self, tmp_path: Path) -> None:
         task = toy_task(validation=4)
         labels = task.validation.labels.copy()
@@ -311,9 +326,17 @@ class TestByHand:
         known = task.answers(task.validation.ids)
         (tmp_path / "mine.csv").write_text("id,label\n" + "".join(f"{id},{name}\n" for id, name in known.items()))
         annotator = LabelsFile(tmp_path / "mine.csv", tmp_path / "to_label.csv", task.classes)
-        found = run.with_validation(partly, annotator)
+        kept = tmp_path / "validation.json"
+        found = run.with_validation(partly, annotator, kept)
         assert np.array_equal(found.validation.labels, task.validation.labels)
         assert partly.validation.labels.tolist().count(UNKNOWN) == 2, "the task itself is a value"
+        others = {id: task.classes[1 - task.classes.index(name)] for id, name in known.items()}
+        (tmp_path / "mine.csv").write_text("id,label\n" + "".join(f"{id},{name}\n" for id, name in others.items()))
+        again = run.with_validation(partly, annotator, kept)
+        assert np.array_equal(again.validation.labels, task.validation.labels), "it is measured as before"
+        kept.write_text(kept.read_text()[:10])
+        damaged = run.with_validation(partly, annotator, kept)
+        assert not np.array_equal(damaged.validation.labels, task.validation.labels), "it asks again"
 
 
 class TestRestore:

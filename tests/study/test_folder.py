@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,8 @@ from hybridal.core.facts import Round
 from hybridal.errors import RunError, UserError
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
-from hybridal.tasks.store import save_task
+from hybridal.tasks import Task
+from hybridal.tasks.store import load_saved, save_task
 from hybridal.testing import fake_history
 from hybridal.testing.small import toy_task
 
@@ -68,6 +71,43 @@ def test_one_process_at_a_time_works_on_a_cell(folder: StudyFolder) -> None:
     first, second = folder.cells
     with folder.working_on(first), folder.working_on(second), pytest.raises(RunError, match="in use by process"):
         folder.working_on(first).__enter__()
+
+
+def test_a_folder_that_says_what_was_asked_has_all_its_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever its creation is cut off; what is left then is not taken for another study's."""
+    study = Study("s", ("imdb",), ("retrain",), seeds=(1,))
+    tasks = {"one": toy_task(12, 4, 4), "two": toy_task(12, 4, 4, seed=1)}
+
+    def full(task: Task, home: Path) -> None:
+        if home.name == "two":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save_task(task, home)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hybridal.study.folder.save_task", full)
+        with pytest.raises(UserError, match=r"The study folder .*s could not be written \(No space left on device\)"):
+            StudyFolder.create(tmp_path / "s", study, {}, tasks)
+    assert not (tmp_path / "s" / "study.json").exists()
+    with pytest.raises(UserError, match="s has a folder 'tasks' that belongs to no study; delete it, or choose"):
+        StudyFolder.create(tmp_path / "s", study, {}, tasks)
+    shutil.rmtree(tmp_path / "s" / "tasks")
+    folder = StudyFolder.create(tmp_path / "s", study, {}, tasks)
+    assert {load_saved(folder.task_home(key)).fingerprint for key in tasks} == {t.fingerprint for t in tasks.values()}
+
+
+def test_of_two_that_begin_at_the_same_moment_the_first_has_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (Study(name, ("imdb",), ("retrain",), seeds=(1,)) for name in ("one", "other"))
+
+    def meanwhile(task: Task, home: Path) -> None:
+        with pytest.raises(RunError, match="s is in use by process"):
+            StudyFolder.create(tmp_path / "s", other, {})
+        save_task(task, home)
+
+    monkeypatch.setattr("hybridal.study.folder.save_task", meanwhile)
+    StudyFolder.create(tmp_path / "s", one, {}, {"some": toy_task(12, 4, 4)})
+    assert StudyFolder.open(tmp_path / "s").study == one
 
 
 def test_it_opens_again_and_is_not_made_twice(folder: StudyFolder) -> None:

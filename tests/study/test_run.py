@@ -74,6 +74,25 @@ def test_cells_that_measure_on_a_share_of_their_labels_have_splits_of_their_own(
     assert share["train"] == fixed["train"] + 20
 
 
+def test_states_of_a_cell_that_was_killed_when_it_was_complete_go(tmp_path: Path) -> None:
+    folder = begin_study(small_study(tmp_path, seeds=(1,)), tmp_path / "s")
+    with pytest.raises(KeyboardInterrupt):
+        run_study(folder, Here(Stop(2)))
+    states = folder.home(folder.cells[0]) / "states"
+    states.mkdir(exist_ok=True)
+    folder.tidy()
+    assert states.exists(), "it is not complete yet"
+    run_study(folder, Here())
+    states.mkdir()
+    with folder.working_on(folder.cells[0]):
+        run_study(folder, Here())
+        assert states.exists(), "somebody works there"
+        states.rmdir()
+    states.mkdir()
+    run_study(folder, Here())
+    assert not states.exists()
+
+
 def test_complete_cells_never_run_again(tmp_path: Path) -> None:
     folder = begin_study(small_study(tmp_path, seeds=(1,)), tmp_path / "s")
     run_study(folder, Here())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,25 @@ assert {"colorsys", "wave", "xml.dom.minidom"} <= sys.modules.keys()
 """
     ended = subprocess.run([sys.executable, "-c", script], check=True, timeout=60, capture_output=True, text=True)
     assert "Beautiful is better than ugly" in ended.stdout  # `this` prints a poem
+
+
+@pytest.mark.parametrize(("slow", "code"), [("colorsys", 0), ("interrupted", 5)])
+def test_a_process_that_was_interrupted_in_an_import_ends(tmp_path: Path, slow: str, code: int) -> None:
+    """Python may leave its import lock taken then: what is imported beside never comes in."""
+    (tmp_path / "long.py").write_text("import time; time.sleep(0.3)")
+    (tmp_path / "interrupted.py").write_text("import _imp; _imp.acquire_lock(); raise KeyboardInterrupt")
+    script = f"""
+import _imp, sys
+from hybridal.system import ahead
+ahead.PATIENCE = 0.5
+sys.path.insert(0, {str(tmp_path)!r})
+try:
+    ahead.import_beside({slow!r}, [] if {slow!r} == "colorsys" else ["long", "wave"], ["long", "wave"])
+except KeyboardInterrupt:
+    sys.exit(5)
+_imp.acquire_lock()
+"""
+    assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == code
 
 
 def test_nothing_is_imported_beside_what_is_there_already() -> None:

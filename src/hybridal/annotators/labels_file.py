@@ -39,9 +39,16 @@ class LabelsFile:
         self._given: dict[str, str] = {}
 
     def label(self, texts: Mapping[str, str]) -> Mapping[str, str]:
-        labels, asked = self._labels(texts), False
+        labels, asked, before = self._labels(texts), False, list[str]()
         while len(labels) < len(texts):
-            asked = asked or self._ask(texts)
+            lost = self._unlisted(texts) if asked else []
+            if lost and lost == before:  # else it may be in the middle of being saved
+                self._mention(
+                    f"{self._to_label} was saved without {len(lost)} of the texts that wait for a label, such as id "
+                    f"'{lost[0]}'; they are listed again: open it anew, with the ids as text."
+                )
+                asked, lost = False, []
+            asked, before = asked or self._ask(texts), lost
             self._observer.waiting(len(labels), len(texts), self._to_label)
             self._pause()
             labels = self._labels(texts)
@@ -66,14 +73,27 @@ class LabelsFile:
                         self._mention(f"{path}: '{label:.40}' of id '{id}' is not a class; use one of {known}.")
         return found
 
+    def _unlisted(self, texts: Mapping[str, str]) -> list[str]:
+        """What can be labelled in neither file: a spreadsheet that was opened before saves what it knew."""
+        rows = self._rows(self._to_label)
+        there = texts.keys() if rows is None else {row["id"] for row in rows} | self._elsewhere()
+        return [id for id in texts if id not in there]
+
+    def _elsewhere(self) -> set[str]:
+        """What the user's own file has a label for."""
+        return {id for id, label in self._read(self._path).items() if label in self._classes}
+
     def _read(self, path: Path) -> dict[str, str]:
         return {row["id"]: (row["label"] or "").strip() for row in self._rows(path) or ()}
 
     def _rows(self, path: Path) -> list[dict[str, str]] | None:
         """None where there is something that cannot be read."""
         try:
+            before = path.read_bytes()
             with opened(path, newline="") as file, long_fields():
                 rows = list(csv.DictReader(file, delimiter=delimiter_of(file)))
+            if path.read_bytes() != before:  # what was read may be of both
+                return None
         except FileNotFoundError:
             return []
         except (OSError, UserError, csv.Error) as error:
@@ -90,7 +110,7 @@ class LabelsFile:
             return False
         there = {row["id"]: row for row in rows}
         kept = {id: (row["label"] or "").strip() for id, row in there.items()}
-        elsewhere = {id for id, label in self._read(self._path).items() if label in self._classes}
+        elsewhere = self._elsewhere()
         table = io.StringIO()
         writer = csv.writer(table)
         writer.writerow(["id", "text", "label"])

@@ -59,8 +59,9 @@ def _demo(written: Mapping[str, Any], asked: Mapping[str, Any]) -> Settings:
 
 
 def default_folder(settings: Settings) -> Path:
-    """A new folder under runs/, named after the task, the schedule and the time."""
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    """A new folder under runs/, named after the task, the schedule and the time: runs may begin in the same second."""
+    now = datetime.now()
+    stamp = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03d}"
     schedule = settings.schedule.replace(":", "-")
     return Path("runs") / f"{Path(settings.task).stem}-{schedule}-{stamp}"
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.core.outputs import Ints
-from hybridal.system.files import folder_made_whole
+from hybridal.system.files import folder_made_whole, remove_folder
 
 # Enough to keep every core busy, and little enough that what the encoder makes of them fits into little memory.
 CHUNK = 4096
@@ -87,13 +87,13 @@ class Encoder(Protocol):
 def tokenise(texts: Sequence[str], encoder: Encoder, folder: Path, progress: Progress = unheard) -> Tokens:
     """The tokens of these texts: from `folder` when they were made before, else made and put there."""
     home = folder / _key(texts, encoder)
-    if not home.is_dir():
-        with folder_made_whole(home) as scratch:
-            _write(texts, encoder, scratch, progress)
-    offsets = np.load(home / "offsets.npy")
-    # An empty file cannot be mapped.
-    flat = np.memmap(home / "flat.i32", dtype=np.int32, mode="r") if offsets[-1] else np.empty(0, np.int32)
-    return Tokens(flat, offsets, encoder.pad)
+    try:
+        return _read(home, len(texts), encoder.pad)
+    except (OSError, ValueError, EOFError):
+        remove_folder(home)  # where there is one it is damaged: what cleans up caches may take a part
+    with folder_made_whole(home) as scratch:
+        _write(texts, encoder, scratch, progress)
+    return _read(home, len(texts), encoder.pad)
 
 
 def length_sorted(lengths: Ints, tokens: int) -> Iterator[Ints]:
@@ -107,6 +107,15 @@ def length_sorted(lengths: Ints, tokens: int) -> Iterator[Ints]:
         size = max(1, tokens // max(1, int(lengths[order[0]])))
         yield order[:size]
         order = order[size:]
+
+
+def _read(home: Path, rows: int, pad: int) -> Tokens:
+    offsets = np.load(home / "offsets.npy")
+    if len(offsets) != rows + 1 or (home / "flat.i32").stat().st_size != offsets[-1] * np.dtype(np.int32).itemsize:
+        raise ValueError(f"{home} is not whole")
+    # An empty file cannot be mapped.
+    flat = np.memmap(home / "flat.i32", dtype=np.int32, mode="r") if offsets[-1] else np.empty(0, np.int32)
+    return Tokens(flat, offsets, pad)
 
 
 def _write(texts: Sequence[str], encoder: Encoder, scratch: Path, progress: Progress) -> None:

@@ -37,28 +37,34 @@ class RunFolder:
     def create(cls, path: Path, settings: Settings, task: Task, about: Mapping[str, Any]) -> RunFolder:
         """A new folder; one that holds a run already is left as it is."""
         folder = cls(path)
-        if (path / "run.json").exists():
-            raise UserError(
-                f"{path} holds a run already; go on with `hybridal resume {path}`, or choose another `folder`.",
-                field="folder",
-            )
-        for left in ("task", "rounds.jsonl", "checkpoint"):
-            if (path / left).exists():
-                raise UserError(
-                    f"{path} has a '{left}' that belongs to no run; delete it, or choose another `folder`.",
-                    field="folder",
-                )
+        folder._refuse_others()
         try:
             path.mkdir(parents=True, exist_ok=True)
-            save_task(task, path / "task")
-            asked = described(settings, task, about)
-            write_whole(path / "run.json", strict_json(asked, indent=2) + "\n")
+            with folder.locked():
+                folder._refuse_others()  # who began at the same moment and was first
+                save_task(task, path / "task")
+                asked = described(settings, task, about)
+                write_whole(path / "run.json", strict_json(asked, indent=2) + "\n")
         except OSError as error:
             raise UserError(
                 f"The run folder {path} could not be written ({error.strerror}); choose another `folder`.",
                 field="folder",
             ) from error
         return folder
+
+    def _refuse_others(self) -> None:
+        if (self.path / "run.json").exists():
+            raise UserError(
+                f"{self.path} holds a run already; go on with `hybridal resume {self.path}`, or choose another "
+                "`folder`.",
+                field="folder",
+            )
+        for left in ("task", "rounds.jsonl", "checkpoint"):
+            if (self.path / left).exists():
+                raise UserError(
+                    f"{self.path} has a '{left}' that belongs to no run; delete it, or choose another `folder`.",
+                    field="folder",
+                )
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:

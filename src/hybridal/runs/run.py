@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,7 +30,7 @@ from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.system.ahead import import_beside
-from hybridal.system.files import strict_json
+from hybridal.system.files import strict_json, write_whole
 from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS, Tracking
 
@@ -47,6 +48,8 @@ def begin(settings: Settings, path: Path, observer: Observer | None = None) -> R
     task = find_task(settings, observer.message)
     check(settings, task)
     check_backbone(settings, task, observer)
+    if settings.labels is not None:  # whoever goes on may stand in another folder
+        settings = replace(settings, labels=str(Path(settings.labels).absolute()))
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
     return RunFolder.create(path, settings, task, about)
 
@@ -119,7 +122,7 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
         annotator = None
         if settings.labels is not None:
             annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", task.classes, observer)
-            task = with_validation(task, annotator)
+            task = with_validation(task, annotator, folder.path / "validation.json")
         signals = watched(settings, schedule)
         model = build_model(settings, task, signals, observer)
         cell = build_cell(settings, task, model, signals, annotator)
@@ -221,11 +224,20 @@ def same_facts(recorded: Round, computed: Round) -> None:
         )
 
 
-def with_validation(task: Task, annotator: LabelsFile) -> Task:
-    """Asks for the labels of validation texts that have none: without them nothing can be measured."""
+def with_validation(task: Task, annotator: LabelsFile, kept: Path) -> Task:
+    """Asks for the labels of validation texts that have none: without them nothing can be measured.
+
+    They are asked for once and `kept`: a run that goes on is measured as before, whatever became of the file.
+    """
     split = task.validation
     rows = np.flatnonzero(split.labels == UNKNOWN).tolist()
-    answers = annotator.label({split.ids[row]: split.texts[row] for row in rows})
+    if not rows:
+        return task
+    try:
+        answers = json.loads(kept.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        answers = annotator.label({split.ids[row]: split.texts[row] for row in rows})
+        write_whole(kept, strict_json(answers, indent=2) + "\n")
     labels = split.labels.copy()
     for row in rows:
         labels[row] = task.class_index(answers[split.ids[row]])

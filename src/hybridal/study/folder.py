@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from hybridal.schedules import make_schedule
 from hybridal.study.study import CellPlan, Study
 from hybridal.study.trie import histories
 from hybridal.system.files import strict_json, write_whole
-from hybridal.system.lock import locked
-from hybridal.tasks.store import load_saved
+from hybridal.system.lock import InUseError, locked
+from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Task
 
 
@@ -38,15 +38,40 @@ class StudyFolder:
         self.cells = study.cells()
 
     @classmethod
-    def create(cls, path: Path, study: Study, about: dict[str, Any]) -> StudyFolder:
-        if (path / "study.json").exists():
+    def create(
+        cls, path: Path, study: Study, about: dict[str, Any], tasks: Mapping[str, Task] | None = None
+    ) -> StudyFolder:
+        """A new folder with its tasks, by their keys; `study.json` comes last, so that whoever finds it finds all."""
+        folder = cls(path, study)
+        folder._refuse_others()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with locked(path / "study.lock", path):
+                folder._refuse_others()  # who began at the same moment and was first
+                for key, task in (tasks or {}).items():
+                    save_task(task, folder.task_home(key))
+                write_whole(path / "study.json", strict_json({"study": study.to_json(), **about}, indent=2) + "\n")
+        except OSError as error:
             raise UserError(
-                f"{path} holds a study already; go on with `hybridal study resume {path}`, or choose another `folder`.",
+                f"The study folder {path} could not be written ({error.strerror}); choose another `folder`.",
+                field="folder",
+            ) from error
+        return folder
+
+    def _refuse_others(self) -> None:
+        if (self.path / "study.json").exists():
+            raise UserError(
+                f"{self.path} holds a study already; go on with `hybridal study resume {self.path}`, or choose another "
+                "`folder`.",
                 field="folder",
             )
-        path.mkdir(parents=True, exist_ok=True)
-        write_whole(path / "study.json", strict_json({"study": study.to_json(), **about}, indent=2) + "\n")
-        return cls(path, study)
+        for left in ("tasks", "cells"):
+            if (self.path / left).exists():
+                raise UserError(
+                    f"{self.path} has a folder '{left}' that belongs to no study; delete it, or choose another "
+                    "`folder`.",
+                    field="folder",
+                )
 
     @classmethod
     def open(cls, path: Path) -> StudyFolder:
@@ -82,6 +107,13 @@ class StudyFolder:
             yield home
             if self.complete(cell):
                 shutil.rmtree(home / "states", ignore_errors=True)
+
+    def tidy(self) -> None:
+        """Drops states that complete cells were killed too early to drop: there may be gigabytes of them."""
+        for cell in self.cells:
+            if (self.home(cell) / "states").exists() and self.complete(cell):
+                with suppress(InUseError), self.working_on(cell):
+                    pass
 
     def journal(self, cell: CellPlan) -> Journal:
         return Journal(self.home(cell) / "rounds.jsonl")

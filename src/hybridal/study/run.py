@@ -13,7 +13,6 @@ from hybridal.runs.run import check
 from hybridal.study.engines import CellOutcome, Engine, Here
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
-from hybridal.tasks.store import save_task
 
 
 def begin_study(
@@ -33,16 +32,14 @@ def begin_study(
             check(replace(cell.settings, schedule=spec, device="cpu"), tasks[task_key(cell.settings)])
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings("cpu")}
     about["hardware"]["device"] = device
-    folder = StudyFolder.create(path, study, about)
-    for key, task in tasks.items():
-        save_task(task, folder.task_home(key))
-    return folder
+    return StudyFolder.create(path, study, about, tasks)
 
 
 def run_study(
     folder: StudyFolder, engine: Engine, done: Callable[[CellOutcome], None] = lambda _: None
 ) -> list[CellOutcome]:
     """Computes what is missing. A cell that fails is reported and does not stop the others."""
+    folder.tidy()
     left = [cell for cell in folder.cells if not folder.complete(cell)]
     outcomes = []
     for outcome in engine.run(folder, left):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,6 +10,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
+
+# Seconds that the end of a process waits for what is still coming in. It must not wait for ever: whoever is interrupted
+# in an import may leave Python's import lock taken, and then no other thread can ever end one.
+PATIENCE = 5.0
 
 
 def import_beside(slow: str, soon: Sequence[str], later: Sequence[str] = ()) -> None:
@@ -20,11 +25,11 @@ def import_beside(slow: str, soon: Sequence[str], later: Sequence[str] = ()) -> 
     if slow in sys.modules:
         return
     ready = Event()
-    Thread(target=_import, args=(soon, ready, later)).start()
-    try:
-        import_module(slow)
-    finally:
-        ready.wait()
+    thread = Thread(target=_import, args=(soon, ready, later), daemon=True)
+    thread.start()
+    atexit.register(thread.join, PATIENCE)
+    import_module(slow)
+    ready.wait()
 
 
 def _import(soon: Sequence[str], ready: Event, later: Sequence[str]) -> None:

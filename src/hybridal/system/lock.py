@@ -12,6 +12,10 @@ from filelock import FileLock, Timeout
 from hybridal.errors import RunError
 
 
+class InUseError(RunError):
+    """Another process works there."""
+
+
 @contextmanager
 def locked(file: Path, what: Path) -> Iterator[None]:
     """Holds `file` locked; a second process is told who does. The lock ends with its process, however that ends."""
@@ -19,7 +23,7 @@ def locked(file: Path, what: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout as error:
-        raise RunError(f"{what} is in use by {_owner(file)}; wait for it or stop it first.") from error
+        raise InUseError(f"{what} is in use by {_owner(file)}; wait for it or stop it first.") from error
     try:
         # A file that is locked cannot be written and read by others on every system.
         with suppress(OSError):

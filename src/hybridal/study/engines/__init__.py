@@ -13,6 +13,7 @@ from hybridal.core.observer import Observer
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 from hybridal.study.trie import run_cell
+from hybridal.system.lock import InUseError
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,11 @@ def work(
                 watcher.round_done([fact])
 
             run_cell(settings, cell.schedules, task, known, record, home / "states", observer)
-    except Exception:
-        error = traceback.format_exc()
-        folder.write_error(cell, error)
-        return CellOutcome(cell.key, error)
+    except Exception as error:
+        told = traceback.format_exc()
+        if not isinstance(error, InUseError):  # the cell goes on, in another process
+            folder.write_error(cell, told)
+        return CellOutcome(cell.key, told)
     return CellOutcome(cell.key)
 
 
