@@ -99,7 +99,7 @@ def grown(before: Sequence[int], now: Sequence[int]) -> float:
     >>> grown([99, 99, 99], [199, 199, 199]), round(grown([100, 100, 0], [101, 101, 15]), 1)
     (2.0, 12.4)
     """
-    if not before or not now:
+    if not before or not now or not any((*before, *now)):
         return 1.0
     counts = np.zeros((2, max(len(before), len(now))))
     counts[0, : len(before)], counts[1, : len(now)] = before, now
