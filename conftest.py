@@ -27,7 +27,8 @@ _SLOW_TO_START = {"chromium", "laboratory", "nodes"}
 # Triton comes with torch's builds for CUDA; without it these cannot be read for doctests.
 _KERNELS = (
     "signals/_tridiagonal",
-    *(f"models/cuda/{name}" for name in ("adamw", "attention", "distances", "kernels", "lookups", "row", "stack")),
+    *(f"models/cuda/{name}" for name in ("adamw", "attention", "distances", "kernels")),
+    *(f"models/cuda/{name}" for name in ("lookups", "products", "row", "stack")),
 )
 collect_ignore = [] if find_spec("triton") else [f"src/hybridal/{name}.py" for name in _KERNELS]
 

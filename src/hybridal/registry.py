@@ -145,9 +145,15 @@ def _modules(package: str) -> frozenset[str]:
 
 
 @cache
-def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # noqa: ARG001
-    """What is installed on this path; looking there takes milliseconds, and specs are read by the thousand."""
-    return tuple(entry_points(group=group))
+def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """What is installed on this path; to sort it takes a while, and specs are read by the thousand."""
+    return tuple(_all_entry_points(path).select(group=group))
+
+
+@cache
+def _all_entry_points(path: tuple[str, ...]) -> Any:  # noqa: ARG001
+    """To look into all that is installed takes a tenth of a second, and there are many groups."""
+    return entry_points()
 
 
 def _class_named(module: Any, name: str) -> Any:

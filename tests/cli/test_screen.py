@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from hybridal.cli import screen
-from hybridal.cli.screen import COLUMNS, Screen, follow, table_row, wide_console
-from hybridal.core.observer import Observer
+from hybridal.cli.screen import COLUMNS, Quiet, Screen, follow, table_row, wide_console
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 
@@ -154,7 +153,7 @@ class TestFollow:
 
     def test_nobody_looks(self, capsys: pytest.CaptureFixture[str]) -> None:
         with follow(self.SETTINGS, silent=True) as observer:
-            assert type(observer) is Observer
+            assert type(observer) is Quiet
             observer.message("hush")
         assert capsys.readouterr().out == ""
 

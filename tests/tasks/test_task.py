@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -83,6 +85,21 @@ def test_any_change_changes_the_fingerprint(other: Task) -> None:
 def test_the_fingerprint_is_of_content_not_of_form() -> None:
     train = Split(tuple(TASK.train.ids), tuple(TASK.train.texts), TASK.train.labels.astype(np.int8).astype(np.int64))
     assert replace(TASK, name="other", train=train).fingerprint == TASK.fingerprint
+
+
+def test_the_fingerprint_is_a_hash_of_all_parts_with_their_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are hashed together."""
+
+    def each(strings: Sequence[str]) -> bytes:
+        parts = [string.encode() for string in strings]
+        return len(parts).to_bytes(8, "little") + b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+
+    wanted = each(TASK.classes)
+    for name, split in TASK.splits():
+        wanted += each([name]) + each(split.ids) + each(split.texts) + split.labels.astype("<i8").tobytes()
+    for together in (1, 3, 4096):
+        monkeypatch.setattr("hybridal.tasks.task.AT_ONCE", together)
+        assert replace(TASK).fingerprint == hashlib.sha256(wanted).hexdigest()
 
 
 @given(st.lists(st.text("a\0\1", max_size=3), max_size=3), st.lists(st.text("a\0\1", max_size=3), max_size=3))

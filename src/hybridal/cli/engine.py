@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hybridal.errors import UserError
-from hybridal.system.ahead import import_beside
+from hybridal.system.ahead import import_beside, import_later
 
 if TYPE_CHECKING:
     from hybridal.study.engines import Engine
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PROBES = ("scipy.optimize",)
 REPORT = ("matplotlib.figure", "pandas", "fontTools.subset")
+# Seconds in which a study imports, loads and records.
+BUSY = 15.0
 
 
 def choose_engine(
@@ -74,7 +76,8 @@ def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | 
 
 def gpus_of(device: str) -> list[str]:
     """The GPUs of this machine that a study on this device may use."""
-    import_beside("torch", PROBES, REPORT)
+    import_beside("torch", PROBES)
+    import_later(REPORT, BUSY)
     import torch
 
     if device in ("auto", "cuda"):

@@ -16,12 +16,22 @@ from hybridal.core.observer import Observer
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.signals.agreement import Agreement
+from hybridal.system.ahead import import_later
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
 WIDTHS = (5, 21, 6, 6, 8, 5, 5, 7, 6, 7)
+# What a run's report is drawn with.
+REPORT = ("matplotlib.figure", "fontTools.subset")
 
 
-class Screen(Observer):
+class Quiet(Observer):
+    """Shows nothing."""
+
+    def round_done(self, history: Sequence[Round]) -> None:  # noqa: ARG002
+        import_later(REPORT)
+
+
+class Screen(Quiet):
     """Draws the table and the bar on a terminal; elsewhere prints a line a round."""
 
     def __init__(self, schedule: Schedule, console: Console) -> None:
@@ -50,6 +60,7 @@ class Screen(Observer):
         self.progress.update(self.bar, completed=epoch, total=of)
 
     def round_done(self, history: Sequence[Round]) -> None:
+        super().round_done(history)
         row = table_row(history, self.schedule)
         self.table.add_row(*row)
         if not self.console.is_terminal:
@@ -112,7 +123,7 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
 def follow(settings: Settings, silent: bool) -> Iterator[Observer]:
     """An observer for the length of a run: the screen, or nobody."""
     if silent:
-        yield Observer()
+        yield Quiet()
         return
     screen = Screen(make_schedule(settings.schedule), Console())
     if screen.console.is_terminal:

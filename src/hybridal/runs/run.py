@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 TEMPERATURES = ("scipy.optimize",)
-REPORT = ("matplotlib.figure", "fontTools.subset")
 
 
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
@@ -59,7 +58,7 @@ def check(settings: Settings, task: Task) -> None:
     from hybridal.acquisition import ACQUISITIONS
     from hybridal.loop.initial import check_initial
 
-    import_beside("torch", TEMPERATURES, REPORT)
+    import_beside("torch", TEMPERATURES)
     from hybridal.models.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))

@@ -6,39 +6,60 @@ import atexit
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 
 # Seconds that the end of a process waits for what is still coming in. It must not wait for ever: whoever is interrupted
 # in an import may leave Python's import lock taken, and then no other thread can ever end one.
 PATIENCE = 5.0
 
 
-def import_beside(slow: str, soon: Sequence[str], later: Sequence[str] = ()) -> None:
-    """Imports a module that takes long, and others meanwhile; nothing where it was imported before.
+def import_beside(slow: str, soon: Sequence[str]) -> None:
+    """Imports a module that takes long, and others meanwhile, which are there afterwards too; nothing where it was
+    imported before.
 
-    What is needed `soon` is there afterwards; what is needed `later` goes on coming in while other work is done. Others
-    that are not there, or fail, are left to whoever asks for them.
+    Others that are not there, or fail, are left to whoever asks for them.
     """
     if slow in sys.modules:
         return
     ready = Event()
-    thread = Thread(target=_import, args=(soon, ready, later), daemon=True)
-    thread.start()
-    atexit.register(thread.join, PATIENCE)
+    _start(Thread(target=_import, args=(soon, ready), daemon=True))
     import_module(slow)
     ready.wait()
 
 
-def _import(soon: Sequence[str], ready: Event, later: Sequence[str]) -> None:
+@cache
+def import_later(modules: tuple[str, ...], seconds: float = 0.0) -> None:
+    """Imports what is needed at the end, while other work is done; once, however often it is asked for.
+
+    Not while others are imported or graphs recorded: one thread of Python's works at a time, and they would wait.
+    """
+    timer = Timer(seconds, _import_all, [modules])
+    timer.daemon = True
+    _start(timer)
+
+
+def _start(thread: Thread) -> None:
+    thread.start()
+    atexit.register(_end, thread)
+
+
+def _end(thread: Thread) -> None:
+    """Lets it come to an end, where it has begun."""
+    if isinstance(thread, Timer):
+        thread.cancel()
+    thread.join(PATIENCE)
+
+
+def _import(soon: Sequence[str], ready: Event) -> None:
     try:
         _know_triton()
         _import_all(soon)
     finally:
         ready.set()
-    _import_all(later)
 
 
 def _import_all(modules: Sequence[str]) -> None:

@@ -17,6 +17,9 @@ from hybridal.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
+# Strings that are hashed together: a call for each takes longer than its hash, and all at once are all texts again.
+AT_ONCE = 4096
+
 
 @dataclass(frozen=True)
 class Split:
@@ -264,6 +267,6 @@ def check_classes(classes: Sequence[str]) -> None:
 def _add(digest: hashlib._Hash, strings: Sequence[str]) -> None:
     """Each string with its length, so that no text, whatever it contains, can look like two."""
     digest.update(len(strings).to_bytes(8, "little"))
-    for string in strings:
-        data = string.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little") + data)
+    for start in range(0, len(strings), AT_ONCE):
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings[start : start + AT_ONCE]]
+        digest.update(b"".join([part for data in encoded for part in (len(data).to_bytes(8, "little"), data)]))

@@ -26,12 +26,13 @@ class Attention:
     def __init__(self, heads: int, lengths: Tensor, longest: int, bias: Tensor | None = None) -> None:
         self.heads, self.lengths, self.longest, self.bias = heads, lengths, longest, bias
         self.block = max(16, min(MOST, triton.next_power_of_2(longest)))
-        self.grid = (len(lengths), heads, triton.cdiv(longest, self.block))
+        # One more than texts, for the padding at the row's end.
+        self.grid = (len(lengths) + 1, heads, triton.cdiv(longest, self.block))
 
     def forward(self, qkv: Tensor, dropout: Dropout) -> tuple[Tensor, Tensor]:
         """What each token gathers, and the logarithm of its exponentials' sum in each head."""
         tokens, width = len(qkv), qkv.shape[1] // 3
-        gathered = qkv.new_zeros((tokens, width))
+        gathered = qkv.new_empty((tokens, width))
         sums = qkv.new_empty((self.heads, tokens), dtype=torch.float32)
         bias = sums if self.bias is None else self.bias  # none is read
         _attend[self.grid](
@@ -45,7 +46,7 @@ class Attention:
         """The gradient of `qkv`; and where there is a bias, that of each pair of (head, query, key), by its place in
         the text."""
         tokens, width = gathered.shape
-        found = torch.zeros_like(qkv)
+        found = torch.empty_like(qkv)
         pairs = None if self.bias is None else sums.new_zeros((self.heads, tokens, self.longest))
         given = (above, qkv, gathered, sums, found, sums if self.bias is None else self.bias)
         rest = (self.lengths, *dropout.arguments, *self._sizes(tokens, width, dropout))
@@ -66,11 +67,14 @@ class Attention:
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _span(lengths: tl.tensor, texts: tl.tensor, text: tl.tensor, TEXTS: tl.constexpr) -> tuple[tl.tensor, tl.tensor]:
-    """Where a text begins, and how long it is."""
+def _span(
+    lengths: tl.tensor, texts: tl.tensor, text: tl.tensor, tokens: tl.tensor, TEXTS: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor]:
+    """Where a text begins, and how long it is; after the last one, the padding."""
     index = tl.arange(0, TEXTS)
     all_of_them = tl.load(lengths + index, mask=index < texts, other=0)
-    return tl.sum(tl.where(index < text, all_of_them, 0)), tl.sum(tl.where(index == text, all_of_them, 0))
+    start = tl.sum(tl.where(index < text, all_of_them, 0))
+    return start, tl.where(text == texts, tokens - start, tl.sum(tl.where(index == text, all_of_them, 0)))
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -91,6 +95,17 @@ def _keep(
     column = tl.arange(0, SIDE)
     there = (token < length)[:, None] & (column < side)[None, :]
     tl.store(values + (start + token)[:, None] * stride + column[None, :], found, mask=there)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _clear(
+    values: tl.tensor, start: tl.tensor, length: tl.tensor, stride: tl.tensor, side: tl.tensor,
+    BLOCK: tl.constexpr, SIDE: tl.constexpr,
+) -> None:  # fmt: skip
+    """Zero where padding is, so that products with it are zero."""
+    nothing = tl.zeros((BLOCK, SIDE), tl.float32)
+    for first in range(tl.program_id(2) * BLOCK, length, tl.num_programs(2) * BLOCK):
+        _keep(values, nothing, start, first + tl.arange(0, BLOCK), length, stride, side, SIDE)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -122,7 +137,10 @@ def _attend(
     BIAS: tl.constexpr,
 ) -> None:  # fmt: skip
     text, head, first = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
-    start, length = _span(lengths, texts, text, TEXTS)
+    start, length = _span(lengths, texts, text, tokens, TEXTS)
+    if text == texts:
+        _clear(gathered + head * side, start, length, width, side, BLOCK, SIDE)
+        return
     if first >= length:
         return
     qkv += head * side
@@ -159,11 +177,15 @@ def _back_to_keys(
 ) -> None:  # fmt: skip
     """The gradients of keys and values; where a text is one block, those of its queries too."""
     text, head, first = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
-    start, length = _span(lengths, texts, text, TEXTS)
+    start, length = _span(lengths, texts, text, tokens, TEXTS)
+    found += head * side
+    if text == texts:
+        for part in tl.static_range(3):
+            _clear(found + part * width, start, length, 3 * width, side, BLOCK, SIDE)
+        return
     if first >= length:
         return
     qkv += head * side
-    found += head * side
     key = first + tl.arange(0, BLOCK)
     k = _block(qkv + width, start, key, length, 3 * width, side, SIDE)
     v = _block(qkv + 2 * width, start, key, length, 3 * width, side, SIDE)
@@ -208,8 +230,8 @@ def _back_to_queries(
     BIAS: tl.constexpr,
 ) -> None:  # fmt: skip
     text, head, first = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
-    start, length = _span(lengths, texts, text, TEXTS)
-    if first >= length:
+    start, length = _span(lengths, texts, text, tokens, TEXTS)
+    if (text == texts) | (first >= length):
         return
     qkv += head * side
     query = first + tl.arange(0, BLOCK)

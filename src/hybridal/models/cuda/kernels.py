@@ -15,7 +15,9 @@ import triton.language as tl
 from torch import Tensor
 
 PARTS = 128
-ROWS, COLUMNS = 4, 128
+# Of a program that goes through rows, forward and backward; and how many warps it has.
+ROWS, WARPS = (2, 1), (2, 4)
+COLUMNS = 128
 # Elements of a program that has no rows.
 MANY = 1024
 
@@ -39,9 +41,9 @@ def add_norm(
     exact = torch.empty_like(residual)
     rounded = exact if dtype == exact.dtype else torch.empty_like(residual, dtype=dtype)
     moments = residual.new_empty((2, rows))
-    _add_norm[(triton.cdiv(rows, ROWS),)](
+    _add_norm[(triton.cdiv(rows, ROWS[0]),)](
         residual, branch, gain, bias, exact, rounded, moments, *dropout.arguments, eps, rows, width,
-        triton.next_power_of_2(width), ROWS, rounded is not exact, dropout.rate > 0,
+        triton.next_power_of_2(width), ROWS[0], rounded is not exact, dropout.rate > 0, num_warps=WARPS[0],
     )  # fmt: skip
     return exact, rounded, moments
 
@@ -55,9 +57,9 @@ def add_norm_back(
     moments: Tensor,
     dropout: Dropout,
     parts: Tensor,
-    at: tuple[int, int, int],
+    at: tuple[int, int],
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of residual and branch; those of bias before, gain and bias after go into `parts` at these columns.
+    """The gradients of residual and branch; those of gain and bias go into `parts` at these columns.
 
     The gradient of what came out is `above`, and `beside` too where it went two ways.
     """
@@ -66,8 +68,8 @@ def add_norm_back(
     aside = torch.empty_like(branch)
     _add_norm_back[(PARTS,)](
         above, above if beside is None else beside, residual, branch, gain, moments, down, aside, parts, *at,
-        parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width), ROWS, PARTS,
-        beside is not None, dropout.rate > 0,
+        parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width), ROWS[1], PARTS,
+        beside is not None, dropout.rate > 0, num_warps=WARPS[1],
     )  # fmt: skip
     return down, aside
 
@@ -76,22 +78,6 @@ def gelu(values: Tensor) -> Tensor:
     found = torch.empty_like(values)
     _gelu[(triton.cdiv(values.numel(), MANY),)](values, found, values.numel(), MANY)
     return found
-
-
-def gelu_back(above: Tensor, values: Tensor, parts: Tensor, at: int) -> Tensor:
-    """The gradient of `values`, and its sums over rows into `parts`: the gradient of the bias before."""
-    found = torch.empty_like(values)
-    rows, width = values.shape
-    grid = (PARTS, triton.cdiv(width, COLUMNS))
-    _gelu_back[grid](above, values, found, parts, at, parts.shape[1], rows, width, ROWS, COLUMNS, PARTS)
-    return found
-
-
-def column_sums(values: Tensor, parts: Tensor, at: int) -> None:
-    """The sums over rows into `parts`."""
-    rows, width = values.shape
-    grid = (PARTS, triton.cdiv(width, COLUMNS))
-    _column_sums[grid](values, parts, at, parts.shape[1], rows, width, ROWS, COLUMNS, PARTS)
 
 
 def add_parts(parts: Tensor, total: Tensor) -> None:
@@ -111,6 +97,16 @@ def kept(seed: tl.tensor, site: tl.tensor, rate: tl.tensor, place: tl.tensor) ->
         mixed = (mixed ^ (mixed >> 15)) * 0x846CA68B
         mixed = mixed ^ (mixed >> 16)
     return tl.where((mixed >> 8).to(tl.float32) * (1.0 / 16777216) >= rate, 1.0 / (1.0 - rate), 0.0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def gelu_of(x: tl.tensor) -> tl.tensor:
+    return 0.5 * x * (1.0 + tl.erf(x * 0.7071067811865476))
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def gelu_slope(x: tl.tensor) -> tl.tensor:
+    return 0.5 * (1.0 + tl.erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * tl.exp(-0.5 * x * x)
 
 
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
@@ -165,7 +161,6 @@ def _add_norm_back(
     down: tl.tensor,
     aside: tl.tensor,
     parts: tl.tensor,
-    at_before: tl.tensor,
     at_gain: tl.tensor,
     at_bias: tl.tensor,
     vectors: tl.tensor,
@@ -183,7 +178,6 @@ def _add_norm_back(
     part, column = tl.program_id(0), tl.arange(0, WIDTH)
     used = column < width
     weight = tl.load(gain + column, mask=used, other=0.0)
-    of_before = tl.zeros((ROWS, WIDTH), tl.float32)
     of_gain = tl.zeros((ROWS, WIDTH), tl.float32)
     of_bias = tl.zeros((ROWS, WIDTH), tl.float32)
     for first in range(part * ROWS, rows, PARTS * ROWS):
@@ -211,9 +205,7 @@ def _add_norm_back(
         if DROPOUT:
             back *= scale
         tl.store(aside + places, back, mask=there)
-        of_before += tl.where(there, back, 0.0)
     parts += part * vectors + column
-    tl.store(parts + at_before, tl.sum(of_before, axis=0), mask=used)
     tl.store(parts + at_gain, tl.sum(of_gain, axis=0), mask=used)
     tl.store(parts + at_bias, tl.sum(of_bias, axis=0), mask=used)
 
@@ -222,57 +214,7 @@ def _add_norm_back(
 def _gelu(values: tl.tensor, found: tl.tensor, count: tl.tensor, MANY: tl.constexpr) -> None:
     place = tl.program_id(0) * MANY + tl.arange(0, MANY)
     x = tl.load(values + place, mask=place < count, other=0.0).to(tl.float32)
-    tl.store(found + place, 0.5 * x * (1.0 + tl.erf(x * 0.7071067811865476)), mask=place < count)
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _gelu_back(
-    above: tl.tensor,
-    values: tl.tensor,
-    found: tl.tensor,
-    parts: tl.tensor,
-    at: tl.tensor,
-    vectors: tl.tensor,
-    rows: tl.tensor,
-    width: tl.tensor,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    PARTS: tl.constexpr,
-) -> None:
-    part, column = tl.program_id(0), tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    total = tl.zeros((ROWS, COLUMNS), tl.float32)
-    for first in range(part * ROWS, rows, PARTS * ROWS):
-        row = first + tl.arange(0, ROWS)
-        there = (row < rows)[:, None] & (column < width)[None, :]
-        places = row[:, None] * width + column[None, :]
-        x = tl.load(values + places, mask=there, other=0.0).to(tl.float32)
-        slope = 0.5 * (1.0 + tl.erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * tl.exp(-0.5 * x * x)
-        back = tl.load(above + places, mask=there, other=0.0).to(tl.float32) * slope
-        tl.store(found + places, back, mask=there)
-        total += back
-    tl.store(parts + part * vectors + at + column, tl.sum(total, axis=0), mask=column < width)
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _column_sums(
-    values: tl.tensor,
-    parts: tl.tensor,
-    at: tl.tensor,
-    vectors: tl.tensor,
-    rows: tl.tensor,
-    width: tl.tensor,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    PARTS: tl.constexpr,
-) -> None:
-    part, column = tl.program_id(0), tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    total = tl.zeros((ROWS, COLUMNS), tl.float32)
-    for first in range(part * ROWS, rows, PARTS * ROWS):
-        row = first + tl.arange(0, ROWS)
-        there = (row < rows)[:, None] & (column < width)[None, :]
-        places = row[:, None] * width + column[None, :]
-        total += tl.load(values + places, mask=there, other=0.0).to(tl.float32)
-    tl.store(parts + part * vectors + at + column, tl.sum(total, axis=0), mask=column < width)
+    tl.store(found + place, gelu_of(x), mask=place < count)
 
 
 @triton.jit  # type: ignore[untyped-decorator]

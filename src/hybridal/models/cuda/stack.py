@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise, starmap
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hybridal.models.cuda import kernels
+from hybridal.models.cuda import kernels, products
 from hybridal.models.cuda.attention import Attention
 from hybridal.models.cuda.distances import by_distance, sums_by_distance
 from hybridal.models.cuda.kernels import Dropout
@@ -45,25 +45,26 @@ class Parts:
         return [self.queries, self.keys, self.values, self.out, self.up, self.down]
 
     @property
-    def vectors(self) -> list[Tensor]:
-        """In the order of `Vectors`."""
-        products = [self.queries.bias, self.keys.bias, self.values.bias, self.out.bias]
-        norms = [(norm.weight, norm.bias) for norm in (self.middle_norm, self.last_norm)]
-        return [*products, *norms[0], self.up.bias, self.down.bias, *norms[1]]
+    def norms(self) -> list[Tensor]:
+        return [vector for norm in (self.middle_norm, self.last_norm) for vector in (norm.weight, norm.bias)]
+
+    @property
+    def biases(self) -> list[Tensor]:
+        return [layer.bias for layer in self.matrices]
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """One of each vector of a layer: views of an array, or where they begin in it."""
+    """One of each vector of a layer: views of an array, or where they lie in it."""
 
-    qkv: Any
-    out: Any
     middle_gain: Any
     middle_bias: Any
-    up: Any
-    down: Any
     last_gain: Any
     last_bias: Any
+    qkv: Any
+    out: Any
+    up: Any
+    down: Any
 
 
 def stackable(module: Any) -> bool:
@@ -93,7 +94,9 @@ class Stack:
         self.dtype, self.width = dtype, int(self.parts[0].out.weight.shape[0])
         words = self.lookups.words.weight
         matrices = [layer.weight for part in self.parts for layer in part.matrices]
-        vectors = [vector for part in self.parts for vector in part.vectors]
+        # Norms first: their gradients are added up from parts.
+        norms = [vector for part in self.parts for vector in part.norms]
+        vectors = [*norms, *(bias for part in self.parts for bias in part.biases)]
         stacked = {id(parameter) for parameter in (*matrices, *vectors, words)}
         rest = [parameter for parameter in module.parameters() if id(parameter) not in stacked]
         self._owners: tuple[list[Any], ...] = (matrices, vectors, rest, [words])
@@ -103,12 +106,9 @@ class Stack:
         self.rounded_vectors = self.vectors if exact else torch.empty_like(self.vectors, dtype=dtype)
         self.gradient = torch.zeros_like(self.rounded)
         self.vector_gradient, self.rest_gradient = torch.zeros_like(self.vectors), torch.zeros_like(self.rest)
-        self.vector_parts = self.vectors.new_zeros((kernels.PARTS, len(self.vectors)))
+        self.norm_parts = self.vectors.new_zeros((kernels.PARTS, sum(map(len, norms))))
         self.refresh()
-        sizes = [_vector_sizes(part) for part in self.parts]
-        starts = list(accumulate([size for layer in sizes for size in layer], initial=0))
-        count = len(sizes[0])
-        self.at = [Vectors(*starts[n * count : (n + 1) * count]) for n in range(len(sizes))]
+        self.at = _places(self.parts)
         self._weights = list(self._matrices_of(self.rounded))
         self._gradients = list(self._matrices_of(self.gradient))
 
@@ -156,9 +156,7 @@ class Stack:
             yield tuple(found)
 
     def _vectors_of(self, array: Tensor, layer: int) -> Vectors:
-        at, sizes = self.at[layer], _vector_sizes(self.parts[layer])
-        starts = [getattr(at, name) for name in Vectors.__dataclass_fields__]
-        return Vectors(*(array[start : start + size] for start, size in zip(starts, sizes, strict=True)))
+        return Vectors(*(array[where] for where in vars(self.at[layer]).values()))
 
     def _dropouts(self, layer: int, row: Row, training: bool) -> list[Dropout]:
         rates = self.rates if training else (0.0,) * SITES
@@ -167,19 +165,21 @@ class Stack:
     def forward(self, states: Tensor, bias: Tensor | None, row: Row, training: bool, keep: list[Any] | None) -> Tensor:
         attention = Attention(self.heads, row.lengths, row.longest, bias)
         rounded = states.to(self.dtype)
+        # The rows of a pass fill a GPU, as torch's own products are made to.
+        own = keep is not None
+        linear, linear_gelu = (products.forward, products.forward_gelu) if own else (nn.functional.linear, _linear_gelu)
         for number, part in enumerate(self.parts):
             weights, added = self._weights[number], self._vectors_of(self.rounded_vectors, number)
             norms = self._vectors_of(self.vectors, number)
             dropped, after_attention, after_down = self._dropouts(number, row, training)
-            qkv = torch.addmm(added.qkv, rounded, weights[0].t())
+            qkv = linear(rounded, weights[0], added.qkv)
             gathered, sums = attention.forward(qkv, dropped)
-            out = torch.addmm(added.out, gathered, weights[1].t())
+            out = linear(gathered, weights[1], added.out)
             middle, rounded_middle, middle_moments = kernels.add_norm(
                 states, out, norms.middle_gain, norms.middle_bias, part.middle_norm.eps, after_attention, self.dtype
             )
-            up = torch.addmm(added.up, rounded_middle, weights[2].t())
-            active = kernels.gelu(up)
-            down = torch.addmm(added.down, active, weights[3].t())
+            up, active = linear_gelu(rounded_middle, weights[2], added.up)
+            down = linear(active, weights[3], added.down)
             last, rounded_last, last_moments = kernels.add_norm(
                 middle, down, norms.last_gain, norms.last_bias, part.last_norm.eps, after_down, self.dtype
             )
@@ -200,28 +200,33 @@ class Stack:
             (states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
              active, down, last_moments) = kept.pop()  # fmt: skip
             weights, gradients, at = self._weights[number], self._gradients[number], self.at[number]
-            norms = self._vectors_of(self.vectors, number)
+            norms, biases = (self._vectors_of(array, number) for array in (self.vectors, self.vector_gradient))
             dropped, after_attention, after_down = self._dropouts(number, row, training)
             of_middle, of_down = kernels.add_norm_back(
-                above, beside, middle, down, norms.last_gain, last_moments, after_down, self.vector_parts,
-                (at.down, at.last_gain, at.last_bias),
+                above, beside, middle, down, norms.last_gain, last_moments, after_down, self.norm_parts,
+                (at.last_gain.start, at.last_bias.start),
             )  # fmt: skip
-            torch.mm(of_down.t(), active, out=gradients[3])
-            of_up = kernels.gelu_back(of_down @ weights[3], up, self.vector_parts, at.up)
-            torch.mm(of_up.t(), rounded_middle, out=gradients[2])
+            products.of_weights(of_down, active, gradients[3], biases.down)
+            of_up = products.back_gelu(of_down, weights[3], up)
+            products.of_weights(of_up, rounded_middle, gradients[2], biases.up)
             above, of_out = kernels.add_norm_back(
-                of_middle, of_up @ weights[2], states, out, norms.middle_gain, middle_moments, after_attention,
-                self.vector_parts, (at.out, at.middle_gain, at.middle_bias),
+                of_middle, products.back(of_up, weights[2]), states, out, norms.middle_gain, middle_moments,
+                after_attention, self.norm_parts, (at.middle_gain.start, at.middle_bias.start),
             )  # fmt: skip
-            torch.mm(of_out.t(), gathered, out=gradients[1])
-            of_qkv, pairs = attention.backward(of_out @ weights[1], qkv, gathered, sums, dropped)
+            products.of_weights(of_out, gathered, gradients[1], biases.out)
+            of_gathered = products.back(of_out, weights[1])
+            of_qkv, pairs = attention.backward(of_gathered, qkv, gathered, sums, dropped)
             if pairs is not None:
                 of_bias.append(sums_by_distance(pairs, row.positions))
-            kernels.column_sums(of_qkv, self.vector_parts, at.qkv)
-            torch.mm(of_qkv.t(), rounded, out=gradients[0])
-            beside = of_qkv @ weights[0]
-        kernels.add_parts(self.vector_parts, self.vector_gradient)
+            products.of_weights(of_qkv, rounded, gradients[0], biases.qkv)
+            beside = products.back(of_qkv, weights[0])
+        kernels.add_parts(self.norm_parts, self.vector_gradient)
         return above if beside is None else above + beside, sum(of_bias[1:], of_bias[0]) if of_bias else None
+
+
+def _linear_gelu(values: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    said = nn.functional.linear(values, weight, bias)
+    return said, kernels.gelu(said)
 
 
 class _Layers(torch.autograd.Function):  # type: ignore[misc]
@@ -255,9 +260,19 @@ def _parts(layer: Any) -> Parts | None:
                  layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
 
 
-def _vector_sizes(part: Parts) -> list[int]:
-    queries, _, _, *others = (len(vector) for vector in part.vectors)
-    return [3 * queries, *others]
+def _places(parts: Sequence[Parts]) -> list[Vectors]:
+    """Where the vectors of each layer lie."""
+    norms = [len(vector) for part in parts for vector in part.norms]
+    biases = [size for part in parts for size in _bias_sizes(part)]
+    where = list(starmap(slice, pairwise(accumulate([*norms, *biases], initial=0))))
+    each = len(where) // len(parts) // 2  # there are as many of either kind
+    starts = range(0, each * len(parts), each)
+    return [Vectors(*where[n : n + each], *where[len(norms) + n : len(norms) + n + each]) for n in starts]
+
+
+def _bias_sizes(part: Parts) -> list[int]:
+    queries, keys, values, *others = map(len, part.biases)
+    return [queries + keys + values, *others]
 
 
 def _one_array(tensors: list[Any]) -> Tensor:
