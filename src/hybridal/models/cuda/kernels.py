@@ -15,8 +15,8 @@ import triton.language as tl
 from torch import Tensor
 
 PARTS = 128
-# Of a program that goes through rows, forward and backward; and how many warps it has.
-ROWS, WARPS = (2, 1), (2, 4)
+# Of a program at a time, forward; and the warps of one, forward and backward.
+ROWS, WARPS = 2, (2, 4)
 COLUMNS = 128
 # Elements of a program that has no rows.
 MANY = 1024
@@ -41,9 +41,9 @@ def add_norm(
     exact = torch.empty_like(residual)
     rounded = exact if dtype == exact.dtype else torch.empty_like(residual, dtype=dtype)
     moments = residual.new_empty((2, rows))
-    _add_norm[(triton.cdiv(rows, ROWS[0]),)](
+    _add_norm[(triton.cdiv(rows, ROWS),)](
         residual, branch, gain, bias, exact, rounded, moments, *dropout.arguments, eps, rows, width,
-        triton.next_power_of_2(width), ROWS[0], rounded is not exact, dropout.rate > 0, num_warps=WARPS[0],
+        triton.next_power_of_2(width), ROWS, rounded is not exact, dropout.rate > 0, num_warps=WARPS[0],
     )  # fmt: skip
     return exact, rounded, moments
 
@@ -66,9 +66,10 @@ def add_norm_back(
     rows, width = residual.shape
     down = torch.empty_like(residual)
     aside = torch.empty_like(branch)
+    at_once = 1 if rows <= 8 * PARTS else 4  # few rows are soon done, of many each program has its share
     _add_norm_back[(PARTS,)](
         above, above if beside is None else beside, residual, branch, gain, moments, down, aside, parts, *at,
-        parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width), ROWS[1], PARTS,
+        parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width), at_once, PARTS,
         beside is not None, dropout.rate > 0, num_warps=WARPS[1],
     )  # fmt: skip
     return down, aside
