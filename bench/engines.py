@@ -28,7 +28,7 @@ def joined(parts: Sequence[Sequence[Cell]], edition: str) -> list[Cell]:
     """
     found: dict[tuple[str, ...], Cell] = {}
     for cell in (cell for part in parts for cell in part):
-        key = tuple(cell.named[part] for part in KEY)
+        key = tuple(value for name, value in cell.named.items() if name not in ("engine", "study"))
         known = found[key].known if key in found else {}
         for word in known.keys() & cell.known.keys():
             if replace(known[word], changes={}) != replace(cell.known[word], changes={}):

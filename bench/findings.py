@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench import base_size, best_chance, claims, elsewhere, engines, learners, on_the_way, settling
+from bench import base_size, best_chance, claims, elsewhere, engines, learners, on_the_way, robustness, settling, sizes
 from bench.claim_figures import draw_chances, draw_ends, draw_signals
 from bench.facts import Cell, cells, runs
 from bench.heads import two_heads
@@ -43,6 +43,12 @@ def at_random(all_cells: list[Cell]) -> pd.DataFrame:
     return drawn[drawn["seed"].isin(whole["seed"])]
 
 
+def varied(all_cells: list[Cell]) -> list[Cell]:
+    """The cells of the studies that vary one thing of the protocol, each put together of what any commit computed."""
+    found = [cell for cell in of(all_cells, backbone="minilm", protocol="paper") if sizes.study_of(cell)]
+    return engines.joined([found], "second edition")
+
+
 def tables() -> dict[str, str]:
     """All tables of the paper's claims, by name."""
     known = facts()
@@ -51,9 +57,10 @@ def tables() -> dict[str, str]:
     first = claims.whole(runs(of(known, engine=FIRST["engine"]), claims.SCHEDULES))
     old = first[first["study"] == FIRST["study"]]
     drawn = at_random(known)
+    studies = sizes.by_size(varied(known), ends)
     larger = runs(of(known, study="findings-mpnet"), base_size.SPECS)
     return {
-        "verdicts on the paper": verdicts(ends, main, first, drawn),
+        "verdicts on the paper": verdicts(ends, main, first, drawn, studies),
         "F1 and cost": claims.accuracy_and_cost(ends),
         "parity": claims.parity(ends),
         "calibration": claims.calibration(ends),
@@ -69,6 +76,7 @@ def tables() -> dict[str, str]:
         "labels at random": elsewhere.side_by_side({"entropy": elsewhere.among(ends, drawn), "random": drawn}),
         "labels at random, by task": elsewhere.by_task(ends, drawn),
         "chosen or drawn": elsewhere.chosen_or_drawn(ends, drawn),
+        **robustness.tables(studies),
         "a base-size encoder": base_size.by_task(larger),
         "a base-size encoder, against fine-tuning": base_size.against_finetuning(larger),
         "validation and stopping": claims.validation_and_stopping(first),
