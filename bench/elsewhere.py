@@ -1,9 +1,9 @@
-"""The paper's claims where labels are drawn at random, beside those where they are chosen by entropy."""
+"""The paper's claims elsewhere: where labels are drawn at random, and on an encoder of its size."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -12,6 +12,8 @@ from bench.tables import bounds, interval, ratio, table
 from hybridal.evidence.names import schedule_of
 
 SPECS = (RETRAIN, FINETUNE, "newonly", ACCURACY, ALPHA, "auto")
+# Those of both encoders.
+PAIRED = (RETRAIN, FINETUNE, ALPHA, ACCURACY, "auto")
 
 
 def among(runs: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
@@ -20,14 +22,14 @@ def among(runs: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     return runs[pd.MultiIndex.from_frame(runs[KEY]).isin(known)]
 
 
-def side_by_side(chosen_by: Mapping[str, pd.DataFrame]) -> str:
-    """Each schedule against retraining, and against fine-tuning; each kind of labels by itself."""
-    rows = [_row(labels, runs, spec) for labels, runs in chosen_by.items() for spec in has(runs, SPECS)]
-    head = ["labels", "schedule", "cells", "fired", "macro-F1", "against retraining", "against fine-tuning"]
+def side_by_side(what: str, kinds: Mapping[str, pd.DataFrame], specs: Sequence[str] = SPECS) -> str:
+    """Each schedule against retraining, and against fine-tuning; each kind by itself."""
+    rows = [_row(kind, runs, spec) for kind, runs in kinds.items() for spec in has(runs, specs)]
+    head = [what, "schedule", "cells", "fired", "macro-F1", "against retraining", "against fine-tuning"]
     return table([*head, "steps, share of retraining's", "NLL to retraining's", "scaled NLL"], rows)
 
 
-def _row(labels: str, runs: pd.DataFrame, spec: str) -> list[str]:
+def _row(kind: str, runs: pd.DataFrame, spec: str) -> list[str]:
     own, retrain = pairs(runs, spec)
     gains = [
         "" if spec == reference else spread(bounds(own["test_f1"] - other["test_f1"]), "+.3f")
@@ -35,11 +37,25 @@ def _row(labels: str, runs: pd.DataFrame, spec: str) -> list[str]:
         for own, other in [pairs(runs, spec, reference)]
     ]
     fired = str(own["t_star"].notna().sum()) if schedule_of(spec).rule else ""
-    end = [labels, name(spec), str(len(own)), fired, f"{own['test_f1'].mean():.3f}", *gains]
+    end = [kind, name(spec), str(len(own)), fired, f"{own['test_f1'].mean():.3f}", *gains]
     if spec == RETRAIN:
         return [*end, "1", "1", "1"]
     nll = [spread(ratio(own[kind], retrain[kind]), ".2f") for kind in ("test_nll", "test_nll_scaled")]
     return [*end, spread(interval(own["steps"] / retrain["steps"]), ".2f"), *nll]
+
+
+def ends_by_task(runs: pd.DataFrame) -> str:
+    """Means over seeds, and after which rounds they switched."""
+    rows = []
+    for task, own in runs.groupby("task"):
+        for spec in has(own, PAIRED):
+            ends = own[own["schedule"] == spec]
+            switched = ", ".join(f"{after:.0f}" for after in ends["t_star"].dropna())
+            means = [f"{ends[column].mean():.3f}" for column in ("test_f1", "test_nll", "test_nll_scaled")]
+            heat, steps = f"{ends['temperature'].mean():.2f}", f"{ends['steps'].mean():,.0f}"
+            rows.append([f"`{task}`", name(spec), switched, steps, *means, heat])
+    head = ["task", "schedule", "switched after round", "steps", "macro-F1", "NLL", "scaled NLL", "temperature"]
+    return table(head, rows)
 
 
 def _both(entropy: pd.DataFrame, random: pd.DataFrame, spec: str) -> tuple[pd.DataFrame, pd.DataFrame]:

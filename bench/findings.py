@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench import base_size, best_chance, claims, elsewhere, engines, learners, on_the_way, robustness, settling, sizes
+from bench import best_chance, claims, elsewhere, engines, learners, on_the_way, robustness, settling, sizes
 from bench.claim_figures import draw_chances, draw_ends, draw_signals
 from bench.facts import Cell, cells, runs
 from bench.heads import two_heads
@@ -58,9 +58,10 @@ def tables() -> dict[str, str]:
     old = first[first["study"] == FIRST["study"]]
     drawn = at_random(known)
     studies = sizes.by_size(varied(known), ends)
-    larger = runs(of(known, study="findings-mpnet"), base_size.SPECS)
+    larger = runs(of(known, study="findings-mpnet"), elsewhere.PAIRED)
+    encoders = {"`minilm`": elsewhere.among(ends, larger), "`mpnet`": larger}
     return {
-        "verdicts on the paper": verdicts(ends, main, first, drawn, studies),
+        "verdicts on the paper": verdicts(ends, main, first, drawn, larger, studies),
         "F1 and cost": claims.accuracy_and_cost(ends),
         "parity": claims.parity(ends),
         "calibration": claims.calibration(ends),
@@ -73,12 +74,14 @@ def tables() -> dict[str, str]:
         "signals that agree": settling.agreement(main),
         "settling": settling.settled(main),
         "batches": on_the_way.batches(main),
-        "labels at random": elsewhere.side_by_side({"entropy": elsewhere.among(ends, drawn), "random": drawn}),
+        "labels at random": elsewhere.side_by_side(
+            "labels", {"entropy": elsewhere.among(ends, drawn), "random": drawn}
+        ),
         "labels at random, by task": elsewhere.by_task(ends, drawn),
         "chosen or drawn": elsewhere.chosen_or_drawn(ends, drawn),
         **robustness.tables(studies),
-        "a base-size encoder": base_size.by_task(larger),
-        "a base-size encoder, against fine-tuning": base_size.against_finetuning(larger),
+        "two encoders": elsewhere.side_by_side("encoder", encoders, elsewhere.PAIRED),
+        "a base-size encoder": elsewhere.ends_by_task(larger),
         "validation and stopping": claims.validation_and_stopping(first),
         "two heads": two_heads(ends),
         "two engines": engines.same_method(before, main, old, ends),

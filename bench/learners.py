@@ -122,8 +122,9 @@ def late_class(facts: pd.DataFrame) -> str:
     shown, rows = [9, 10, 11, 12, 13, 15, 20], []
     for (protocol, task, schedule), runs in facts.groupby(["protocol", "task", "schedule"], observed=True):
         means = runs.groupby("round")["test_f1"].mean()
-        name = str(schedule).partition(":+")[0]
-        rows.append([f"`{protocol}`", f"`{task}`", name, *(f"{means[number]:.3f}" for number in shown), steps(runs)])
+        rows.append(
+            [f"`{protocol}`", f"`{task}`", schedule, *(f"{means[number]:.3f}" for number in shown), steps(runs)]
+        )
     return table(["protocol", "task", "schedule", *(f"round {number}" for number in shown), "steps"], rows)
 
 

@@ -16,17 +16,21 @@ from bench.settling import PAPER_FIRED, above_after, correlations, fired, late_c
 from bench.sizes import Sizes
 from bench.tables import bounds, interval, ratio, table
 
-NOT_TESTED = "not tested by us"
-
 
 def verdicts(
-    runs: pd.DataFrame, cells: Sequence[Cell], first: pd.DataFrame, drawn: pd.DataFrame, sizes: Mapping[str, Sizes]
+    runs: pd.DataFrame,
+    cells: Sequence[Cell],
+    first: pd.DataFrame,
+    drawn: pd.DataFrame,
+    larger: pd.DataFrame,
+    sizes: Mapping[str, Sizes],
 ) -> str:
-    """`runs` and `cells` are those of the second edition, `drawn` its runs with labels drawn at random.
+    """`runs` and `cells` are those of the second edition; `drawn` its runs with labels drawn at random, `larger` those
+    of a larger encoder.
 
     The first edition's runs have variants of the protocol too; `sizes` are the studies that vary one thing of it.
     """
-    rows = [*_ends(runs, drawn), *_timing(runs), *_signals(cells), *_chances(runs, cells), *_on_the_way(cells)]
+    rows = [*_ends(runs, drawn), *_timing(runs), *_signals(cells, larger), *_chances(runs, cells), *_on_the_way(cells)]
     rows += [*_robust(first, sizes["validation-size"]), *other_sizes(sizes), other_labels(drawn, sizes["samplers"])]
     return table(["claim", "the paper", "our figure", "verdict"], rows)
 
@@ -59,6 +63,11 @@ def above_best(runs: pd.DataFrame, spec: str) -> str:
 
 def mean_of(runs: pd.DataFrame, spec: str, column: str) -> float:
     return float(runs.loc[runs["schedule"] == spec, column].mean())
+
+
+def switched(runs: pd.DataFrame, spec: str) -> int:
+    """How many runs."""
+    return int(runs.loc[runs["schedule"] == spec, "t_star"].notna().sum())
 
 
 def _ends(runs: pd.DataFrame, drawn: pd.DataFrame) -> list[list[str]]:
@@ -142,7 +151,7 @@ def _timing(runs: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def _signals(cells: Sequence[Cell]) -> list[list[str]]:
+def _signals(cells: Sequence[Cell], larger: pd.DataFrame) -> list[list[str]]:
     rho = {pair: interval(found) for pair, found in correlations(cells).items()}
     alpha = [mean for pair, (mean, _, _) in rho.items() if "alpha" in pair]
     over_all = pooled(cells)
@@ -169,8 +178,10 @@ def _signals(cells: Sequence[Cell]) -> list[list[str]]:
             "Thresholds carry over without tuning",
             "(1e-4, 3) and (0.005, 2) for all tasks and encoders",
             f"fired in {share[ALPHA]} (Δα) and {share[ACCURACY]} (ΔAcc) of {len(played(cells, RETRAIN))} runs; "
-            f"with half its own normaliser in {own['alpha']} and {own['accuracy']}",
-            "**Fails** for Δα on another encoder, as the paper expects of other spectra; **holds** for ΔAcc.",
+            f"with half its own normaliser in {own['alpha']} and {own['accuracy']}; with `mpnet` in "
+            f"{switched(larger, ALPHA)} and {switched(larger, ACCURACY)} of {len(pairs(larger, ALPHA)[0])}",
+            "**Fails** for Δα on a smaller encoder, as the paper expects of other spectra, and holds for it on one of "
+            "the paper's size; **holds** for ΔAcc on both.",
         ],
         [
             "CKA, NC, weight distance and gradient norm fire less than ΔAcc and Δα",
@@ -270,7 +281,7 @@ def _robust(runs: pd.DataFrame, sizes: Sizes) -> list[list[str]]:
                 moves(sizes, {"ΔAcc": ACCURACY}),
                 apart(sizes, ACCURACY),
             ),
-            "**Holds** for F1 of these two; the switch itself with few labels is not tested by us.",
+            "**Holds** in that few labels cost no F1; in four cells ΔAcc moves by more than the paper's, upwards.",
         ],
         [
             "Fixed epochs give the same F1 as early stopping",
@@ -289,19 +300,20 @@ def other_sizes(studies: Mapping[str, Sizes]) -> list[list[str]]:
             "Robust to the first pool, 50 to 500 labels",
             "parity in 11 of 12 cells; mean switch round 12.0 to 7.8, falling as the pool grows",
             figures(parity(pool), switch_rounds(pool)),
-            f"{NOT_TESTED} (`pool-size`)",
+            "**Holds** over these cells: no mean is below retraining's by seed noise. ΔAcc switches the earlier the "
+            "larger the pool, as in the paper; Δα does not.",
         ],
         [
             "Robust to the batch, 16 to 128 labels",
             "parity in 11 of 12 cells",
             figures(parity(batch)),
-            f"{NOT_TESTED} (`batch-size`)",
+            "**Holds**, with one seed: no mean is below retraining's by seed noise, and two are above it.",
         ],
         [
             "Robust to the candidates, 1,000 or all",
             "F1 flat from 1,000 on",
             figures(moves(candidates, {"retraining": RETRAIN, "fine-tuning": FINETUNE})),
-            f"{NOT_TESTED} (`subset-size`)",
+            "**Holds** in the mean of four cells, and fewer would do; single runs move by up to 0.036 either way.",
         ],
     ]
 
@@ -317,5 +329,6 @@ def other_labels(drawn: pd.DataFrame, sizes: Sizes) -> list[str]:
             f"ΔAcc {f1(drawn, ACCURACY, RETRAIN)}",
             badge and f"BADGE: {badge}",
         ),
-        f"**Holds** for random labels: Δα no worse by 0.005, ΔAcc by 0.010. BADGE is {NOT_TESTED} (`samplers`).",
+        "**Holds** for random labels: Δα no worse by 0.005, ΔAcc by 0.010; and in four cells with BADGE, where no mean "
+        "is below retraining's.",
     ]

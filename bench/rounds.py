@@ -1,0 +1,100 @@
+"""The runs of a study in one small file, a row a round: `python -m bench.rounds STUDY_FOLDER --out FILE.parquet`.
+
+For studies that test every round, as `learners` and `late-class` do. Runs that are not whole are left out; those in
+the file that are described alike are replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hybridal.core.facts import Round
+from hybridal.core.rules import Rules
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import CellPlan
+from hybridal.tasks import load_task
+
+RUN = ["protocol", "task", "acquisition", "first_draw", "validation", "schedule", "seed"]
+# What bench.facts calls by the names of presets, these files call by those of folders.
+FOLDERS = {"agnews": "ag_news"}
+TESTED = ("accuracy", "f1", "nll", "ece", "nll_scaled", "ece_scaled")
+
+
+def validation_of(rules: Rules) -> str:
+    """
+    >>> from hybridal.core.rules import protocol
+    >>> [validation_of(protocol("best", {"validation": kind, "validation_size": 50})) for kind in ("none", "fixed")]
+    ['none', '50 fixed']
+    >>> validation_of(protocol("best"))
+    'share 0.1, 50 at most'
+    """
+    if rules.validation == "fixed":
+        return f"{rules.validation_size} fixed"
+    return f"share {rules.validation_share}, 50 at most" if rules.validation == "share" else rules.validation
+
+
+def rows(folder: StudyFolder, classes: dict[str, int]) -> pd.DataFrame:
+    """All rounds of the runs that are whole; `classes` are those of each task."""
+    found = []
+    for cell in folder.cells:
+        for spec, history in folder.histories(cell).items():
+            if len(history) == cell.settings.rules.rounds:
+                task = FOLDERS.get(cell.settings.task, cell.settings.task)
+                named = {**_run(cell, task), "schedule": spec.partition(":0.005:2")[0]}
+                found += [{**named, **_row(fact), "classes": classes[cell.settings.task]} for fact in history]
+    return pd.DataFrame(found)
+
+
+def _run(cell: CellPlan, task: str) -> dict[str, Any]:
+    asked = cell.settings
+    draw, validation = asked.rules.initial_draw, validation_of(asked.rules)
+    values = (asked.protocol, task, asked.acquisition, draw, validation, "", asked.seed)
+    return dict(zip(RUN, values, strict=True))
+
+
+def _row(fact: Round) -> dict[str, Any]:
+    assert fact.test is not None
+    measured = fact.validation
+    return {
+        "round": fact.round,
+        "labels": fact.labels,
+        "update": fact.update,
+        "reason": fact.reason,
+        "steps": fact.cost.steps,
+        "temperature": fact.temperature,
+        **{f"test_{name}": getattr(fact.test, name) for name in TESTED},
+        "validation_n": measured.n if measured else 0,
+        "validation_right": measured.right if measured else 0,
+        "validation_f1": measured.f1 if measured else None,
+        "disagreement": fact.changes.get("agreement"),
+    }
+
+
+def joined(known: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """With the types of the known ones, whose runs give way to new ones that are described alike."""
+    plain = known.astype(dict.fromkeys(known.select_dtypes("category"), str))
+    by = [name for name in RUN if name in known]
+    again = pd.MultiIndex.from_frame(plain[by]).isin(pd.MultiIndex.from_frame(new[by]))
+    both = pd.concat([plain[~again], new[list(known)]], ignore_index=True)
+    kinds = {name: "category" if str(kind) == "category" else kind for name, kind in known.dtypes.items()}
+    return both.astype(kinds).sort_values([*by, "round"], ignore_index=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, metavar="STUDY_FOLDER")
+    parser.add_argument("--out", required=True, type=Path, help="a file that is there already")
+    asked = parser.parse_args()
+    folder = StudyFolder.open(asked.folder)
+    classes = {task: len(load_task(task).classes) for task in {cell.settings.task for cell in folder.cells}}
+    both = joined(pd.read_parquet(asked.out), rows(folder, classes))
+    both.to_parquet(asked.out, index=False, compression="zstd")
+    print(f"{asked.out}: {len(both):,} rounds in {both.groupby(RUN[1:], observed=True).ngroups} runs.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from bench import rounds
+from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.study.folder import StudyFolder
+from hybridal.study.study import Study
+
+MEASURED = Metrics(10, 8, 0.8, 0.75, 0.5, 0.1, 0.3, 0.4, 0.05)
+
+
+def computed(word: str) -> Round:
+    return Round(
+        round=len(word),
+        update="retrain" if word[-1] == "R" else "finetune",
+        word=word,
+        labels=20 * len(word),
+        cost=Cost(steps=7),
+        kept_epoch=1.0,
+        temperature=1.5,
+        validation=None if word == "R" else MEASURED,
+        test=replace(MEASURED, f1=0.1 * len(word)),
+        changes={"agreement": None if len(word) == 1 else 0.25},
+    )
+
+
+def study(path: Path, schedules: tuple[str, ...], words: tuple[str, ...]) -> StudyFolder:
+    asked = {"rounds": 2, "validation": "fixed", "validation_size": 50}
+    folder = StudyFolder.create(path, Study("s", ("agnews",), schedules, ("minilm",), seeds=(1,), overrides=asked), {})
+    with folder.working_on(folder.cells[0]):
+        for word in words:
+            folder.journal(folder.cells[0]).append(computed(word).to_json())
+    return folder
+
+
+def test_whole_runs_become_rows(tmp_path: Path) -> None:
+    folder = study(tmp_path / "study", ("retrain", "finetune", "hybrid:accuracy"), ("R", "RR", "F"))
+    found = rounds.rows(folder, {"agnews": 4})
+    assert found["schedule"].unique().tolist() == ["retrain", "hybrid:accuracy"]  # which has not switched yet
+    assert found[rounds.RUN].iloc[0].tolist() == ["paper", "ag_news", "entropy", "equal", "50 fixed", "retrain", 1]
+    own = found[found["schedule"] == "retrain"]
+    assert own[["round", "labels", "steps", "test_f1", "validation_n"]].to_numpy().tolist() == [
+        [1, 20, 7, 0.1, 0],
+        [2, 40, 7, 0.2, 10],
+    ]
+    assert own["disagreement"].tolist()[1] == 0.25
+    assert set(own["classes"]) == {4}
+
+
+def test_runs_that_are_described_alike_are_replaced_and_types_stay(tmp_path: Path) -> None:
+    known = rounds.rows(study(tmp_path / "old", ("retrain", "finetune"), ("R", "RR", "F", "FF")), {"agnews": 4})
+    known = known.assign(steps=9).astype({"steps": "int32", "schedule": "category", "test_f1": "float32"})
+    new = rounds.rows(study(tmp_path / "new", ("retrain",), ("R", "RR")), {"agnews": 4})
+    both = rounds.joined(known, new)
+    assert both.groupby("schedule", observed=True)["steps"].apply(list).to_dict() == {
+        "finetune": [9, 9],
+        "retrain": [7, 7],
+    }
+    assert [str(both[name].dtype) for name in ("steps", "schedule", "test_f1")] == ["int32", "category", "float32"]
