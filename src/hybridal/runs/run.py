@@ -233,7 +233,8 @@ def same_facts(recorded: Round, computed: Round) -> None:
     if replace(recorded, seconds={}, reason="") != replace(computed, seconds={}, reason=""):
         raise RunError(
             f"Round {recorded.round} comes out differently from what is recorded: the versions, the machine or "
-            "the labels have changed since; the recorded rounds are kept as they are."
+            "the labels have changed since; the recorded rounds are kept as they are. Go on where they were computed, "
+            "or begin anew."
         )
 
 
