@@ -122,9 +122,8 @@ def late_class(facts: pd.DataFrame) -> str:
     shown, rows = [9, 10, 11, 12, 13, 15, 20], []
     for (protocol, task, schedule), runs in facts.groupby(["protocol", "task", "schedule"], observed=True):
         means = runs.groupby("round")["test_f1"].mean()
-        rows.append(
-            [f"`{protocol}`", f"`{task}`", schedule, *(f"{means[number]:.3f}" for number in shown), steps(runs)]
-        )
+        scores = [f"{means[number]:.3f}" for number in shown]
+        rows.append([f"`{protocol}`", f"`{task}`", str(schedule), *scores, steps(runs)])
     return table(["protocol", "task", "schedule", *(f"round {number}" for number in shown), "steps"], rows)
 
 

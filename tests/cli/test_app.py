@@ -115,6 +115,9 @@ class TestExitCodes:
         failing(monkeypatch, stopped.value)
         assert called(monkeypatch, "list", "signals") == 130
         assert capsys.readouterr().err == "hybridal: stopped; go on with `hybridal study resume studies/main`.\n"
+        with pytest.raises(KeyboardInterrupt, match="hybridal resume r --device cpu"):  # noqa: SIM117
+            with going_on_with("hybridal resume", Path("r"), "cpu"):
+                raise KeyboardInterrupt
 
     def test_what_the_system_refuses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         failing(monkeypatch, PermissionError(13, "Permission denied", "runs/x"))

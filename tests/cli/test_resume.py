@@ -306,6 +306,38 @@ def test_a_full_disk(
     assert contents(half).keys() == contents(unbroken).keys()
 
 
+def begun_on_a_gpu(folder: Path) -> Path:
+    """As if it had been, on another machine."""
+    about = json.loads((folder / "run.json").read_text())
+    about["settings"]["device"], about["hardware"]["device"] = "cuda", "NVIDIA H200"
+    (folder / "run.json").write_text(json.dumps(about))
+    return folder
+
+
+def test_a_run_of_a_gpu_goes_on_without_one_and_says_from_where_on(
+    half: Path, unbroken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    begun_on_a_gpu(half)
+    asked = (half / "run.json").read_bytes()
+    ended = hybridal("resume", half)
+    assert (ended.code, ended.stderr) == (
+        2,
+        "hybridal: --device cuda was asked for, but torch sees no such GPU here; use --device cpu.\n",
+    )
+    assert not (half / "places.jsonl").exists()
+
+    ended = hybridal("resume", half, "--device", "cpu")
+    assert ended.code == 0
+    assert f"{half} goes on with device cpu, after NVIDIA H200: " in ended.stdout
+    assert facts(half) == facts(unbroken)
+    (place,) = Journal(half / "places.jsonl").read()
+    assert (place["rounds"], place["hardware"]["device"]) == (3, "cpu")
+    assert (half / "run.json").read_bytes() == asked, "a tracker knows the run by it"
+    assert hybridal("resume", half, "--device", "cpu", "--recompute").code == 0
+    assert len(Journal(half / "places.jsonl").read()) == 1, "no new round was computed"
+
+
 def test_a_second_process_is_sent_away(laboratory: Laboratory, half: Path, unbroken: Path) -> None:
     before = contents(half)
     with RunFolder(half).locked():
@@ -417,6 +449,20 @@ class TestComparison:
         assert laboratory.run("resume", folder, kill=Kill("hybridal.runs.checkpoint.write", 1)).code == KILLED
         assert laboratory.run("resume", folder).code == 0
         assert facts(folder) == facts(compared)
+
+    @pytest.mark.parametrize("command", [("resume",), ("compare", "--resume")])
+    def test_it_goes_on_with_another_device(
+        self, command: tuple[str, ...], compared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+        folder = begun_on_a_gpu(copied(compared, tmp_path / "comparison"))
+        lines = (folder / "rounds.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "rounds.jsonl").write_bytes(b"".join(lines[:-1]))
+        assert hybridal(*command, folder).code == 2
+        assert hybridal(*command, folder, "--device", "cpu", "--quiet").code == 0
+        assert facts(folder) == facts(compared)
+        (place,) = Journal(folder / "places.jsonl").read()
+        assert (place["rounds"], place["hardware"]["device"]) == (len(lines) - 1, "cpu")
 
     def test_it_heals_by_itself(self, compared: Path, tmp_path: Path) -> None:
         folder = copied(compared, tmp_path / "comparison")

@@ -10,8 +10,10 @@ from typer.testing import CliRunner
 
 from hybridal.cli.app import app
 from hybridal.paper.figures import figures
+from hybridal.runs.journal import Journal
 from hybridal.study.engines import CellOutcome, Here
 from hybridal.study.folder import StudyFolder
+from hybridal.study.run import checked_tasks
 from hybridal.study.study import read_study
 from hybridal.testing.small import toy_file
 
@@ -47,6 +49,34 @@ def test_plan_says_what_a_study_takes() -> None:
     found = json.loads(said)
     assert (found["runs"], found["cells"], found["rounds"]) == (810, 90, 810 * 25)
     assert "810 runs in 90 cells" in call("plan", "main")[1]
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [
+        ("nowhere.csv", "nowhere.csv: there is no such file"),
+        ("trek", "There is no task 'trek'"),
+        ({"task": "mail.csv", "label": "topic"}, "name yours with `text`, `label` and `id`."),
+    ],
+)
+def test_a_plan_is_shown_only_of_tasks_that_are_there(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, task: object, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mail.csv").write_text("body,kind\nHello,ham\n")
+    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "tasks": [task]}))
+    code, said = call(verb, file)
+    assert code == 2
+    assert says in " ".join(said.split())
+    assert "Study 'mine'" not in said
+
+
+def test_what_run_would_refuse_is_not_planned(file: Path) -> None:
+    assert "4 runs in 1 cell" in call("plan", file, *SMALL)[1]
+    code, said = call("plan", file, "--set", "initial=5000")
+    assert code == 2
+    assert "too few for an initial pool of 5000" in said
 
 
 def test_from_a_file_to_a_report(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,6 +162,27 @@ def test_a_study_of_another_machine_s_gpu_is_refused_before_its_cells(
     assert code == 2
     assert "cuda" in said
     assert not any(folder.error(cell) for cell in folder.cells)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_of_another_machine_s_gpu_goes_on_with_a_device_of_this_one(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    monkeypatch.setattr("hybridal.paper.write_paper_report", lambda folder: folder.path)
+    study = read_study(file).shrunk(device="cuda", seeds=(1,), schedules=("retrain",), rounds=2)
+    about = {"hardware": {"device": "NVIDIA H200"}}
+    folder = StudyFolder.create(tmp_path / "s", study, about, checked_tasks(study))
+    code, said = call("resume", folder.path, "--device", "cpu", "--workers", workers)
+    assert code == 0, said
+    assert f"{folder.path} goes on with device cpu, after NVIDIA H200: " in said
+    (cell,) = folder.cells
+    assert folder.complete(cell)
+    (place,) = Journal(folder.path / "places.jsonl").read()
+    assert (place["rounds"], place["hardware"]["device"]) == ({cell.key: 0}, "cpu")
+    assert call("resume", folder.path, "--device", "cpu", "--workers", workers, "--quiet") == (0, "")
+    assert len(Journal(folder.path / "places.jsonl").read()) == 1
 
 
 @pytest.mark.parametrize(

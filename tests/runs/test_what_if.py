@@ -74,8 +74,27 @@ def test_ties_in_counts_are_ties(tmp_path: Path) -> None:
     """950 and 956 of 1200 differ by exactly 0.005; as floats, other pairs 6 apart differ by less."""
     below = next(r for r in range(1194) if (r + 6) / 1200 - r / 1200 < 0.005)
     source = to_csv(tmp_path / "a.csv", [below / 1200, (below + 6) / 1200])
+    assert decisions(source, "val acc", "accuracy", patience=1)["t_star"] is None
+    assert decisions(source, "val acc", "accuracy", patience=1, count=1200)["t_star"] is None
+
+
+@pytest.mark.parametrize(("before", "now"), [("0.300", "0.305"), ("0.79166667", "0.79666667"), ("80.5", "80.505")])
+def test_ties_in_decimals_are_ties(tmp_path: Path, before: str, now: str) -> None:
+    assert abs(float(now) - float(before)) != 0.005
+    found = decisions(to_csv(tmp_path / "a.csv", [before, now, before]), "val acc", "accuracy", patience=1)
+    assert (found["changes"], found["t_star"]) == ([None, 0.005, 0.005], None)
+
+
+def test_what_was_rounded_needs_a_count(tmp_path: Path) -> None:
+    """964 and 970 of 1200, to four digits."""
+    source = to_csv(tmp_path / "a.csv", ["0.8033", "0.8082"])
     assert decisions(source, "val acc", "accuracy", patience=1)["t_star"] == 2
     assert decisions(source, "val acc", "accuracy", patience=1, count=1200)["t_star"] is None
+
+
+def test_of_other_signals_a_live_run_compares_floats(tmp_path: Path) -> None:
+    source = to_csv(tmp_path / "a.csv", ["0.300", "0.305"])
+    assert decisions(source, "val acc", "f1", 0.005, 1)["changes"] == [None, 0.305 - 0.3]
 
 
 @settings(deadline=None, max_examples=60)
@@ -84,15 +103,16 @@ def test_ties_in_counts_are_ties(tmp_path: Path) -> None:
     st.sampled_from(["0.005", "0.01", "0.25", "0.1"]),
     st.integers(1, 3),
 )
-def test_with_a_count_every_decision_is_exact(
+def test_with_a_count_or_without_every_decision_is_exact(
     tmp_path_factory: pytest.TempPathFactory, counts: tuple[int, list[int]], epsilon: str, k: int
 ) -> None:
     n, right = counts
     source = to_csv(tmp_path_factory.mktemp("what-if") / "a.csv", [r / n for r in right])
     exact = [Fraction(abs(b - a), n) for a, b in pairwise(right)]
-    found = decisions(source, "val acc", "accuracy", float(epsilon), k, count=n)
-    assert found["t_star"] == first_streak(exact, Fraction(epsilon), k)
-    assert found["changes"] == [None, *map(float, exact)]
+    for count in (n, None):
+        found = decisions(source, "val acc", "accuracy", float(epsilon), k, count)
+        assert found["t_star"] == first_streak(exact, Fraction(epsilon), k)
+        assert found["changes"] == [None, *map(float, exact)]
 
 
 @pytest.mark.parametrize("count", [0, -5])

@@ -49,6 +49,61 @@ _imp.acquire_lock()
     assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == code
 
 
+@pytest.mark.parametrize(
+    ("presses", "then", "said"), [(1, "pass", "all of it\n"), (2, "pass", ""), (2, "raise ImportError", "")]
+)
+def test_a_ctrl_c_is_heard_when_all_is_imported_and_a_second_one_at_once(
+    tmp_path: Path, presses: int, then: str, said: str
+) -> None:
+    """Also where the import swallows it, as torch does, which clears the errors of what it imports from C."""
+    (tmp_path / "deaf.py").write_text(
+        f"""
+import signal
+try:
+    for _ in range({presses}):
+        signal.raise_signal(signal.SIGINT)
+    print("all of it")
+except KeyboardInterrupt:
+    {then}
+"""
+    )
+    script = f"""
+import signal, sys
+from hybridal.system.ahead import import_beside
+sys.path.insert(0, {str(tmp_path)!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    import_beside("deaf", [])
+except KeyboardInterrupt:
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    sys.exit(5)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], timeout=60, check=False, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (5, said, "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "where"),
+    [("SIG_IGN", "here(SIGINT)"), ("default_int_handler", "t = Thread(target=here); t.start(); t.join()")],
+)
+def test_who_answers_ctrl_c_otherwise_goes_on_doing_so(answer: str, where: str) -> None:
+    """A script in the background has it ignored; and only the main thread may say who answers."""
+    script = f"""
+from signal import *
+from threading import Thread
+from hybridal.system.ahead import whole_imports
+signal(SIGINT, {answer})
+def here(*signals):
+    with whole_imports():
+        for each in signals:
+            raise_signal(each)
+    print("went on")
+{where}
+"""
+    ended = subprocess.run([sys.executable, "-c", script], timeout=60, check=True, capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("went on\n", "")
+
+
 def test_nothing_is_imported_beside_what_is_there_already() -> None:
     import_beside("sys", ["this"])
     assert "this" not in sys.modules

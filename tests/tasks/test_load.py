@@ -34,6 +34,12 @@ def test_a_mirrored_benchmark_has_one_name(mirror: Path, name: str) -> None:
     assert (task.name, task.classes, len(task.train)) == ("agnews", ("World", "Sports"), 30)
 
 
+def test_what_lies_here(mirror: Path) -> None:
+    assert load.lies_here("ag-news")
+    assert load.lies_here("newsgroups"), "a wheel is small"
+    assert not load.lies_here("imdb")
+
+
 def test_a_mirrored_task_narrowed_down(mirror: Path) -> None:
     task = load_task("my_mail", classes=["maybe", "ham"], max_words=3)
     assert (task.name, task.classes) == ("my-mail", ("maybe", "ham"))

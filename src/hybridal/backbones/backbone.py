@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from hybridal.backbones.beginnings import encode_beginnings, reads_word_by_word
 from hybridal.backbones.tokenizer import Alone, read_alone
 from hybridal.errors import UserError
 from hybridal.system.files import write_whole
@@ -149,6 +150,10 @@ class TextEncoder:
         self._tokenizer("", truncation=True, max_length=self.max_length)  # when called, it sets the other up
         return getattr(self._tokenizer, "backend_tokenizer", None)
 
+    @cached_property
+    def _word_by_word(self) -> bool:
+        return reads_word_by_word(self._threaded)
+
     @property
     def pad(self) -> int:
         return int(self._tokenizer.pad_token_id or 0) if self._alone is None else self._alone.pad
@@ -158,7 +163,9 @@ class TextEncoder:
             raise UserError(f"{texts!r:.40} is one text, and would be read letter by letter; give a list of texts.")
         # Half of a surrogate pair is no character; the tokenizer refuses it, a replacement sign it takes.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        if self._threaded is not None:
+        if self._threaded is not None and self._word_by_word:
+            rows = encode_beginnings(self._threaded, clean, self.max_length)
+        elif self._threaded is not None:
             rows = [encoding.ids for encoding in self._threaded.encode_batch_fast(clean)]
         else:
             rows = self._tokenizer(clean, truncation=True, max_length=self.max_length)["input_ids"]

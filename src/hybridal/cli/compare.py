@@ -38,7 +38,7 @@ def compare(
 
     if resume is not None:
         refuse_others(context)
-        go_on(resume, json, quiet)
+        go_on(resume, asked.settings.get("device"), json, quiet)
         return
     asked.settings["schedule"] = "retrain"
     settings = resolve(asked)
@@ -55,21 +55,21 @@ def refuse_others(context: typer.Context) -> None:
     """What a comparison was begun with stays: options that would say otherwise are not passed over."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-    others = [name for name in given if name not in ("resume", "json", "quiet")]
+    others = [name for name in given if name not in ("resume", "device", "json", "quiet")]
     if others:
         options = ", ".join("TASK" if name == "task" else f"--{name.replace('_', '-')}" for name in others)
         raise UserError(f"--resume goes on with what the comparison was begun with; leave {options} out.")
 
 
-def go_on(folder: Path, json: bool, quiet: bool) -> None:
+def go_on(folder: Path, device: str | None, json: bool, quiet: bool) -> None:
     """Computes what is missing of a comparison and shows the result."""
     from hybridal.cli.screen import follow
     from hybridal.study.compare import Comparison
 
     compared = Comparison.open(folder)
-    with follow(compared.settings, quiet or json) as screen, going_on_with("hybridal resume", folder):
+    with follow(compared.settings, quiet or json) as screen, going_on_with("hybridal resume", folder, device):
         screen.message(f"Comparison folder: {compared.folder.path}")
-        compared.carry_on(screen)
+        compared.carry_on(screen, device)
     print_comparison(compared, json, quiet)
 
 

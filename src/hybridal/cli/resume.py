@@ -17,6 +17,7 @@ def resume(
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Compute the state again from the beginning, and check each round.")
     ] = False,
+    device: o.DeviceName = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -31,9 +32,9 @@ def resume(
     if Comparison.is_one(folder):
         if recompute:
             raise UserError("--recompute is for runs: a comparison computes what is damaged again by itself.")
-        go_on(folder, json, quiet)
+        go_on(folder, device, json, quiet)
         return
     run = RunFolder.open(folder)
-    with follow(run.settings(), quiet or json) as screen, going_on_with("hybridal resume", folder):
-        carry_on(run, screen, recompute)
+    with follow(run.settings(), quiet or json) as screen, going_on_with("hybridal resume", folder, device):
+        carry_on(run, screen, recompute, device)
     print_result(run, json, quiet)

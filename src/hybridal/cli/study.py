@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,8 +58,11 @@ def shrinking(values: Mapping[str, Any]) -> dict[str, Any]:
 def plan(shrunk: dict[str, Any], what: What, json: o.Json = False) -> None:
     """Say what a study would take: runs, cells, rounds alone and shared."""
     from hybridal.study.folder import StudyFolder
+    from hybridal.study.run import checked_tasks
 
-    print_plan(StudyFolder(Path("nowhere"), find_study(what, **shrunk)), json)
+    chosen = find_study(what, **shrunk)
+    checked_tasks(chosen, partial(typer.echo, err=True), fetch=False)
+    print_plan(StudyFolder(Path("nowhere"), chosen), json)
 
 
 @study.command(cls=Verb)
@@ -85,6 +89,7 @@ def run(
 @study.command(cls=Verb)
 def resume(
     folder: Where,
+    device: o.DeviceName = None,
     workers: Workers = None,
     processes_per_gpu: PerGpu = None,
     ray: Ray = None,
@@ -92,12 +97,14 @@ def resume(
     quiet: o.Quiet = False,
 ) -> None:
     """Go on with a study that was stopped, and try failed cells again."""
+    from hybridal.runs.assemble import silent
     from hybridal.study.folder import StudyFolder
+    from hybridal.study.run import reopen_study
 
-    opened = StudyFolder.open(folder)
-    engine = choose_engine(opened.study.device, workers, processes_per_gpu, ray, gpus_per_cell)
-    engine.device(opened.study.device)  # which may be of another machine
-    carry_on(opened, engine, quiet)
+    opened = StudyFolder.open(folder, device)
+    engine = choose_engine(opened.device, workers, processes_per_gpu, ray, gpus_per_cell)
+    reopen_study(opened, engine, silent if quiet else typer.echo)
+    carry_on(opened, engine, quiet, device)
 
 
 @study.command(cls=Verb)
@@ -209,7 +216,7 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
         )
 
 
-def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
+def carry_on(folder: StudyFolder, engine: Engine, quiet: bool, device: str | None = None) -> None:
     """Shows the plan, computes, writes the report; exits as a run that could not go on if a cell failed."""
     from hybridal.cli.progress import study_progress
     from hybridal.paper import write_paper_report
@@ -217,7 +224,7 @@ def carry_on(folder: StudyFolder, engine: Engine, quiet: bool) -> None:
 
     if not quiet:
         print_plan(folder, False)
-    with study_progress(folder, quiet) as done, going_on_with("hybridal study resume", folder.path):
+    with study_progress(folder, quiet) as done, going_on_with("hybridal study resume", folder.path, device):
         outcomes = run_study(folder, engine, done)
     target = write_paper_report(folder)
     if not quiet:

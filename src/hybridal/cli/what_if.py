@@ -15,7 +15,8 @@ def what_if(
     epsilon: Annotated[float | None, typer.Option(help="ε (default: the signal's own).")] = None,
     patience: Annotated[int | None, typer.Option(help="k (default: the signal's own).")] = None,
     count: Annotated[
-        int | None, typer.Option(help="Validation texts: accuracies are then compared as counts of right answers.")
+        int | None,
+        typer.Option(help="Validation texts: rounded accuracies are then compared as counts of right answers."),
     ] = None,
 ) -> None:
     """Put recorded values through the detector of a live run; prints JSON with t_star and first_finetune_round."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -18,12 +19,13 @@ VERB = "hybridal.verb"
 
 
 @contextmanager
-def going_on_with(*command: object) -> Iterator[None]:
-    """Whoever stops what is done inside is told how to go on."""
+def going_on_with(command: str, folder: Path, device: str | None = None) -> Iterator[None]:
+    """Whoever stops what is done inside is told how to go on, with the same device if one was named."""
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(" ".join(map(str, command))) from None
+        where = f" --device {device}" if device else ""
+        raise KeyboardInterrupt(f"{command} {folder}{where}") from None
 
 
 class Verb(TyperCommand):

@@ -21,6 +21,7 @@ from hybridal.errors import UserError
 from hybridal.measures.calibration import softmax
 from hybridal.models.tokens import CHUNK, Tokens
 from hybridal.runs.export import model_folder, write_model
+from hybridal.system.ahead import import_beside
 from hybridal.system.scratch import scratch
 from hybridal.tasks.store import TYPES
 from hybridal.tasks.task import Task, as_type
@@ -96,6 +97,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model of a folder that `save`, `hybridal export` or a whole run wrote. Its weights hold the temperature
         that was fitted, so that plain transformers gives the same probabilities.
         """
+        import_beside("torch", ())
         from hybridal.models.classifier import Classifier
         from hybridal.models.device import choose_device
 

@@ -26,6 +26,7 @@ from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, check_signals, find_task, surroundings, watched
 from hybridal.runs.export import export_model
 from hybridal.runs.keeper import Keeper
+from hybridal.runs.places import note_place
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
@@ -97,10 +98,13 @@ def check_backbone(settings: Settings, task: Task, observer: Observer) -> None:
     backbone.check_layers(settings.rules.train_layers)
 
 
-def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: bool = False) -> list[Round]:
+def carry_on(
+    folder: RunFolder, observer: Observer | None = None, recompute: bool = False, device: str | None = None
+) -> list[Round]:
     """Runs the rounds that are missing, then exports the model. A finished run is left as it is.
 
-    With `recompute` the state is computed again from the beginning: each round must come out as it was recorded.
+    With `recompute` the state is computed again from the beginning: each round must come out as it was recorded. It may
+    go on with another `device` than it was begun with.
     """
     observer = observer or Observer()
     if "key" in folder.about():
@@ -108,8 +112,9 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
             f"{folder.path} was saved by an ActiveLearner, which is taught its labels; go on with "
             f"ActiveLearner.load('{folder.path}')."
         )
+    import_beside("torch", TEMPERATURES)
     with folder.locked():
-        settings, task = folder.settings(), folder.task()
+        settings, task = on_device(folder.settings(), device), folder.task()
         schedule = make_schedule(settings.schedule)
         enough = stopping(settings, task)
         state, history = restore(folder, recompute)
@@ -118,6 +123,9 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
         ended = over(settings.rules.rounds, schedule, history, enough) and folder.model.is_dir()
         if ended and not recompute and (state is None or state.round == len(history)):
             return history
+        if not over(settings.rules.rounds, schedule, history, enough):
+            here = surroundings(settings.device)
+            note_place(folder.path, folder.about(), here, len(history), observer.message)
         annotator = None
         if settings.labels is not None:
             annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", task.classes, observer)
@@ -146,6 +154,11 @@ def carry_on(folder: RunFolder, observer: Observer | None = None, recompute: boo
                     observer.round_started(fact.round + 1, cell.rules.rounds, schedule.decide(done).spec)
         export(folder, model, task, settings, history[-1])
     return history
+
+
+def on_device(settings: Settings, device: str | None) -> Settings:
+    """What a run was asked for, to be computed elsewhere; None: where it was."""
+    return settings if device is None else replace(settings, device=device)
 
 
 def record(folder: RunFolder, state: checkpoint.Contents, fact: Round | None) -> None:
@@ -219,7 +232,8 @@ def same_facts(recorded: Round, computed: Round) -> None:
     if replace(recorded, seconds={}, reason="") != replace(computed, seconds={}, reason=""):
         raise RunError(
             f"Round {recorded.round} comes out differently from what is recorded: the versions, the machine or "
-            "the labels have changed since; the recorded rounds are kept as they are."
+            "the labels have changed since; the recorded rounds are kept as they are. Go on where they were computed, "
+            "or begin anew."
         )
 
 

@@ -16,6 +16,9 @@ from hybridal.runs.record import RunFolder
 from hybridal.schedules.hybrid import HybridAL
 from hybridal.signals import Signal
 
+# Shares of fewer texts than this lie further apart than floats do: no two of them are the same number.
+MOST_TEXTS = 1_000_000
+
 
 def decisions(
     source: Path,
@@ -66,17 +69,29 @@ def decisions(
 
 
 def changes_of(values: Sequence[float], signal: Signal, count: int | None = None) -> list[float | None]:
-    """The change of each round since the one before; with a count, differences of whole right answers.
+    """The change of each round since the one before; of accuracies, exact differences of shares.
+
+    A count says of how many texts: only rounded accuracies need one.
 
     >>> from hybridal.signals.accuracy import Accuracy
-    >>> changes_of([0.5, 0.505], Accuracy(), count=1200)
+    >>> changes_of([950 / 1200, 956 / 1200], Accuracy()), 956 / 1200 - 950 / 1200
+    ([None, 0.005], 0.0050000000000000044)
+    >>> changes_of([0.8033, 0.8082], Accuracy(), count=1200)
     [None, 0.005]
     """
     if signal.is_level:
         return [None, *values[1:]]
-    if count is None:
+    if signal.name != "accuracy":
         return [None, *(abs(now - before) for before, now in pairwise(values))]
-    return _exact_changes([Fraction(round(value * count), count) for value in values])
+    return _exact_changes(
+        [_share(value) if count is None else Fraction(round(value * count), count) for value in values]
+    )
+
+
+def _share(value: float) -> Fraction:
+    """The only share of so many texts at most that a program would write as this number; else the decimal itself."""
+    simple = Fraction(value).limit_denominator(MOST_TEXTS)
+    return simple if float(simple) == value else Fraction(repr(value))
 
 
 def _exact_changes(shares: Sequence[Fraction]) -> list[float | None]:

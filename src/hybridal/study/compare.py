@@ -12,11 +12,13 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
 from hybridal.runs.assemble import find_task, surroundings
+from hybridal.runs.places import note_place
 from hybridal.runs.record import RunFolder
-from hybridal.runs.run import check, check_backbone
+from hybridal.runs.run import TEMPERATURES, check, check_backbone, on_device
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.study.trie import histories, run_cell
+from hybridal.system.ahead import import_beside
 
 
 class Comparison:
@@ -68,19 +70,23 @@ class Comparison:
     def is_one(path: Path) -> bool:
         return (path / "run.json").is_file() and "schedules" in RunFolder(path).about()
 
-    def carry_on(self, observer: Observer | None = None) -> None:
-        """Computes the rounds that are missing."""
+    def carry_on(self, observer: Observer | None = None, device: str | None = None) -> None:
+        """Computes the rounds that are missing, with another `device` where one is named."""
         observer = observer or Observer()
         with self.folder.locked():
             if all(len(history) == self.settings.rules.rounds for history in self.histories().values()):
                 return
+            import_beside("torch", TEMPERATURES)
+            settings = on_device(self.settings, device)
+            here, recorded = surroundings(settings.device), len(self.folder.history())
+            note_place(self.folder.path, self.folder.about(), here, recorded, observer.message)
 
             def record(fact: Round) -> None:
                 self.folder.append(fact)
                 observer.round_done([fact])
 
             specs = [schedule.spec for schedule in self.schedules]
-            run_cell(self.settings, specs, self.folder.task(), self.facts(), record, self.folder.checkpoint, observer)
+            run_cell(settings, specs, self.folder.task(), self.facts(), record, self.folder.checkpoint, observer)
 
     def facts(self) -> dict[str, Round]:
         return {fact.word: fact for fact in self.folder.history()}

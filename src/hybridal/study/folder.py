@@ -30,11 +30,12 @@ class StudyFolder:
 
     `study.json` says what was asked; `tasks/` holds each task once; `cells/KEY/rounds.jsonl` the facts of a cell,
     append-only, each distinct round once; `cells/KEY/error.txt` why a cell failed. Every cell is written by one process
-    at a time, so that nothing else needs to be agreed upon.
+    at a time, so that nothing else needs to be agreed upon. It may go on with another `device` than `study.json` names,
+    which is part of what its cells are called.
     """
 
-    def __init__(self, path: Path, study: Study) -> None:
-        self.path, self.study = path, study
+    def __init__(self, path: Path, study: Study, device: str | None = None) -> None:
+        self.path, self.study, self.device = path, study, device or study.device
         self.cells = study.cells()
 
     @classmethod
@@ -74,10 +75,10 @@ class StudyFolder:
                 )
 
     @classmethod
-    def open(cls, path: Path) -> StudyFolder:
+    def open(cls, path: Path, device: str | None = None) -> StudyFolder:
         if not (path / "study.json").is_file():
             raise UserError(f"{path} is not a study folder: it has no study.json.")
-        return cls(path, Study.from_json(cls._read(path)["study"]))
+        return cls(path, Study.from_json(cls._read(path)["study"]), device)
 
     @staticmethod
     def _read(path: Path) -> dict[str, Any]:

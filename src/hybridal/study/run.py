@@ -6,13 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from hybridal.core.observer import Observer
-from hybridal.runs.assemble import find_task, surroundings
+from hybridal.runs.assemble import Notify, find_task, silent, surroundings
+from hybridal.runs.places import note_place
 from hybridal.runs.run import check
 from hybridal.study.engines import CellOutcome, Engine, Here
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
+from hybridal.tasks import Task
+from hybridal.tasks.load import lies_here
 
 
 def begin_study(
@@ -22,17 +26,39 @@ def begin_study(
 
     The engine that will compute (default: this process) is asked for the device.
     """
-    device = (engine or Here()).device(study.device)
-    observer = observer or Observer()
-    one_of_each = {task_key(cell.settings): cell for cell in study.cells()}
-    tasks = {key: find_task(cell.settings, observer.message) for key, cell in one_of_each.items()}
-    for cell in study.cells():
+    here = _surroundings(engine or Here(), study.device)
+    tasks = checked_tasks(study, (observer or Observer()).message)
+    about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **here}
+    return StudyFolder.create(path, study, about, tasks)
+
+
+def checked_tasks(study: Study, notify: Notify = silent, fetch: bool = True) -> dict[str, Task]:
+    """The tasks of a study by their keys, after all checks of its cells that need no training.
+
+    Without `fetch`, benchmarks that would have to come from the hub first are left out, and their cells unchecked.
+    """
+    cells = [cell for cell in study.cells() if fetch or lies_here(cell.settings.task)]
+    one_of_each = {task_key(cell.settings): cell.settings for cell in cells}
+    tasks = {key: find_task(settings, notify) for key, settings in one_of_each.items()}
+    for cell in cells:
         for spec in cell.schedules:
             # The engine knows of its devices; this machine's say nothing about them.
             check(replace(cell.settings, schedule=spec, device="cpu"), tasks[task_key(cell.settings)])
-    about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings("cpu")}
-    about["hardware"]["device"] = device
-    return StudyFolder.create(path, study, about, tasks)
+    return tasks
+
+
+def reopen_study(folder: StudyFolder, engine: Engine, notify: Notify = silent) -> None:
+    """Refuses a device that is not there; what comes now is recorded as computed with it, if that is another."""
+    here = _surroundings(engine, folder.device)
+    recorded = {cell.key: len(folder.facts(cell)) for cell in folder.cells if not folder.complete(cell)}
+    if recorded:
+        note_place(folder.path, folder.about(), here, recorded, notify)
+
+
+def _surroundings(engine: Engine, device: str) -> dict[str, Any]:
+    """Versions are those of this machine, which Ray's workers must have too; of devices, the engine knows its own."""
+    words, here = engine.device(device), surroundings("cpu")
+    return {**here, "hardware": {**here["hardware"], "device": words}}
 
 
 def run_study(

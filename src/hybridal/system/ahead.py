@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event, Thread, Timer
+from threading import Event, Thread, Timer, current_thread, main_thread
+from typing import Any
 
 # Seconds that the end of a process waits for what is still coming in. It must not wait for ever: whoever is interrupted
 # in an import may leave Python's import lock taken, and then no other thread can ever end one.
@@ -27,8 +29,35 @@ def import_beside(slow: str, soon: Sequence[str]) -> None:
         return
     ready = Event()
     _start(Thread(target=_import, args=(soon, ready), daemon=True))
-    import_module(slow)
-    ready.wait()
+    with whole_imports():
+        import_module(slow)
+        ready.wait()
+
+
+@contextmanager
+def whole_imports() -> Iterator[None]:
+    """A Ctrl-C inside is heard when all is imported; a second one at once.
+
+    In the middle of an import it may be lost: torch brings numpy in from C, and clears whatever error comes of it. Or
+    it leaves Python's import lock taken, and whoever imports next waits for ever.
+    """
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    heard: list[int] = []
+
+    def hear(number: int, frame: Any) -> None:
+        heard.append(number)
+        if len(heard) > 1:
+            signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if heard:
+            raise KeyboardInterrupt
 
 
 @cache

@@ -69,6 +69,16 @@ def load_task(
     return task if most is None else task.short(most)
 
 
+def lies_here(name_or_path: str | Path) -> bool:
+    """Whether its texts are to be found without the hub: all but the benchmarks that nobody has mirrored are.
+
+    >>> lies_here("mail.csv")
+    True
+    """
+    name = same_name(str(name_or_path))
+    return name not in BENCHMARKS or find_mirrored(name) is not None
+
+
 def _load_named(name_or_path: str | Path, split_seed: int) -> Task:
     name = same_name(str(name_or_path))
     benchmark = BENCHMARKS.get(name)

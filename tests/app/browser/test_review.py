@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Route, expect
 from sqlalchemy import select
 
-from hybridal.app.db.schema import Class, Person, Prediction, Text
+from hybridal.app.db.schema import Annotation, Class, Person, Prediction, Text
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.people import add_person
 
@@ -123,6 +123,52 @@ def test_a_decision_that_is_pressed_twice_is_sent_once(window: Window, app: Serv
     assert len(held) == 1
     held[0].continue_()
     expect(page.locator("#items")).to_have_text("Nothing is flagged.")
+
+
+def lose_the_reply(route: Route) -> None:
+    route.fetch()
+    route.abort()
+
+
+def classes_given(app: Served, text: str) -> list[str | None]:
+    """Every answer to a text that is written down, oldest first."""
+    with app.project.reads() as session:
+        given = select(Class.name).select_from(Annotation).join(Text, Text.row == Annotation.text_row)
+        given = given.outerjoin(Class, Class.number == Annotation.class_number)
+        return [*session.scalars(given.where(Text.id == text).order_by(Annotation.number))]
+
+
+def test_a_decision_whose_reply_was_lost_is_written_down_once(window: Window, app: Served) -> None:
+    says(app, me(app.project), "t1", "a", flagged=True)
+    page = window.open(app.link, at="/review#flagged", routed=True)
+    page.route("**/api/adjudications", lose_the_reply, times=1)
+    page.get_by_role("button", name="Keep a").click()
+    expect(page.locator("#toasts")).to_contain_text("The server cannot be reached.")
+    page.get_by_role("button", name="Keep a").click()
+    expect(page.locator("#items")).to_have_text("Nothing is flagged.")
+    assert classes_given(app, "t1") == ["a", "a"]  # what was flagged, and the decision
+
+
+def test_an_answer_of_a_dialog_whose_reply_was_lost_is_written_down_once_and_another_one_as_well(
+    window: Window, app: Served
+) -> None:
+    page = window.open(app.link, at="/texts?search=text+12", routed=True)
+    page.get_by_role("button", name="Open").click()
+    dialog = page.get_by_role("dialog")
+
+    def save(name: str) -> None:
+        dialog.get_by_label("Your label").select_option(name)
+        dialog.get_by_role("button", name="Save").click()
+
+    for name, given in (("a", ["a"]), ("a", ["a"]), ("b", ["a", "b"]), ("a", ["a", "b", "a"])):
+        page.route("**/api/annotations", lose_the_reply, times=1)
+        save(name)
+        expect(dialog.get_by_role("alert")).to_have_text("The server cannot be reached.")
+        dialog.get_by_role("alert").evaluate("problem => (problem.textContent = '')")
+        assert classes_given(app, "t12") == given
+    save("a")
+    expect(dialog).to_have_count(0)
+    assert classes_given(app, "t12") == ["a", "b", "a"]
 
 
 def test_a_text_is_opened_once_however_often_it_is_asked_for(window: Window, app: Served) -> None:

@@ -53,6 +53,17 @@ def test_a_schedule_that_never_switched_has_no_colour(small: Made) -> None:
     assert "FixedSwitch@10" in words_of(switch_tradeoff(small.fair)).alt
 
 
+def test_the_words_beside_the_colours_fit_beside_two_bars(make: Maker) -> None:
+    specs = ("retrain", "finetune", "fixed:3", "fixed:5")
+    study = preset("main").shrunk(tasks=("imdb",), backbones=("tiny",), seeds=(7,), rounds=8, schedules=specs)
+    figure = figure_of(switch_tradeoff(make(study).fair))
+    assert figure is not None
+    figure.draw_without_rendering()
+    label = figure.axes[1].yaxis.label.get_window_extent()
+    assert figure.bbox.y0 <= label.y0
+    assert label.y1 <= figure.bbox.y1
+
+
 ROUNDS = 10
 
 

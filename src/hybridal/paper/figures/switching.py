@@ -46,7 +46,7 @@ def switch_tradeoff(found: Comparable) -> Drawn | None:
         axes.set_xlim(0, 1.1 * table["nll"].max())
         axes.set_xlabel(f"mean {split} NLL")
         colourbar = figure.colorbar(ScalarMappable(scale, steps), ax=axes, aspect=18, pad=0.02)
-        colourbar.set_label("first round that fine-tuned, mean")
+        colourbar.set_label("first round that\nfine-tuned, mean")  # two bars are not as high as this is long
         colourbar.outline.set_visible(False)
     said = [
         f"{names[str(spec)]} {score(nll)}" + ("" if pd.isna(at) or spec in _LINES else f" (from round {at:.1f})")

@@ -59,11 +59,9 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-def work(
-    folder: StudyFolder, cell: CellPlan, device: str | None = None, observer: Observer | None = None
-) -> CellOutcome:
+def work(folder: StudyFolder, cell: CellPlan, device: str, observer: Observer | None = None) -> CellOutcome:
     """Computes one cell into the study folder; a failure is kept there and does not spread."""
-    settings = cell.settings if device is None else replace(cell.settings, device=device)
+    settings = replace(cell.settings, device=device)
     try:
         with one_thread(), folder.working_on(cell) as home:
             task, known, journal = folder.task(cell), folder.facts(cell), folder.journal(cell)
@@ -93,4 +91,4 @@ class Here:
 
     def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
         for cell in cells:
-            yield work(folder, cell, observer=self.observer)
+            yield work(folder, cell, folder.device, self.observer)

@@ -93,7 +93,7 @@ class _Driver:
 
     def __init__(self, ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: float | None) -> None:
         self._ray, self._folder = ray, folder
-        share = gpu_share(ray, folder.study.device, gpus)
+        share = gpu_share(ray, folder.device, gpus)
         # Said here, since "auto" would mean another device on another machine.
         self._device = "cuda" if share else "cpu"
         # Deaths are counted by the engine: Ray counts neither progress nor, by default, running out of memory.

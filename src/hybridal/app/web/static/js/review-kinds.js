@@ -1,11 +1,11 @@
 /** What can be reviewed: where each list comes from, and what can be said of its texts. */
 import { agreement } from "./agreement.js";
-import { get, post } from "./api.js";
+import { get } from "./api.js";
 import { classBadge, facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
 import { el, named } from "./dom.js";
 import { percent } from "./format.js";
-import { drawKey } from "./key.js";
+import { sender } from "./sender.js";
 
 /**
  * @typedef {{name: string, title: string, about: string, none: string, load: () => Promise<any[]>, most?: number,
@@ -17,9 +17,10 @@ import { drawKey } from "./key.js";
  */
 export function kinds(project) {
   const { classes } = project;
+  const send = sender();
   const answer = (item, name) =>
-    post("/api/annotations", { key: drawKey(), text: item.id, action: "label", class: name, flagged: false, comment: "" });
-  const decide = (item, name) => post("/api/adjudications", { key: drawKey(), text: item.id, class: name });
+    send("/api/annotations", { text: item.id, action: "label", class: name, flagged: false, comment: "" });
+  const decide = (item, name) => send("/api/adjudications", { text: item.id, class: name });
   const choose = (item, say, settle, label = "label as …", named = []) => {
     const others = classes.filter(({ name }) => !named.includes(name));
     if (!others.length) return null;

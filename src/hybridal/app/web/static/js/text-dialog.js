@@ -1,13 +1,13 @@
 /** One text with everything that was ever said of it, and a way to say something else. */
-import { get, link, post } from "./api.js";
+import { get, link } from "./api.js";
 import { facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
 import { contextList } from "./context-list.js";
 import { onSubmit } from "./controls.js";
 import { el, named } from "./dom.js";
 import { ago } from "./format.js";
-import { drawKey } from "./key.js";
 import { removeOne } from "./removal.js";
+import { sender } from "./sender.js";
 
 /**
  * @param {string} id
@@ -25,6 +25,7 @@ export async function openText(id, project, changed) {
   const flagged = el("input", { type: "checkbox", checked: Boolean(said?.flagged) });
   const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
   comment.value = said?.comment ?? "";
+  const send = sender();
   const problem = el("p", { class: "problem", role: "alert", id: "text-problem" });
   const dialog = el(
     "dialog",
@@ -61,13 +62,13 @@ export async function openText(id, project, changed) {
   dialog.showModal();
 
   async function save() {
-    const body = { key: drawKey(), text: id, class: select.value };
+    const body = { text: id, class: select.value };
     select.ariaInvalid = String(!body.class);
     if (!body.class) return void (select.focus(), (problem.textContent = "Choose a class first."));
     await tried(async () => {
-      if (decides) await post("/api/adjudications", body);
+      if (decides) await send("/api/adjudications", body);
       else
-        await post("/api/annotations", {
+        await send("/api/annotations", {
           ...body,
           action: "label",
           flagged: flagged.checked,
