@@ -30,7 +30,7 @@ from hybridal.runs.places import note_place
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
-from hybridal.system.ahead import import_beside
+from hybridal.system.ahead import import_beside, import_later
 from hybridal.system.files import strict_json, write_whole
 from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS, Tracking
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
 
 
+# What temperatures are fitted with, in the first round.
 TEMPERATURES = ("scipy.optimize",)
 
 
@@ -54,12 +55,18 @@ def begin(settings: Settings, path: Path, observer: Observer | None = None) -> R
     return RunFolder.create(path, settings, task, about)
 
 
+def bring_torch() -> None:
+    """Nobody waits for what the first round needs at its end."""
+    import_beside("torch", [])
+    import_later(TEMPERATURES)
+
+
 def check(settings: Settings, task: Task) -> None:
     """Refuses what cannot work, before any time is spent on it."""
     from hybridal.acquisition import ACQUISITIONS
     from hybridal.loop.initial import check_initial
 
-    import_beside("torch", TEMPERATURES)
+    bring_torch()
     from hybridal.models.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))
@@ -112,7 +119,7 @@ def carry_on(
             f"{folder.path} was saved by an ActiveLearner, which is taught its labels; go on with "
             f"ActiveLearner.load('{folder.path}')."
         )
-    import_beside("torch", TEMPERATURES)
+    bring_torch()
     with folder.locked():
         settings, task = on_device(folder.settings(), device), folder.task()
         schedule = make_schedule(settings.schedule)

@@ -14,11 +14,10 @@ from hybridal.errors import UserError
 from hybridal.runs.assemble import find_task, surroundings
 from hybridal.runs.places import note_place
 from hybridal.runs.record import RunFolder
-from hybridal.runs.run import TEMPERATURES, check, check_backbone, on_device
+from hybridal.runs.run import bring_torch, check, check_backbone, on_device
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.study.trie import histories, run_cell
-from hybridal.system.ahead import import_beside
 
 
 class Comparison:
@@ -76,7 +75,7 @@ class Comparison:
         with self.folder.locked():
             if all(len(history) == self.settings.rules.rounds for history in self.histories().values()):
                 return
-            import_beside("torch", TEMPERATURES)
+            bring_torch()
             settings = on_device(self.settings, device)
             here, recorded = surroundings(settings.device), len(self.folder.history())
             note_place(self.folder.path, self.folder.about(), here, recorded, observer.message)
