@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hybridal.study.engines.lanes import Lanes
 
 PROBES = ("scipy.optimize",)
-REPORT = ("hybridal.evidence.study_report", "pandas", "fontTools.subset", "jinja2")
+REPORT = ("hybridal.evidence.figure_kit", "pandas", "fontTools.subset", "jinja2")
 # Seconds in which a study imports, loads and records.
 BUSY = 15.0
 

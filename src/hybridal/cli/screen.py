@@ -21,7 +21,7 @@ from hybridal.system.ahead import import_later
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
 WIDTHS = (5, 21, 6, 6, 8, 5, 5, 7, 6, 7)
 # What a run's report is drawn with.
-REPORT = ("hybridal.evidence.run_report", "jinja2")
+REPORT = ("hybridal.evidence.round_figures", "hybridal.evidence.run_report", "jinja2")
 
 
 class Quiet(Observer):
