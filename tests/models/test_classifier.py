@@ -205,3 +205,12 @@ def test_the_longest_text_that_is_allowed_can_be_read(backbone: Backbone, task: 
     ids = torch.tensor(encoder.encode(["goal " * 100]))
     assert ids.shape == (1, LENGTH)
     assert bool(classifier.logits(ids, torch.ones_like(ids)).isfinite().all())
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_a_head_says_of_what_it_heard_what_the_model_says(tiny: Backbone, task: Task, pooling: str) -> None:
+    classifier = classifier_of(tiny, task, pooling=pooling)
+    examples = examples_of(tiny, task.train, np.arange(5))
+    said = predict(classifier, examples.source, examples.rows, features=True)
+    assert said.embedding is not None
+    np.testing.assert_allclose(classifier.head().logits(said.embedding), said.logits, atol=1e-5)

@@ -135,6 +135,12 @@ class Classifier:
         finally:
             self.load(now)
 
+    def head(self) -> Probe:
+        """The last layer, as it is now."""
+        bias = torch.zeros(len(self.classes)) if self._head.bias is None else self._head.bias
+        weight, added = (part.detach().cpu().double().numpy() for part in (self._head.weight, bias))
+        return Probe(weight, added)
+
     def with_head(self, weights: Mapping[str, Tensor], probe: Probe) -> dict[str, Tensor]:
         """These weights with another last layer."""
         names = {id(parameter): name for name, parameter in self.trainable().items()}

@@ -90,9 +90,13 @@ class TransformerModel:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """What the pretrained encoder says of any texts."""
-        tokens = Tokens.of(self.encoder.encode(texts), self.encoder.pad)
         with self.classifier.as_pretrained():
-            return self._features(self.classifier.source(tokens), np.arange(len(texts)))
+            return self.read(texts)
+
+    def read(self, texts: Sequence[str]) -> Floats:
+        """What the encoder says of any texts as it is now."""
+        tokens = Tokens.of(self.encoder.encode(texts), self.encoder.pad)
+        return self._features(self.classifier.source(tokens), np.arange(len(texts)))
 
     def _features(self, source: Source, rows: Ints) -> Floats:
         return present(evaluation.predict(self.classifier, source, rows, features=True).embedding)

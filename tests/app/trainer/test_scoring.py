@@ -188,6 +188,38 @@ def test_a_probe_reads_no_text_twice_and_a_restart_none_again(project: Project, 
     assert (counted, rounds(project)) == ([], {1: 90})
 
 
+def test_a_new_head_reads_no_text_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With this schedule the encoder is never trained; from the second round on the model is no probe."""
+    from hybridal.models.transformer import TransformerModel
+
+    project = made(tmp_path / "heads.hybridal", schedule="refit")
+    asked: list[int] = []
+    read = TransformerModel.read
+
+    def reading(self: TransformerModel, texts: list[str]) -> Any:
+        asked.append(len(texts))
+        return read(self, texts)
+
+    def said_by(round: int) -> set[int]:
+        with project.reads() as session:
+            return {*session.scalars(select(Prediction.text_row).where(Prediction.round == round))}
+
+    cycle = learnt(project, 2)
+    looked_at = said_by(2)  # in learning and choosing, before the background begins
+    score_all(cycle)
+    monkeypatch.setattr(TransformerModel, "read", reading)
+    label_some(project, 6)
+    assert cycle.turn()
+    looked_at -= said_by(3)
+    score_all(cycle)
+    assert (sum(asked), rounds(project)) == (len(looked_at), {3: 90})
+    assert cycle.chapter is not None
+    expected = cycle.chapter.learner.predict_proba(list(TASK.train.texts))
+    table = told(project)
+    np.testing.assert_allclose(np.array([table["p(sport)"], table["p(food)"]]).T, expected, atol=2e-3)
+    project.close()
+
+
 @pytest.mark.usefixtures("counted")
 def test_what_people_look_at_comes_first(project: Project) -> None:
     cycle = learnt(project)

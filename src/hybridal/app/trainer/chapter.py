@@ -185,6 +185,11 @@ class Chapter:
         return self.model.as_probe(self.learner.pool)
 
     @property
+    def encoder(self) -> tuple[Any, ...]:
+        """Which one the model has: another one after each training, and the same after a refit of its head."""
+        return self.learner, max((fact.round for fact in self.learner.history if fact.cost.steps), default=0)
+
+    @property
     def temperature(self) -> float:
         return self.learner.history[-1].temperature or 1.0
 

@@ -17,6 +17,7 @@ from hybridal.app.trainer.chapter import Chapter, write_model
 from hybridal.app.trainer.embeddings import read_texts, unread
 from hybridal.app.trainer.predictions import PART, Scored, keep_predictions
 from hybridal.app.trainer.publish import error_sentence, seconds_left
+from hybridal.app.trainer.readings import Readings
 from hybridal.measures.calibration import softmax
 
 RAY_VARIABLE = "HYBRIDAL_RAY"
@@ -28,9 +29,9 @@ class BackgroundScoring:
 
     First the texts that people look at are scored, then those that no model has seen, then those of the oldest model.
     Next the pretrained encoder reads all texts that it has not read yet, so that similar ones can be found; while the
-    model is a probe on top of it, that is all there is to compute, once for all rounds. At the end the model is
-    written where people take it away. What is done is known from the database and the files: a trainer that was
-    killed loses the part that it was at.
+    model is a probe on top of it, that is all there is to compute, once for all rounds. What a trained encoder said of
+    a text is kept until it is trained again. At the end the model is written where people take it away. What is done is
+    known from the database and the files: a trainer that was killed loses the part that it was at.
 
     Where `HYBRIDAL_RAY` names a Ray cluster, its workers score what nobody looks at; probes stay here, where texts are
     read anyway.
@@ -46,6 +47,7 @@ class BackgroundScoring:
         self._to_read: list[int] | None = None  # not looked at yet
         self._done, self._here, self._seconds = 0, 0, 0.0  # texts, those of this process, and how long they took
         self._exported: tuple[Any, ...] = ()
+        self._readings = Readings()
 
     def step(self, chapter: Chapter) -> bool:
         """Does one part; False when nothing is left, or people want it to pause."""
@@ -148,10 +150,10 @@ class BackgroundScoring:
         if not texts:
             return Scored((), np.empty((0, len(classes))), classes)
         if probe is None:
-            found = chapter.learner.predict_proba([text.body for text in texts])
+            logits = chapter.model.classifier.head().logits(self._readings.of(chapter, texts))
         else:
-            found = softmax(probe.logits(read_texts(self.project, chapter, texts)), chapter.temperature)
-        return Scored([text.id for text in texts], found, classes)
+            logits = probe.logits(read_texts(self.project, chapter, texts))
+        return Scored([text.id for text in texts], softmax(logits, chapter.temperature), classes)
 
     def _export(self, chapter: Chapter) -> bool:
         """Writes the model, unless it is there under the names that the classes have now; nothing is left after it."""

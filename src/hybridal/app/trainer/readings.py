@@ -1,0 +1,43 @@
+"""What a trained encoder says of each text: kept until it is trained again, so that a new head reads nothing twice.
+
+Most rounds of the schedule `auto` fit the head alone. Minutes of reading are then a moment of arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridal.app.trainer.chapter import Chapter
+from hybridal.core.outputs import Floats
+
+# Bytes that are kept; texts beyond are read each time.
+MOST = 2**28
+
+
+class Readings:
+    """In memory alone: a trainer that starts again reads again."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Any, ...] = ()
+        self._found: dict[tuple[int, str], NDArray[np.float32]] = {}
+
+    def of(self, chapter: Chapter, texts: Sequence[Any]) -> Floats:
+        """What the encoder of the chapter's model says of these texts (row, id, body, digest)."""
+        if self._of != chapter.encoder:
+            self._of, self._found = chapter.encoder, {}
+        asked = {(text.row, text.digest): text.body for text in texts}
+        known = {key: self._found[key] for key in asked if key in self._found}
+        new = [key for key in asked if key not in known]
+        read = dict(zip(new, chapter.model.read([asked[key] for key in new]), strict=True)) if new else {}
+        self._keep(read)
+        both = known | read
+        return np.stack([both[key] for key in asked])
+
+    def _keep(self, read: dict[tuple[int, str], NDArray[np.float32]]) -> None:
+        size = max((values.nbytes for values in read.values()), default=1)
+        for key, values in list(read.items())[: max(0, MOST // size - len(self._found))]:
+            self._found[key] = values
