@@ -25,7 +25,8 @@ def backbone(tiny: Backbone, tmp_path: Path) -> Backbone:
 
 def with_pooler(backbone: Backbone, pooler: dict[str, Any]) -> None:
     """The same encoder with another pooler, or none."""
-    kept = {name: value for name, value in load_file(backbone.folder / WEIGHTS).items() if name not in POOLER}
+    weights = load_file(backbone.folder / WEIGHTS)
+    kept = {name: value for name, value in weights.items() if f"bert.{name}" not in POOLER}
     save_file({**kept, **pooler}, backbone.folder / WEIGHTS, {"format": "pt"})
 
 
@@ -45,6 +46,22 @@ def test_what_is_saved_says_the_same_in_transformers(
         torch.testing.assert_close(model.eval()(ids, attention_mask=mask).logits, classifier.logits(ids, mask))
 
 
+def test_what_is_saved_is_loaded_again_without_transformers(backbone: Backbone, task: Task, tmp_path: Path) -> None:
+    classifier = classifier_of(backbone, task)
+    save_first(classifier.module, tmp_path / "saved")
+    module, missing = load_first(Backbone("saved", tmp_path / "saved"), task.classes)
+    assert isinstance(module, FirstTokenClassifier)
+    assert missing == []
+    wanted = classifier.module.state_dict()
+    assert all(torch.equal(value, wanted[name]) for name, value in module.state_dict().items())
+
+
+def test_a_head_of_other_classes_is_refused(backbone: Backbone, task: Task, tmp_path: Path) -> None:
+    save_first(classifier_of(backbone, task).module, tmp_path / "saved")
+    with pytest.raises(UserError, match=r"its `classifier.bias` has another shape"):
+        load_first(Backbone("saved", tmp_path / "saved"), [*task.classes, "more"])
+
+
 def test_a_pooler_that_is_not_there_is_drawn_as_the_head_is(backbone: Backbone, task: Task) -> None:
     with_pooler(backbone, {})
     module, missing = load_first(backbone, task.classes)
@@ -60,6 +77,7 @@ def test_a_pooler_that_is_not_there_is_drawn_as_the_head_is(backbone: Backbone, 
 
 
 def test_a_pooler_of_another_shape_is_refused(backbone: Backbone, task: Task) -> None:
-    with_pooler(backbone, dict(zip(POOLER, (torch.ones(3, 3), torch.ones(3)), strict=True)))
+    names = (name.removeprefix("bert.") for name in POOLER)
+    with_pooler(backbone, dict(zip(names, (torch.ones(3, 3), torch.ones(3)), strict=True)))
     with pytest.raises(UserError, match=r"its `bert.pooler.dense.bias` has another shape"):
         load_first(backbone, task.classes)

@@ -19,7 +19,8 @@ from hybridal.models.quiet import quiet
 from hybridal.models.saved import Saved, about_classifier
 
 KIND = "BertForSequenceClassification"
-POOLER = ("pooler.dense.weight", "pooler.dense.bias")
+POOLER = ("bert.pooler.dense.weight", "bert.pooler.dense.bias")
+HEAD = ("classifier.weight", "classifier.bias")
 
 
 class FirstTokenClassifier(nn.Module):  # type: ignore[misc]
@@ -77,17 +78,19 @@ def save_first(module: Any, folder: Path) -> None:
 
 
 def _ours(saved: Saved, classes: Sequence[str]) -> tuple[FirstTokenClassifier, list[str]] | None:
-    """None where it might not be what transformers makes of the files."""
-    body = encoder_of(saved)
+    """None where it might not be what transformers makes of the files, of an encoder or of such a classifier."""
+    there = {name.removeprefix("bert."): weight for name, weight in saved.weights.items() if name not in HEAD}
+    body = encoder_of(Saved(saved.config, there))
     if not isinstance(body, Bert):
         return None
-    module, found = FirstTokenClassifier(body, classes), {name: saved.weights.get(name) for name in POOLER}
+    module = FirstTokenClassifier(body, classes)
+    found = {name: there.get(name.removeprefix("bert."), saved.weights.get(name)) for name in (*POOLER, *HEAD)}
     known = {name: weight.float() for name, weight in found.items() if weight is not None}
-    if any(weight.shape != body.get_parameter(name).shape for name, weight in known.items()):
+    if any(weight.shape != module.get_parameter(name).shape for name, weight in known.items()):
         return None
-    body.load_state_dict(known, strict=False, assign=True)
+    module.load_state_dict(known, strict=False, assign=True)
     module.eval()
-    return module, [*(f"bert.{name}" for name in POOLER if name not in known), "classifier.weight", "classifier.bias"]
+    return module, [name for name in found if name not in known]
 
 
 def _theirs(backbone: Backbone, classes: Sequence[str]) -> tuple[Any, list[str]]:
