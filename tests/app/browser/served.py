@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -49,8 +50,9 @@ def served(
     """Serves a new project of these texts, or of twenty short ones; with a `sign_in_header` as behind a proxy."""
     make = _making(tuple(texts) or tuple(f"text {i}" for i in range(20)), tuple(classes))
     project = make(folder, **settings) if settings else copied(make, folder)
-    login_link, listening = LoginLink(), bind(HERE[0], 0)
+    login_link, listening = LoginLink(), _listening().dup()
     address = f"http://{HERE[0]}:{listening.getsockname()[1]}"
+    assert _free.acquire(blocking=False), "another app is served there"
     app = create_app(project, None if sign_in_header else login_link)
     server = uvicorn.Server(server_config(app, sign_in_header is not None, sign_in_header))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -62,6 +64,16 @@ def served(
         thread.join(timeout=10)
         listening.close()
         project.close()
+        _free.release()
+
+
+_free = threading.Lock()
+
+
+@cache
+def _listening() -> socket.socket:
+    """One after the other, all apps are served at one address: a browser that was there before has their scripts."""
+    return bind(HERE[0], 0)
 
 
 @cache

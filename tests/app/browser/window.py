@@ -17,6 +17,13 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",
+    # Each window would load two pages for its address bar, which take longer than ours. A second list replaces
+    # Playwright's own, of which these are.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,"
+    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,"
+    "HttpsFirstBalancedModeAutoEnable,LensOverlay,MediaRouter,PaintHolding,OptimizationHints,"
+    "NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch",
 ]
 PATIENCE = 60_000  # a busy machine is not a failing test
 HURRY = "window.setTimeout = ((real) => (act, ms, ...given) => real(act, ms / 10, ...given))(window.setTimeout);"
