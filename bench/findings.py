@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -19,31 +21,33 @@ SECOND = ("5a07921", "c8a030c", "3dd3ee7")  # computed the study `findings` in p
 SPECS = tuple(dict.fromkeys([*claims.SCHEDULES, *best_chance.RULES]))
 
 
-def facts() -> list[Cell]:
-    return cells(pd.read_parquet(HERE / "results" / "findings.parquet"))
+@cache
+def facts() -> tuple[Cell, ...]:
+    return tuple(cells(pd.read_parquet(HERE / "results" / "findings.parquet")))
 
 
-def of(all_cells: list[Cell], **named: str) -> list[Cell]:
+def of(all_cells: Sequence[Cell], **named: str) -> list[Cell]:
     """The cells that are called so."""
     return [cell for cell in all_cells if named.items() <= cell.named.items()]
 
 
-def second_edition(all_cells: list[Cell]) -> list[Cell]:
+@cache
+def second_edition() -> tuple[Cell, ...]:
     """The study `findings` where labels are chosen by entropy, of seeds that were retrained to the end on all tasks."""
-    parts = [of(all_cells, engine=commit, study="findings", acquisition="entropy") for commit in SECOND]
+    parts = [of(facts(), engine=commit, study="findings", acquisition="entropy") for commit in SECOND]
     joined = engines.joined(parts, "second edition")
     whole = claims.whole(runs(joined, [claims.RETRAIN]))
-    return [cell for cell in joined if cell.named["seed"] in set(whole["seed"])]
+    return tuple(cell for cell in joined if cell.named["seed"] in set(whole["seed"]))
 
 
-def at_random(all_cells: list[Cell]) -> pd.DataFrame:
+def at_random(all_cells: Sequence[Cell]) -> pd.DataFrame:
     """The same where labels are drawn."""
     drawn = runs(of(all_cells, study="findings", acquisition="random"), elsewhere.SPECS)
     whole = claims.whole(drawn[drawn["schedule"] == claims.RETRAIN])
     return drawn[drawn["seed"].isin(whole["seed"])]
 
 
-def varied(all_cells: list[Cell]) -> list[Cell]:
+def varied(all_cells: Sequence[Cell]) -> list[Cell]:
     """The cells of the studies that vary one thing of the protocol, each put together of what any commit computed."""
     found = [cell for cell in of(all_cells, backbone="minilm", protocol="paper") if sizes.study_of(cell)]
     return engines.joined([found], "second edition")
@@ -52,7 +56,7 @@ def varied(all_cells: list[Cell]) -> list[Cell]:
 def tables() -> dict[str, str]:
     """All tables of the paper's claims, by name."""
     known = facts()
-    main, before = second_edition(known), of(known, **FIRST)
+    main, before = second_edition(), of(known, **FIRST)
     ends = runs(main, SPECS)
     first = claims.whole(runs(of(known, engine=FIRST["engine"]), claims.SCHEDULES))
     old = first[first["study"] == FIRST["study"]]
@@ -92,7 +96,7 @@ def tables() -> dict[str, str]:
 def main() -> None:
     for name, text in {**tables(), **learners.tables()}.items():
         print(f"\n{name}\n\n{text}")
-    main = second_edition(facts())
+    main = second_edition()
     ends = runs(main, SPECS)
     draw_ends(claims.whole(ends), IMAGES / "claims.png")
     draw_chances(ends, IMAGES / "signals.png")

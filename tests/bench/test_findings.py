@@ -57,9 +57,9 @@ def test_rounds_of_two_commits_are_one_cell_only_where_they_are_equal() -> None:
     assert cell.named["engine"] == "both"
     assert cell.known.keys() == older[0].known.keys() | newer[0].known.keys()
     word = next(iter(older[0].known.keys() & newer[0].known.keys()))
-    older[0].known[word] = replace(older[0].known[word], temperature=9.0)
+    other = {**older[0].known, word: replace(older[0].known[word], temperature=9.0)}
     with pytest.raises(ValueError, match=f"{word} of two commits differ"):
-        engines.joined([older, newer], "both")
+        engines.joined([[replace(older[0], known=other)], newer], "both")
 
 
 def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() -> None:
@@ -79,7 +79,7 @@ def test_a_coin_for_each_task_gives_no_credit_for_where_a_schedule_retrains() ->
 
 def test_the_batch_of_the_last_round_is_looked_at_too() -> None:
     """It was chosen, though nobody labels it."""
-    cells = findings.second_edition(findings.facts())[:1]
+    cells = findings.second_edition()[:1]
     [(_, one)], [(_, other)] = (played(cells, spec) for spec in ("replay:96", "replay:32"))
     _, [late] = overlaps(cells, "replay:96", "replay:32")
     assert late == pytest.approx(fmean(overlap(*both) for both in zip(one[2:], other[2:], strict=True)))
@@ -87,7 +87,7 @@ def test_the_batch_of_the_last_round_is_looked_at_too() -> None:
 
 def test_signals_may_agree_over_all_rounds_and_in_no_run() -> None:
     """Two runs, one of which moves more in both signals: that is all that they share."""
-    few = findings.second_edition(findings.facts())[:2]
+    few = findings.second_edition()[:2]
     moves = [{"accuracy": (1, 2, 3, 4), "f1": (2, 4, 1, 3)}, {"accuracy": (11, 12, 13, 14), "f1": (12, 14, 11, 13)}]
     made = [
         replace(cell, rounds=5, known={"R" * t: replace(cell.known["R" * t], changes={}) for t in range(1, 6)})
@@ -111,7 +111,7 @@ def test_parity_with_random_labels_is_judged_by_their_runs() -> None:
 
 
 def test_the_figures_are_drawn(tmp_path: Path) -> None:
-    main = findings.second_edition(findings.facts())[:8]
+    main = findings.second_edition()[:8]
     ends = runs(main, findings.SPECS)
     claim_figures.draw_ends(ends[ends["schedule"] != "auto"], tmp_path / "ends.png")
     claim_figures.draw_chances(ends, tmp_path / "chances.png")
@@ -123,7 +123,7 @@ def test_the_figures_are_drawn(tmp_path: Path) -> None:
 def test_the_page_counts_runs_rounds_and_steps_as_they_are() -> None:
     page = " ".join((DOCS / "findings.md").read_text(encoding="utf-8").split())
     known = findings.facts()
-    main, specs = findings.second_edition(known), preset("findings").schedules
+    main, specs = findings.second_edition(), preset("findings").schedules
     rounds = sum(len(cell.known) for cell in main)
     steps = sum(fact.cost.steps for cell in main for fact in cell.known.values())
     assert (
