@@ -22,6 +22,7 @@ from hybridal.app.serve import serve_folder
 from hybridal.app.trainer import supervisor
 
 from .made_up import check_books, make
+from .processes import lives
 
 LIMIT = 120.0
 HOLDS = "from hybridal.app.trainer.lifetime import hear_the_server; import os; print(os.getpid(), flush=True); "
@@ -65,7 +66,7 @@ def until(holds: Callable[[], object]) -> None:
 def trainers(folder: Path) -> set[int]:
     """The numbers of all trainers that were ever started and live."""
     said = [int(line) for log in folder.glob("*/trainer.log") for line in log.read_text().split()]
-    return {pid for pid in said if Path(f"/proc/{pid}").exists()}
+    return {pid for pid in said if lives(pid)}
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -424,7 +425,7 @@ def test_what_cannot_be_learnt_is_refused_with_a_reason(project: Project) -> Non
 
 def test_progress_is_said_while_it_trains(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
-    monkeypatch.setattr("hybridal.app.trainer.publish.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("hybridal.app.trainer.publish.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     said: list[dict[str, Any]] = []
     cycle = started(project)
     monkeypatch.setattr(cycle.status, "_write", lambda **values: said.append(values))

@@ -20,6 +20,7 @@ from hybridal.app.trainer.turns import Turns
 from hybridal.app.trainer.wanted import Look
 
 from ..copies import copied
+from ..processes import lives
 from .projects import ask, made, row
 
 SLEEPS = "import time; time.sleep(600)"
@@ -31,6 +32,11 @@ def project(tmp_path: Path) -> Iterator[Project]:
     project = copied(made, tmp_path / "toys.hybridal")
     yield project
     project.close()
+
+
+@pytest.fixture(autouse=True)
+def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOKS", 0.02)
 
 
 @pytest.fixture
@@ -170,9 +176,9 @@ time.sleep(600)
         assert process.stdout is not None
         pid, has_torch = process.stdout.readline().split()
         assert has_torch == "False"
-        assert Path(f"/proc/{pid}").exists()
+        assert lives(int(pid))
         os.kill(process.pid, signal.SIGKILL)
-    until(lambda: not Path(f"/proc/{pid}").exists())
+    until(lambda: not lives(int(pid)))
 
 
 POLITE = """

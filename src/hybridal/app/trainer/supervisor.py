@@ -205,7 +205,7 @@ class Supervisor:
         _close(child)
 
     def _wait_for_request(self) -> None:
-        while not self._stopping.wait(1.0):
+        while not self._stopping.wait(LOOKS):
             with suppress(SQLAlchemyError), self.project.reads() as session:
                 row = session.get(Trainer, 1)
                 if row is not None and row.asked:
