@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits_for_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that nobody need be given time for it."""
+    monkeypatch.setattr("hybridal.app.trainer.predictions.PAUSE", 0.0)
