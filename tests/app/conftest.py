@@ -9,7 +9,6 @@ from sqlalchemy import create_engine, text
 from hybridal.app.project import Project
 
 from . import postgres
-from .copies import copied
 from .made_up import make
 
 
@@ -44,6 +43,6 @@ def db(request: pytest.FixtureRequest) -> str | None:
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
     """A small project on SQLite."""
-    made = copied(make, tmp_path / "p")
+    made = make(tmp_path / "p")
     yield made
     made.close()

@@ -5,25 +5,24 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
-from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from hybridal.app.project import Project
 
 
-def copied(make: Callable[[Path], Project], folder: Path) -> Project:
-    """What `make` makes, in this folder."""
-    shutil.copytree(_made(make), folder)
+def copied(make: Callable[..., Project], folder: Path, **options: Any) -> Project:
+    """What `make` makes with these options, in this folder."""
+    key = (make, repr(options))
+    if key not in _made:
+        place = Path(_FOLDER.name) / str(next(_numbers))
+        make(place, **options).close()
+        _made[key] = place
+    shutil.copytree(_made[key], folder)
     return Project.open(folder)
 
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="hybridal-copies-")
 _numbers = count()
-
-
-@cache
-def _made(make: Callable[[Path], Project]) -> Path:
-    folder = Path(_FOLDER.name) / str(next(_numbers))
-    make(folder).close()
-    return folder
+_made: dict[tuple[Callable[..., Project], str], Path] = {}

@@ -29,11 +29,24 @@ from hybridal.app.people import add_person, project_owner
 from hybridal.app.project import READER_FILE, Project
 from hybridal.app.settings import read
 
+from .copies import copied
+
+
+CLASSES = ("a", "b", "c")
+
 
 def make(
-    folder: Path, texts: int = 20, classes: Iterable[str] = ("a", "b", "c"), *, db: str | None = None, **settings: Any
+    folder: Path, texts: int = 20, classes: Iterable[str] = CLASSES, *, db: str | None = None, **settings: Any
 ) -> Project:
-    """A project of some texts, with ids t0, t1, ..."""
+    """A project of some texts, with ids t0, t1, ...; on SQLite a copy, whose key others have too."""
+    options = {"texts": texts, "classes": tuple(classes), **settings}
+    return copied(create, folder, **options) if db is None else create(folder, db=db, **options)
+
+
+def create(
+    folder: Path, texts: int = 20, classes: Iterable[str] = CLASSES, *, db: str | None = None, **settings: Any
+) -> Project:
+    """Such a project, where its making matters."""
     rows = [(f"t{i}", f"text {i}", None) for i in range(texts)]
     return Project.create(Source("made up", rows, tuple(classes)), folder, db=db, **settings)
 

@@ -14,11 +14,11 @@ from hybridal.app.labelling.source import Source
 from hybridal.app.project import DB_VARIABLE, Project, has_schema
 from hybridal.errors import UserError
 
-from .made_up import consensus, make, me
+from .made_up import consensus, create, me
 
 
 def test_a_project_can_be_moved_and_opened_again(tmp_path: Path) -> None:
-    project = make(tmp_path / "here", budget=99)
+    project = create(tmp_path / "here", budget=99)
     with project.sessions.begin() as session:
         annotate(session, me(project), "t1", "label", class_name="a", key="1")
     project.close()
@@ -34,7 +34,7 @@ def test_what_is_no_project_is_told(tmp_path: Path) -> None:
 
 
 def test_a_project_whose_creation_was_interrupted_is_begun_again(tmp_path: Path) -> None:
-    project = make(tmp_path / "p")
+    project = create(tmp_path / "p")
     with project.sessions.begin() as session:
         session.execute(delete(Setting))  # all of a creation is one transaction: none of it is there
     project.close()
@@ -45,7 +45,7 @@ def test_a_project_whose_creation_was_interrupted_is_begun_again(tmp_path: Path)
 
 def test_bad_settings_leave_no_project_behind(tmp_path: Path) -> None:
     with pytest.raises(UserError):
-        make(tmp_path / "p", batch=0)
+        create(tmp_path / "p", batch=0)
     assert not (tmp_path / "p").exists()
 
 
@@ -60,10 +60,10 @@ def test_a_failed_creation_can_be_repeated(tmp_path: Path, db: str | None) -> No
 
 @pytest.mark.postgres
 def test_a_database_holds_one_project(tmp_path: Path, empty_postgres: str) -> None:
-    make(tmp_path / "p", db=empty_postgres).close()
+    create(tmp_path / "p", db=empty_postgres).close()
     for _ in range(2):
         with pytest.raises(UserError, match="holds another project"):
-            make(tmp_path / "q", db=empty_postgres)
+            create(tmp_path / "q", db=empty_postgres)
         with pytest.raises(UserError, match="holds another project"):
             Project.exists(tmp_path / "q")
 
@@ -72,8 +72,8 @@ def test_a_database_holds_one_project(tmp_path: Path, empty_postgres: str) -> No
 def test_projects_share_a_database_and_nothing_in_it(
     tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make(tmp_path / "alone", texts=1, db=empty_postgres).close()  # in the schema that all others would look at too
-    both = [make(tmp_path / name, texts=n, db=empty_postgres, in_schema=True) for name, n in (("p", 3), ("q", 5))]
+    create(tmp_path / "alone", texts=1, db=empty_postgres).close()  # in the schema that all others would look at too
+    both = [create(tmp_path / name, texts=n, db=empty_postgres, in_schema=True) for name, n in (("p", 3), ("q", 5))]
     assert {has_schema(tmp_path / name): name for name in ("alone", "q")} == {False: "alone", True: "q"}
     for project, texts in zip(both, (3, 5), strict=True):
         with project.reads() as session:
@@ -102,7 +102,7 @@ def test_projects_share_a_database_and_nothing_in_it(
 @pytest.mark.postgres
 def test_a_password_is_not_written_down(tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = make_url(empty_postgres).set(password="top-secret").render_as_string(hide_password=False)
-    project = make(tmp_path / "p", db=secret)
+    project = create(tmp_path / "p", db=secret)
     written = json.loads((tmp_path / "p" / "project.json").read_text())
     assert written == {"name": "made up", "key": project.key, "db": empty_postgres}
     assert project.environment == {DB_VARIABLE: secret}
@@ -118,7 +118,7 @@ def test_where_the_labels_are_is_written_down_however_it_was_told(
     tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(DB_VARIABLE, f"{empty_postgres}?password=top-secret")
-    make(tmp_path / "p").close()
+    create(tmp_path / "p").close()
     monkeypatch.delenv(DB_VARIABLE)
     assert "secret" not in (tmp_path / "p" / "project.json").read_text()
     again = Project.open(tmp_path / "p")  # not an empty SQLite file, as if nothing had been labelled
@@ -129,7 +129,7 @@ def test_where_the_labels_are_is_written_down_however_it_was_told(
 def test_a_database_of_another_project_is_not_taken_for_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = make(tmp_path / "p"), make(tmp_path / "q")
+    one, other = create(tmp_path / "p"), create(tmp_path / "q")
     monkeypatch.setenv(DB_VARIABLE, other.environment[DB_VARIABLE])
     for reach in (Project.open, Project.exists):
         with pytest.raises(UserError, match=r"holds another project.*HYBRIDAL_DB"):
@@ -146,7 +146,7 @@ def test_a_damaged_project_file_is_told(tmp_path: Path, damaged: str) -> None:
 
 
 def test_a_damaged_database_is_told(tmp_path: Path) -> None:
-    make(tmp_path / "p").close()
+    create(tmp_path / "p").close()
     (tmp_path / "p" / "labels.db").write_bytes(b"not a database" * 500)
     with pytest.raises(UserError, match=r"cannot be used .*not a database"):
         Project.open(tmp_path / "p")
@@ -154,16 +154,16 @@ def test_a_damaged_database_is_told(tmp_path: Path) -> None:
 
 def test_an_option_that_the_database_does_not_know_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot be used .*nosuch"):
-        make(tmp_path / "p", db="postgresql+psycopg://al@127.0.0.1:1/x?nosuch=1")
+        create(tmp_path / "p", db="postgresql+psycopg://al@127.0.0.1:1/x?nosuch=1")
 
 
 def test_a_database_that_is_away_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be used"):
-        make(tmp_path / "p", db="postgresql+psycopg://al@127.0.0.1:1/x")
+        create(tmp_path / "p", db="postgresql+psycopg://al@127.0.0.1:1/x")
 
 
 def test_two_projects_have_different_keys(tmp_path: Path) -> None:
-    one, other = make(tmp_path / "p"), make(tmp_path / "q")
+    one, other = create(tmp_path / "p"), create(tmp_path / "q")
     assert one.key != other.key
     one.close()
     other.close()

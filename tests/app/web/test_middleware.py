@@ -16,7 +16,7 @@ from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.middleware import SECURITY_HEADERS, RateLimiter
 
-from ..made_up import make, me
+from ..made_up import create, me
 from .visits import Visit, local, signed_in
 
 
@@ -191,7 +191,7 @@ def test_two_projects_on_one_machine_do_not_sign_each_other_out(tmp_path: Path) 
     visits = []
     jar = None
     for name in ("p", "q"):
-        project = make(tmp_path / name)
+        project = create(tmp_path / name)
         visit = signed_in(local(project), me(project))
         if jar is not None:
             visit.client.cookies.update(jar)

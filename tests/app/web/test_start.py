@@ -26,7 +26,6 @@ from hybridal.app.web.start import create_start_app
 from hybridal.errors import UserError
 from hybridal.system.lock import locked
 
-from ..copies import copied
 from ..made_up import make, people
 from .visits import HOME
 
@@ -52,7 +51,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path) -> Path:
     """Two projects."""
     for name in ("mails", "old news"):
-        copied(make, tmp_path / "all" / name).close()
+        make(tmp_path / "all" / name).close()
     return tmp_path / "all"
 
 
@@ -212,7 +211,7 @@ def test_folders_are_moved_in_and_out_while_it_runs(folder: Path, tmp_path: Path
         (tmp_path / "elsewhere").rename(folder / "letters")
         operator.until(lambda found: "letters" in found and found["letters"]["trainer"])
         # Another project takes the name of one that was there.
-        copied(make, tmp_path / "other").close()
+        make(tmp_path / "other").close()
         key = Project.open(tmp_path / "other").key
         (folder / "letters").rename(tmp_path / "gone")
         (tmp_path / "other").rename(folder / "letters")
@@ -282,7 +281,7 @@ def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_pat
 
 def test_what_is_wrong_with_a_folder_is_said_and_harms_no_other(folder: Path) -> None:
     for name in ("torn", "empty", "<img src=x>", "in use"):
-        copied(make, folder / name).close()
+        make(folder / name).close()
     (folder / "torn" / "labels.db").write_bytes(b"nonsense" * 1000)
     whole = (folder / "empty" / "project.json").read_text()
     (folder / "empty" / "project.json").write_text("{")
