@@ -218,6 +218,7 @@ def test_without_a_network_others_are_told_the_machines_name(monkeypatch: pytest
     assert names("0.0.0.0") == [socket.gethostname(), "127.0.0.1"]
 
 
+@pytest.mark.usefixtures("quick_hashes")
 def test_the_owners_password_is_set_once_and_kept(project: Project) -> None:
     assert not has_owner_password(project)
     set_owner_password(project, "correct horse")
@@ -226,6 +227,7 @@ def test_the_owners_password_is_set_once_and_kept(project: Project) -> None:
         set_owner_password(project, "short")
 
 
+@pytest.mark.usefixtures("quick_hashes")
 def test_another_password_ends_what_was_opened_with_the_old_one(project: Project) -> None:
     with project.sessions.begin() as session:
         user = User(project_owner(session), "", "")

@@ -63,3 +63,7 @@ def shot() -> Callable[[Page, str], None]:
 def axe(request: pytest.FixtureRequest) -> Axe:
     """What finds faults that keep people out."""
     return Axe(axe_script(request.config.cache.mkdir("axe-core")))
+
+
+@pytest.fixture(autouse=True)
+def _hashes_quickly(quick_hashes: None) -> None: ...

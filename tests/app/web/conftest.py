@@ -46,3 +46,7 @@ def annotator(app: FastAPI, project: Project) -> Visit:
 def reviewer(app: FastAPI, project: Project) -> Visit:
     """A reviewer."""
     return signed_in(app, people(project, 1, "reviewer")[0])
+
+
+@pytest.fixture(autouse=True)
+def _hashes_quickly(quick_hashes: None) -> None: ...

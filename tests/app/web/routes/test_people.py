@@ -4,25 +4,17 @@ import asyncio
 import time
 
 import pytest
-from argon2 import PasswordHasher
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Person
-from hybridal.app.people import _nobodys, add_person, change_password, hash_password
+from hybridal.app.people import add_person, change_password, hash_password
 from hybridal.app.project import Project
 from hybridal.app.web.app import create_app
 
 from ...made_up import me
 from ..visits import HOME, Visit, signed_in, with_token
-
-
-@pytest.fixture(autouse=True)
-def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashing is slow on purpose; that it is argon2 is tested elsewhere."""
-    monkeypatch.setattr("hybridal.app.people._hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    _nobodys.cache_clear()
 
 
 @pytest.fixture
