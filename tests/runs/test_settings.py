@@ -32,6 +32,7 @@ def test_every_setting_is_tried_above() -> None:
 
 def test_rules_are_the_preset_with_its_overrides() -> None:
     assert FULL.rules == protocol("quick", {"rounds": 2, "stop_after": None})
+    assert FULL.rules is FULL.rules  # a study asks for them in every round of every schedule
 
 
 def test_validation_texts_that_were_asked_for_are_used() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class Settings(TaskSource):
         if self.stop not in ("auto", "never"):
             raise UserError(f"The setting 'stop' must be auto or never, not {self.stop!r}.", field="stop")
 
-    @property
+    @cached_property  # asked for everywhere, and each of its fields is checked
     def rules(self) -> Rules:
         """The protocol with its overrides. Validation texts that were asked for are used, whatever it says of them."""
         asked = self.validation is not None or self.validation_size is not None
