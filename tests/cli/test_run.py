@@ -36,27 +36,29 @@ WATCHED = """
 import runpy, sys
 import hybridal.evidence.run_report as report
 report.panels = lambda *_: []  # drawing takes longer than a run
-sys.argv = ["hybridal", *{arguments!r}]
-try:
-    runpy.run_module("hybridal", run_name="__main__")
-except SystemExit as done:
-    assert not done.code, done.code
+for arguments in {runs!r}:
+    sys.argv = ["hybridal", *arguments]
+    try:
+        runpy.run_module("hybridal", run_name="__main__")
+    except SystemExit as done:
+        assert not done.code, done.code
 print(*sorted({heavy!r} & sys.modules.keys()), file=sys.stderr)
 """
 
 
 class TestRun:
-    @pytest.mark.parametrize("options", [BEST, SMALL])
     def test_what_takes_seconds_to_import_is_left_out_from_the_texts_to_the_model(
-        self, options: tuple[Any, ...], pool: tuple[str, ...], tmp_path: Path
+        self, pool: tuple[str, ...], tmp_path: Path
     ) -> None:
-        arguments = ["run", *pool, *map(str, options), "--quiet", "--out", str(tmp_path / "run")]
+        folders = {tmp_path / "best": BEST, tmp_path / "small": SMALL}
+        runs = [["run", *pool, *options, "--quiet", "--out", str(folder)] for folder, options in folders.items()]
         heavy = {"transformers", "huggingface_hub", "torch._dynamo", "sympy", "pandas", "sklearn", "scipy.stats"}
-        script = WATCHED.format(arguments=arguments, heavy={*heavy, "torch", "tokenizers"})
+        script = WATCHED.format(runs=runs, heavy={*heavy, "torch", "tokenizers"})
         done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=120)
         assert done.stderr.split() == ["tokenizers", "torch"]
-        model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "run" / "model")
-        assert type(model).__name__ == "BertForSequenceClassification"
+        for folder in folders:
+            model = AutoModelForSequenceClassification.from_pretrained(folder / "model")
+            assert type(model).__name__ == "BertForSequenceClassification"
 
     def test_for_people(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         folder = tmp_path / "run"

@@ -95,6 +95,14 @@ def test_a_head_of_other_classes_is_refused(classifier: Classifier, tmp_path: Pa
         Classifier(Backbone("mine", tmp_path), ("a", "b", "c"), 0, CPU)
 
 
+def test_a_lent_generator_draws_what_torch_draws() -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        wanted = torch.rand(5)
+    with seeded(3):
+        assert torch.equal(torch.rand(5), wanted)
+
+
 def test_a_lent_generator_is_put_back_after_an_error_too() -> None:
     before = torch.get_rng_state()
 

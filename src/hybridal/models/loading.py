@@ -65,6 +65,11 @@ def _drawable(name: str, parameter: Tensor) -> bool:
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
-    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
+    gpus = torch.cuda.device_count()
+    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(gpus)):
+        # Those of devices that are there: `torch.manual_seed` notes for each kind that is not from where it was called.
+        torch.default_generator.manual_seed(seed)
+        torch.mps.manual_seed(seed)
+        if gpus:
+            torch.cuda.manual_seed_all(seed)
         yield
