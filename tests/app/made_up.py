@@ -31,7 +31,6 @@ from hybridal.app.settings import read
 
 from .copies import copied
 
-
 CLASSES = ("a", "b", "c")
 
 

@@ -11,7 +11,7 @@ from hybridal.client import Project, RequestError
 
 from ..webhooks.receiver import receiving
 from .served import Served
-from .window import Window
+from .window import HURRY, Window
 
 pytestmark = pytest.mark.browser
 
@@ -44,6 +44,7 @@ def test_a_webhook_is_added_with_a_test_hears_of_labels_and_is_removed(
     window: Window, app: Served, shot: Callable[[Page, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = window.open(app.link)
+    page.add_init_script(HURRY)
     page.get_by_role("link", name="Programs").click()
     panel = page.get_by_role("region", name="Webhooks")
     with receiving() as server:
