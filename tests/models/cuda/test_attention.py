@@ -12,6 +12,8 @@ from .test_kernels import drawn, dropout
 pytestmark = needs_kernels
 HEADS, SIDE = 2, 8
 WIDTH = HEADS * SIDE
+# Tokens after the last text: more than all programs that clear them take at once.
+PADDING = 150
 
 
 def by_the_formula(qkv: Tensor, lengths: list[int], bias: Tensor | None = None) -> Tensor:
@@ -37,14 +39,14 @@ def test_each_text_attends_to_itself_alone(lengths: list[int]) -> None:
     from hybridal.models.cuda.attention import Attention
 
     tokens = sum(lengths)
-    qkv = drawn(tokens + 3, 3 * WIDTH).requires_grad_()
+    qkv = drawn(tokens + PADDING, 3 * WIDTH).requires_grad_()
     expected = by_the_formula(qkv, lengths)
     attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths))
     gathered, sums = attention.forward(qkv.detach(), dropout(0.0))
     torch.testing.assert_close(gathered[:tokens], expected.detach())
     assert gathered[tokens:].eq(0).all()
 
-    above = drawn(tokens + 3, WIDTH)
+    above = drawn(tokens + PADDING, WIDTH)
     (expected * above[:tokens]).sum().backward()
     found, pairs = attention.backward(above, qkv.detach(), gathered, sums, dropout(0.0))
     torch.testing.assert_close(found, qkv.grad, rtol=1e-4, atol=1e-5)
@@ -57,18 +59,18 @@ def test_a_bias_by_distance_and_its_gradient(lengths: list[int]) -> None:
     from hybridal.models.cuda.distances import sums_by_distance
 
     tokens = sum(lengths)
-    qkv, bias = drawn(tokens + 3, 3 * WIDTH).requires_grad_(), drawn(HEADS, 2 * max(lengths) - 1).requires_grad_()
+    qkv, bias = drawn(tokens + PADDING, 3 * WIDTH).requires_grad_(), drawn(HEADS, 2 * max(lengths) - 1).requires_grad_()
     expected = by_the_formula(qkv, lengths, bias)
     attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths), bias.detach())
     gathered, sums = attention.forward(qkv.detach(), dropout(0.0))
     torch.testing.assert_close(gathered[:tokens], expected.detach())
 
-    above = drawn(tokens + 3, WIDTH)
+    above = drawn(tokens + PADDING, WIDTH)
     (expected * above[:tokens]).sum().backward()
     found, pairs = attention.backward(above, qkv.detach(), gathered, sums, dropout(0.0))
     assert pairs is not None
     torch.testing.assert_close(found, qkv.grad, rtol=1e-4, atol=1e-5)
-    positions = torch.tensor([place for length in [*lengths, 3] for place in range(length)], device=ON)
+    positions = torch.tensor([place for length in [*lengths, PADDING] for place in range(length)], device=ON)
     torch.testing.assert_close(sums_by_distance(pairs, positions), bias.grad, rtol=1e-4, atol=1e-5)
 
 
