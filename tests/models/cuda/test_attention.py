@@ -33,15 +33,15 @@ def by_the_formula(qkv: Tensor, lengths: list[int], bias: Tensor | None = None) 
     return torch.cat(found)
 
 
-# Texts of one block; and of several, of which the last is not full.
-@pytest.mark.parametrize("lengths", [[3, 1, 16], [70, 2]])
-def test_each_text_attends_to_itself_alone(lengths: list[int]) -> None:
+# Texts of one block; of several, of which the last is not full; and of smaller ones, where there is little room.
+@pytest.mark.parametrize(("lengths", "most"), [([3, 1, 16], 64), ([70, 2], 64), ([70, 2], 32)])
+def test_each_text_attends_to_itself_alone(lengths: list[int], most: int) -> None:
     from hybridal.models.cuda.attention import Attention
 
     tokens = sum(lengths)
     qkv = drawn(tokens + PADDING, 3 * WIDTH).requires_grad_()
     expected = by_the_formula(qkv, lengths)
-    attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths))
+    attention = Attention(HEADS, torch.tensor(lengths, dtype=torch.int32, device=ON), max(lengths), most=most)
     gathered, sums = attention.forward(qkv.detach(), dropout(0.0))
     torch.testing.assert_close(gathered[:tokens], expected.detach())
     assert gathered[tokens:].eq(0).all()
@@ -88,3 +88,24 @@ def test_the_gradient_has_the_masks_of_the_pass_before(lengths: list[int]) -> No
     assert not torch.allclose(gathered, attention.forward(qkv, dropout(0.0))[0])
     found, _ = attention.backward(above, qkv, gathered, sums, dropout(0.3))
     torch.testing.assert_close((found * change).sum(), ((moved - gathered) * above).sum(), rtol=1e-3, atol=1e-4)
+
+
+# What a program may have on an H200, an A100, an RTX 4090 and a T4, in KB.
+@pytest.mark.parametrize(
+    ("room", "plain", "biased"),
+    [
+        (227, [64, 64, 64], [64, 64, 64]),
+        (163, [64, 64, 64], [64, 64, 32]),
+        (99, [64, 64, 32], [64, 32, 32]),
+        (64, [64, 32, 16], [32, 32, 16]),
+    ],
+)
+def test_blocks_fit_into_what_a_gpu_has(room: int, plain: list[int], biased: list[int]) -> None:
+    """In bf16 with 32 columns a head, in bf16 with 64, and in fp32 with 64; compiled for these GPUs, they do."""
+    from hybridal.models.cuda.attention import fitting, room_of
+
+    kinds = ((32, 2), (64, 2), (64, 4))
+    assert [fitting(side, size, False, room * 1024) for side, size in kinds] == plain
+    assert [fitting(side, size, True, room * 1024) for side, size in kinds] == biased
+    assert fitting(64, 4, True, None) == 64
+    assert (room_of(ON) is None) == (ON.type == "cpu")
