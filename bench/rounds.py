@@ -29,12 +29,13 @@ def validation_of(rules: Rules) -> str:
     >>> from hybridal.core.rules import protocol
     >>> [validation_of(protocol("best", {"validation": kind, "validation_size": 50})) for kind in ("none", "fixed")]
     ['none', '50 fixed']
-    >>> validation_of(protocol("best"))
-    'share 0.1, 50 at most'
+    >>> validation_of(protocol("best")), validation_of(protocol("best", {"validation_size": None}))
+    ('share 0.1, 50 at most', 'share 0.1')
     """
-    if rules.validation == "fixed":
-        return f"{rules.validation_size} fixed"
-    return f"share {rules.validation_share}, 50 at most" if rules.validation == "share" else rules.validation
+    most = rules.validation_size
+    if rules.validation == "share":
+        return f"share {rules.validation_share}" + ("" if most is None else f", {most} at most")
+    return f"{most} fixed" if rules.validation == "fixed" else rules.validation
 
 
 def rows(folder: StudyFolder, classes: dict[str, int]) -> pd.DataFrame:
@@ -44,7 +45,7 @@ def rows(folder: StudyFolder, classes: dict[str, int]) -> pd.DataFrame:
         for spec, history in folder.histories(cell).items():
             if len(history) == cell.settings.rules.rounds:
                 task = FOLDERS.get(cell.settings.task, cell.settings.task)
-                named = {**_run(cell, task), "schedule": spec.partition(":0.005:2")[0]}
+                named = {**_run(cell, task), "schedule": spec.removesuffix(":0.005:2")}
                 found += [{**named, **_row(fact), "classes": classes[cell.settings.task]} for fact in history]
     return pd.DataFrame(found)
 
@@ -93,7 +94,8 @@ def main() -> None:
     classes = {task: len(load_task(task).classes) for task in {cell.settings.task for cell in folder.cells}}
     both = joined(pd.read_parquet(asked.out), rows(folder, classes))
     both.to_parquet(asked.out, index=False, compression="zstd")
-    print(f"{asked.out}: {len(both):,} rounds in {both.groupby(RUN[1:], observed=True).ngroups} runs.")
+    by = [name for name in RUN if name in both]
+    print(f"{asked.out}: {len(both):,} rounds in {both.groupby(by, observed=True).ngroups} runs.")
 
 
 if __name__ == "__main__":

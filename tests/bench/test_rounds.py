@@ -49,6 +49,14 @@ def test_whole_runs_become_rows(tmp_path: Path) -> None:
     assert set(own["classes"]) == {4}
 
 
+def test_only_the_usual_threshold_and_patience_are_left_out_of_a_name(tmp_path: Path) -> None:
+    folder = study(tmp_path / "study", ("hybrid:accuracy", "hybrid:accuracy:0.005:20"), ("R", "RR"))
+    assert rounds.rows(folder, {"agnews": 4})["schedule"].unique().tolist() == [
+        "hybrid:accuracy",
+        "hybrid:accuracy:0.005:20",
+    ]
+
+
 def test_runs_that_are_described_alike_are_replaced_and_types_stay(tmp_path: Path) -> None:
     known = rounds.rows(study(tmp_path / "old", ("retrain", "finetune"), ("R", "RR", "F", "FF")), {"agnews": 4})
     known = known.assign(steps=9).astype({"steps": "int32", "schedule": "category", "test_f1": "float32"})

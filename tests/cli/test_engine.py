@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
-from hybridal.cli.engine import choose_engine
+from hybridal.cli.engine import PROBES, REPORT, choose_engine
 from hybridal.study.engines import Here
 from hybridal.study.engines.lanes import Lanes
 from hybridal.study.engines.processes import Processes
@@ -26,3 +28,8 @@ def test_each_gpu_has_its_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_engine("cuda:1", processes_per_gpu=3) == Processes([Lanes("cuda:1", sharers=3)] * 3)
     assert choose_engine("cuda:1", processes_per_gpu=1) == Lanes("cuda:1")
     assert choose_engine("cpu", 2) == Processes([Lanes("cpu", 1)] * 2)
+
+
+def test_what_is_imported_ahead_is_there() -> None:
+    """What is not would be passed over, and nobody would notice."""
+    assert all(map(find_spec, (*PROBES, *REPORT)))

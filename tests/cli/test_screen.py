@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,18 @@ class TestFollow:
             assert type(observer) is Quiet
             observer.message("hush")
         assert capsys.readouterr().out == ""
+
+    @pytest.mark.parametrize("silent", [True, False])
+    def test_a_report_is_prepared_once_there_is_a_round(self, silent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What cannot be imported ahead is passed over: nobody would notice that a file has another name now."""
+        asked: list[str] = []
+        monkeypatch.setattr(screen, "import_later", asked.extend)
+        with follow(self.SETTINGS, silent) as observer:
+            observer.round_started(1, 4, "retrain")
+            assert not asked
+            observer.round_done(SETTLED[:1])
+        assert asked
+        assert all(map(find_spec, asked))
 
     def test_a_file_gets_lines(self, capsys: pytest.CaptureFixture[str]) -> None:
         with follow(self.SETTINGS, silent=False) as observer:

@@ -26,11 +26,12 @@ def dropout(rate: float, seed: int = 3, site: int = 1) -> Any:
     return Dropout(rate, torch.tensor([seed], dtype=torch.int32, device=ON), site)
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(beside: bool) -> None:
+# Fewer rows than programs; and so many that each has several, four at a time, of which the last are not full.
+@pytest.mark.parametrize(("rows", "beside"), [(ROWS, False), (ROWS, True), (1101, True)])
+def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(rows: int, beside: bool) -> None:
     from hybridal.models.cuda import kernels
 
-    residual, branch = (drawn(ROWS, WIDTH).add(n).requires_grad_() for n in range(2))
+    residual, branch = (drawn(rows, WIDTH).add(n).requires_grad_() for n in range(2))
     gain, bias = drawn(WIDTH).add(1).requires_grad_(), drawn(WIDTH).requires_grad_()
     expected = nn.functional.layer_norm(residual + branch, (WIDTH,), gain, bias, 1e-5)
     one, other_one, weight, shift = (tensor.detach() for tensor in (residual, branch, gain, bias))
@@ -38,9 +39,9 @@ def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(beside: bool) ->
     torch.testing.assert_close(found, expected.detach())
     torch.testing.assert_close(rounded, found.bfloat16())
 
-    above, other = drawn(ROWS, WIDTH), drawn(ROWS, WIDTH) if beside else None
+    above, other = drawn(rows, WIDTH), drawn(rows, WIDTH) if beside else None
     (expected * (above + (0 if other is None else other))).sum().backward()
-    parts = torch.zeros(kernels.PARTS, 2 * WIDTH, device=ON)
+    parts = torch.full((kernels.PARTS, 2 * WIDTH), torch.nan, device=ON)  # all are written
     down, aside = kernels.add_norm_back(
         above, other, one, other_one, weight, moments, no_dropout(), parts, (0, WIDTH)
     )  # fmt: skip
@@ -50,7 +51,7 @@ def test_add_norm_is_a_layer_norm_of_a_sum_forward_and_backward(beside: bool) ->
     torch.testing.assert_close(aside, branch.grad)
     assert total[2 * WIDTH :].eq(7.0).all()
     for piece, wanted in zip(total.split(WIDTH)[:2], (gain.grad, bias.grad), strict=True):
-        torch.testing.assert_close(piece, wanted, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(piece, wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_gelu_is_torch_s() -> None:

@@ -13,19 +13,22 @@ from torch import Tensor
 
 from hybridal.models.cuda.kernels import Dropout, kept
 
-# Tokens of a block: more do not fit beside each other.
-MOST = 64
+# Tokens of a block, between what a product takes and what fits beside each other.
+LEAST, MOST = 16, 64
+# So many blocks of a head lie beside each other at once on the way back, and of the bias.
+BESIDE, OF_BIAS = 10, 3
 
 
 class Attention:
     """Of a row of (queries, keys, values) of all heads; `longest` is the length that no text exceeds.
 
-    `bias` is added to the products of each head by how far the key is from the query (`distances.py`).
+    `bias` is added to the products of each head by how far the key is from the query (`distances.py`). No block has
+    more than `most` tokens.
     """
 
-    def __init__(self, heads: int, lengths: Tensor, longest: int, bias: Tensor | None = None) -> None:
+    def __init__(self, heads: int, lengths: Tensor, longest: int, bias: Tensor | None = None, most: int = MOST) -> None:
         self.heads, self.lengths, self.longest, self.bias = heads, lengths, longest, bias
-        self.block = max(16, min(MOST, triton.next_power_of_2(longest)))
+        self.block = max(LEAST, min(most, triton.next_power_of_2(longest)))
         # One more than texts, for the padding at the row's end.
         self.grid = (len(lengths) + 1, heads, triton.cdiv(longest, self.block))
 
@@ -64,6 +67,30 @@ class Attention:
             scale, tokens, width, side, texts, self.longest, self.heads,
             triton.next_power_of_2(texts), self.block, block_of_side, dropout.rate > 0, self.bias is not None,
         )  # fmt: skip
+
+
+def fitting(side: int, size: int, biased: bool, room: int | None) -> int:
+    """Tokens of a block of a head with so many columns, in numbers of so many bytes, where programs have so much room.
+
+    With a bias on an H200, and on an RTX 4090:
+
+    >>> fitting(64, 2, True, 227 * 1024), fitting(64, 2, True, 99 * 1024)
+    (64, 32)
+    """
+    block = MOST
+    while room is not None and block > LEAST:
+        of_bias = OF_BIAS * block * 4 if biased else 0
+        if block * (BESIDE * triton.next_power_of_2(side) * size + of_bias) <= room:
+            break
+        block //= 2
+    return block
+
+
+def room_of(device: torch.device) -> int | None:
+    """Bytes of fast memory that a program may have; None where nobody says."""
+    if device.type != "cuda":
+        return None
+    return getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", None)
 
 
 @triton.jit  # type: ignore[untyped-decorator]

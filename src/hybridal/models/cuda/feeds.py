@@ -77,7 +77,8 @@ class OneRow:
         for batch, own_seed in zip(batches, seeds, strict=True):
             stop = start + len(batch)
             count, longest = int(ends[stop] - ends[start]), int(lengths[start:stop].max())
-            shape = size, row_length(count), text_length(longest)
+            # A step is recorded with `size` texts of one token: where few are left for the last batch, these count.
+            shape = size, row_length(max(count, size)), text_length(longest)
             row = one_row(joined[ends[start] : ends[stop]], lengths[start:stop], shape, tokens.pad)
             words, order = row[2 * size + 1 :].reshape(2, -1)
             row[: len(batch)], row[2 * size] = examples.labels[batch], own_seed

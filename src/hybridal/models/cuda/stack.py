@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.models.cuda import kernels, products
-from hybridal.models.cuda.attention import Attention
+from hybridal.models.cuda.attention import Attention, fitting, room_of
 from hybridal.models.cuda.distances import by_distance, sums_by_distance
 from hybridal.models.cuda.kernels import Dropout
 from hybridal.models.cuda.lookups import Lookups
@@ -107,6 +107,7 @@ class Stack:
         self.gradient = torch.zeros_like(self.rounded)
         self.vector_gradient, self.rest_gradient = torch.zeros_like(self.vectors), torch.zeros_like(self.rest)
         self.norm_parts = self.vectors.new_zeros((kernels.PARTS, sum(map(len, norms))))
+        self.room = room_of(self.rounded.device)
         self.refresh()
         self.at = _places(self.parts)
         self._weights = list(self._matrices_of(self.rounded))
@@ -162,8 +163,12 @@ class Stack:
         rates = self.rates if training else (0.0,) * SITES
         return [Dropout(rate, row.seed, layer * SITES + site) for site, rate in enumerate(rates)]
 
+    def _attention(self, bias: Tensor | None, row: Row) -> Attention:
+        most = fitting(self.width // self.heads, self.rounded.element_size(), bias is not None, self.room)
+        return Attention(self.heads, row.lengths, row.longest, bias, most)
+
     def forward(self, states: Tensor, bias: Tensor | None, row: Row, training: bool, keep: list[Any] | None) -> Tensor:
-        attention = Attention(self.heads, row.lengths, row.longest, bias)
+        attention = self._attention(bias, row)
         rounded = states.to(self.dtype)
         # The rows of a pass fill a GPU, as torch's own products are made to.
         own = keep is not None
@@ -193,7 +198,7 @@ class Stack:
         self, above: Tensor, bias: Tensor | None, row: Row, training: bool, kept: list[Any]
     ) -> tuple[Tensor, Tensor | None]:
         """The gradients of what came in, and of the bias; those of the weights go to their arrays."""
-        attention = Attention(self.heads, row.lengths, row.longest, bias)
+        attention = self._attention(bias, row)
         beside: Tensor | None = None
         of_bias: list[Tensor] = []
         for number in reversed(range(len(self.parts))):
