@@ -7,8 +7,6 @@ one kernel then steps all weights. Torch's own way casts every weight at every s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, pairwise, starmap
 from typing import Any
 
 import torch
@@ -18,6 +16,7 @@ from hybridal.models.cuda import kernels, products
 from hybridal.models.cuda.attention import Attention, fitting, room_of
 from hybridal.models.cuda.distances import by_distance, sums_by_distance
 from hybridal.models.cuda.kernels import Dropout
+from hybridal.models.cuda.layout import Vectors, one_array, parts_of, pieces, places
 from hybridal.models.cuda.lookups import Lookups
 from hybridal.models.cuda.row import Row
 from hybridal.models.layers import Said
@@ -27,51 +26,11 @@ from hybridal.models.packing import layer_stack
 SITES = 3
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The modules of one layer, under the same names for all encoders."""
-
-    queries: nn.Linear
-    keys: nn.Linear
-    values: nn.Linear
-    out: nn.Linear
-    middle_norm: nn.LayerNorm
-    up: nn.Linear
-    down: nn.Linear
-    last_norm: nn.LayerNorm
-
-    @property
-    def matrices(self) -> list[nn.Linear]:
-        return [self.queries, self.keys, self.values, self.out, self.up, self.down]
-
-    @property
-    def norms(self) -> list[Tensor]:
-        return [vector for norm in (self.middle_norm, self.last_norm) for vector in (norm.weight, norm.bias)]
-
-    @property
-    def biases(self) -> list[Tensor]:
-        return [layer.bias for layer in self.matrices]
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """One of each vector of a layer: views of an array, or where they lie in it."""
-
-    middle_gain: Any
-    middle_bias: Any
-    last_gain: Any
-    last_bias: Any
-    qkv: Any
-    out: Any
-    up: Any
-    down: Any
-
-
 def stackable(module: Any) -> bool:
     """Whether an encoder's layers are of the kind that this file knows."""
     config = module.config
     act = getattr(config, "hidden_act", None) or getattr(config, "activation", None)
-    return act == "gelu" and all(_parts(layer) is not None for layer in layer_stack(module).layer)
+    return act == "gelu" and all(parts_of(layer) is not None for layer in layer_stack(module).layer)
 
 
 class Stack:
@@ -83,7 +42,7 @@ class Stack:
     def __init__(self, module: Any, dtype: torch.dtype) -> None:
         self.module, config = module, module.config
         self.lookups = Lookups(module.base_model.embeddings)
-        self.parts: list[Any] = [_parts(layer) for layer in layer_stack(module).layer]
+        self.parts: list[Any] = [parts_of(layer) for layer in layer_stack(module).layer]
         self.heads = int(getattr(config, "n_heads", 0) or config.num_attention_heads)
         distil = config.model_type == "distilbert"  # which drops nothing after its attention
         self.rates = (
@@ -100,7 +59,7 @@ class Stack:
         stacked = {id(parameter) for parameter in (*matrices, *vectors, words)}
         rest = [parameter for parameter in module.parameters() if id(parameter) not in stacked]
         self._owners: tuple[list[Any], ...] = (matrices, vectors, rest, [words])
-        self.matrices, self.vectors, self.rest = map(_one_array, self._owners[:3])
+        self.matrices, self.vectors, self.rest = map(one_array, self._owners[:3])
         exact = dtype == torch.float32
         self.rounded = self.matrices if exact else torch.empty_like(self.matrices, dtype=dtype)
         self.rounded_vectors = self.vectors if exact else torch.empty_like(self.vectors, dtype=dtype)
@@ -109,7 +68,7 @@ class Stack:
         self.norm_parts = self.vectors.new_zeros((kernels.PARTS, sum(map(len, norms))))
         self.room = room_of(self.rounded.device)
         self.refresh()
-        self.at = _places(self.parts)
+        self.at = places(self.parts)
         self._weights = list(self._matrices_of(self.rounded))
         self._gradients = list(self._matrices_of(self.gradient))
 
@@ -134,7 +93,7 @@ class Stack:
     def clear(self) -> None:
         """Before a step: gradients of the rest are added up where they lie, others overwritten."""
         self.rest_gradient.zero_()
-        for parameter, piece in zip(self._owners[2], _pieces(self.rest_gradient, self._owners[2]), strict=True):
+        for parameter, piece in zip(self._owners[2], pieces(self.rest_gradient, self._owners[2]), strict=True):
             parameter.grad = piece
 
     def named(self, arrays: Sequence[Tensor]) -> dict[str, Tensor]:
@@ -143,7 +102,7 @@ class Stack:
         return {
             names[id(parameter)]: piece
             for array, owners in zip(arrays, self._owners, strict=True)
-            for parameter, piece in zip(owners, _pieces(array.flatten(), owners), strict=True)
+            for parameter, piece in zip(owners, pieces(array.flatten(), owners), strict=True)
         }
 
     def _matrices_of(self, array: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
@@ -246,52 +205,6 @@ class _Layers(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
         found = ctx.stack.backward(above.contiguous(), ctx.bias, ctx.row, ctx.training, ctx.kept)
         return *found, None, None, None
-
-
-def _parts(layer: Any) -> Parts | None:
-    """The modules of a layer as BERT names them, DistilBERT, or MPNet; None where it is neither."""
-    attention = layer.attention
-    if hasattr(attention, "attn"):
-        inner = attention.attn
-        return Parts(inner.q, inner.k, inner.v, inner.o, attention.LayerNorm,
-                     layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
-    if hasattr(attention, "q_lin"):
-        return Parts(attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin, layer.sa_layer_norm,
-                     layer.ffn.lin1, layer.ffn.lin2, layer.output_layer_norm)  # fmt: skip
-    if not hasattr(attention, "self") or not hasattr(layer, "intermediate"):
-        return None
-    inner, after = attention.self, attention.output
-    return Parts(inner.query, inner.key, inner.value, after.dense, after.LayerNorm,
-                 layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
-
-
-def _places(parts: Sequence[Parts]) -> list[Vectors]:
-    """Where the vectors of each layer lie."""
-    norms = [len(vector) for part in parts for vector in part.norms]
-    biases = [size for part in parts for size in _bias_sizes(part)]
-    where = list(starmap(slice, pairwise(accumulate([*norms, *biases], initial=0))))
-    each = len(where) // len(parts) // 2  # there are as many of either kind
-    starts = range(0, each * len(parts), each)
-    return [Vectors(*where[n : n + each], *where[len(norms) + n : len(norms) + n + each]) for n in starts]
-
-
-def _bias_sizes(part: Parts) -> list[int]:
-    queries, keys, values, *others = map(len, part.biases)
-    return [queries + keys + values, *others]
-
-
-def _one_array(tensors: list[Any]) -> Tensor:
-    """The values of these parameters one after the other; each becomes a view of its piece."""
-    array = torch.cat([tensor.detach().flatten() for tensor in tensors])
-    for tensor, piece in zip(tensors, _pieces(array, tensors), strict=True):
-        tensor.data = piece
-    return array
-
-
-def _pieces(array: Tensor, shaped: Sequence[Any]) -> list[Tensor]:
-    """Views of an array, in the shapes of these parameters."""
-    pieces = array.split([parameter.numel() for parameter in shaped])
-    return [piece.view(parameter.shape) for parameter, piece in zip(shaped, pieces, strict=True)]
 
 
 def teach_stack(module: Any, dtype: torch.dtype, first_tokens: bool) -> Stack:

@@ -1,0 +1,97 @@
+"""The layers of an encoder under the same names for all architectures, and how their weights lie in few arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise, starmap
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The modules of one layer, under the same names for all encoders."""
+
+    queries: nn.Linear
+    keys: nn.Linear
+    values: nn.Linear
+    out: nn.Linear
+    middle_norm: nn.LayerNorm
+    up: nn.Linear
+    down: nn.Linear
+    last_norm: nn.LayerNorm
+
+    @property
+    def matrices(self) -> list[nn.Linear]:
+        return [self.queries, self.keys, self.values, self.out, self.up, self.down]
+
+    @property
+    def norms(self) -> list[Tensor]:
+        return [vector for norm in (self.middle_norm, self.last_norm) for vector in (norm.weight, norm.bias)]
+
+    @property
+    def biases(self) -> list[Tensor]:
+        return [layer.bias for layer in self.matrices]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """One of each vector of a layer: views of an array, or where they lie in it."""
+
+    middle_gain: Any
+    middle_bias: Any
+    last_gain: Any
+    last_bias: Any
+    qkv: Any
+    out: Any
+    up: Any
+    down: Any
+
+
+def parts_of(layer: Any) -> Parts | None:
+    """The modules of a layer as BERT names them, DistilBERT, or MPNet; None where it is neither."""
+    attention = layer.attention
+    if hasattr(attention, "attn"):
+        inner = attention.attn
+        return Parts(inner.q, inner.k, inner.v, inner.o, attention.LayerNorm,
+                     layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
+    if hasattr(attention, "q_lin"):
+        return Parts(attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin, layer.sa_layer_norm,
+                     layer.ffn.lin1, layer.ffn.lin2, layer.output_layer_norm)  # fmt: skip
+    if not hasattr(attention, "self") or not hasattr(layer, "intermediate"):
+        return None
+    inner, after = attention.self, attention.output
+    return Parts(inner.query, inner.key, inner.value, after.dense, after.LayerNorm,
+                 layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
+
+
+def places(parts: Sequence[Parts]) -> list[Vectors]:
+    """Where the vectors of each layer lie."""
+    norms = [len(vector) for part in parts for vector in part.norms]
+    biases = [size for part in parts for size in _bias_sizes(part)]
+    where = list(starmap(slice, pairwise(accumulate([*norms, *biases], initial=0))))
+    each = len(where) // len(parts) // 2  # there are as many of either kind
+    starts = range(0, each * len(parts), each)
+    return [Vectors(*where[n : n + each], *where[len(norms) + n : len(norms) + n + each]) for n in starts]
+
+
+def _bias_sizes(part: Parts) -> list[int]:
+    queries, keys, values, *others = map(len, part.biases)
+    return [queries + keys + values, *others]
+
+
+def one_array(tensors: list[Any]) -> Tensor:
+    """The values of these parameters one after the other; each becomes a view of its piece."""
+    array = torch.cat([tensor.detach().flatten() for tensor in tensors])
+    for tensor, piece in zip(tensors, pieces(array, tensors), strict=True):
+        tensor.data = piece
+    return array
+
+
+def pieces(array: Tensor, shaped: Sequence[Any]) -> list[Tensor]:
+    """Views of an array, in the shapes of these parameters."""
+    cut = array.split([parameter.numel() for parameter in shaped])
+    return [piece.view(parameter.shape) for parameter, piece in zip(shaped, cut, strict=True)]
