@@ -12,6 +12,7 @@ from typing import Any
 from griffe import Docstring
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 from typer.main import get_command
 
 import hybridal
@@ -57,6 +58,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """A page that is a tab of its own has no others beside it: what would list them is room for its tables."""
+    if page.parent is None and not page.is_homepage:
+        page.meta.setdefault("hide", ["navigation"])
+    return markdown
 
 
 def from_root(name: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 import hybridal
 from tests.app.browser.window import FLAGS
@@ -48,21 +49,35 @@ def test_every_environment_variable_is_explained() -> None:
     assert explained == read
 
 
-@pytest.mark.browser
-def test_a_page_opened_as_a_file_can_be_searched_and_fits_a_phone(site: Path) -> None:
+@pytest.fixture
+def chromium() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("Chromium is not installed: `apt-get install chromium`")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("requestfailed", lambda request: problems.append(request.url))
-        page.goto((site / "reference" / "protocol.html").as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") == 390
-        page.locator("label[for=__search]").first.click()
-        page.get_by_role("textbox", name="Search").press_sequentially("temperature")
-        page.get_by_text("matching documents").wait_for()
+        yield browser
         browser.close()
+
+
+@pytest.mark.browser
+def test_a_page_opened_as_a_file_can_be_searched_and_fits_a_phone(site: Path, chromium: Browser) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 800})
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("requestfailed", lambda request: problems.append(request.url))
+    page.goto((site / "reference" / "protocol.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator("label[for=__search]").first.click()
+    page.get_by_role("textbox", name="Search").press_sequentially("temperature")
+    page.get_by_text("matching documents").wait_for()
     assert problems == []
+
+
+@pytest.mark.browser
+def test_the_tables_of_the_findings_are_seen_whole_on_a_desk(site: Path, chromium: Browser) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((site / "findings.html").as_uri())
+    page.locator(".md-typeset__scrollwrap").first.wait_for()  # a script makes them
+    wide = "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText.slice(0, 80))"
+    assert page.locator(".md-typeset__scrollwrap").evaluate_all(wide) == []

@@ -27,6 +27,11 @@ TASK = Task(
 )
 
 
+def test_shown_it_has_its_sizes_and_no_texts() -> None:
+    splits = "train=Split(4 texts, 3 labelled), validation=Split(1 texts, 1 labelled), test=Split(1 texts, 1 labelled)"
+    assert repr(TASK) == f"Task('tiny', 3 classes, {splits})"
+
+
 def test_only_renumbers_and_keeps_the_unknown() -> None:
     task = TASK.only(["yes", "no"])
     assert task.classes == ("yes", "no")

@@ -32,6 +32,10 @@ class Split:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        """Without the texts: a notebook would show nothing else."""
+        return f"Split({len(self):,} texts, {np.count_nonzero(self.labels != UNKNOWN):,} labelled)"
+
     def take(self, rows: Ints) -> Split:
         """These rows, in this order.
 
@@ -64,6 +68,8 @@ class Task:
     >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
     >>> len(task.train), task.classes[task.train.labels[0]]
     (2, 'yes')
+    >>> task.train
+    Split(2 texts, 1 labelled)
     """
 
     name: str
@@ -73,6 +79,10 @@ class Task:
     test: Split
     id_type: type = field(default=str, kw_only=True)
     label_type: type = field(default=str, kw_only=True)
+
+    def __repr__(self) -> str:
+        splits = f"train={self.train}, validation={self.validation}, test={self.test}"
+        return f"Task({self.name!r}, {len(self.classes)} classes, {splits})"
 
     @staticmethod
     def from_texts(texts: Iterable[str], labels: Iterable[Any] | None = None, **options: Any) -> Task:
