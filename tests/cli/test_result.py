@@ -127,6 +127,17 @@ def test_advice_is_given_where_agreement_was_watched(
     assert (sentence in folder.report.read_text()) is watched
 
 
+def test_nobody_is_told_of_more_labels_where_no_text_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunFolder.create(tmp_path / "run", Settings("toy", schedule="fixed:2"), toy_task(), {})
+    first, last = history_of("RF", [None, 0.0])
+    for fact in (replace(first, acquired=("a",), scores=(0.1,)), last):
+        folder.append(fact)
+    print_result(folder, json=False, quiet=False)
+    assert "All texts are labelled." in capsys.readouterr().out.splitlines()
+
+
 @pytest.mark.parametrize(
     ("spec", "t_star"), [("hybrid:accuracy:0.05:2", 3), ("fixed:4", None), (EnoughLabels(20).spec, 3)]
 )

@@ -68,8 +68,8 @@ def round_after(history: tuple[Round, ...], schedule: Schedule, rounds: int = 10
             "alpha": None if before is None else 4e-3 * 0.42**t * draw.uniform(0.7, 1.4),
             "loss": None if before is None else abs(validation.nll - before.nll),
         },
-        acquired=tuple(f"text-{t}-{i}" for i in range(4)) if t < rounds else (),
-        scores=(0.9, 0.8, 0.7, 0.6) if t < rounds else (),
+        acquired=tuple(f"text-{t}-{i}" for i in range(4)),
+        scores=(0.9, 0.8, 0.7, 0.6),
         seconds={"train": steps * 0.21, "validate": epochs * 0.3, "signal": 0.4, "test": 1.1 * (t == rounds),
                  "score": 1.9, "select": 0.01},
     )  # fmt: skip

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.errors import UserError
-from hybridal.loop.stopping import LEAST_LABELS, LEAST_PER_CLASS, advice, advise, observations
+from hybridal.loop.stopping import LEAST_LABELS, LEAST_PER_CLASS, advice, advise, observations, used_up
 from hybridal.measures.forecast import Observation, forecast
 
 
@@ -98,3 +98,13 @@ def test_cross_fitted_probes_are_not_believed_since_their_texts_were_chosen() ->
     assert observations([one]) == [Observation(100)]
     both = replace(one, validation=replace(measured, n=20, right=15, f1=0.7))
     assert observations([both]) == [Observation(100, 15, 20, 0.7)]
+
+
+def test_a_pool_is_used_up_when_nothing_was_chosen_from_it() -> None:
+    one = Round(3, "retrain", "R", 100, Cost(), 1, None, None, None, {}, (), ())
+    assert used_up([one])
+    assert not used_up([])
+    assert not used_up([replace(one, acquired=("a",), scores=(0.1,))])
+    assert not used_up([replace(one, held=("a",))])
+    assert used_up([one], late_class=3)
+    assert not used_up([one], late_class=4)

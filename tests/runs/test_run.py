@@ -17,6 +17,7 @@ from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import RunError, UserError
+from hybridal.evidence.run_report import write_report
 from hybridal.runs import checkpoint, run
 from hybridal.runs.assemble import find_task
 from hybridal.runs.record import RunFolder
@@ -483,6 +484,23 @@ class TestBest:
         rows = [[f"{c}-{i}", f"word{c} and text {i}", f"class {c}"] for c in range(30) for i in range(12)]
         asked = Settings(written(tmp_path / "many.csv", rows), label="label", id="id", backbone="tiny", device="cpu")
         run.check(asked, find_task(asked))
+
+
+@pytest.mark.parametrize(("schedule", "labels"), [("retrain", [12, 16, 19]), ("auto", [12, 16, 19, 19])])
+def test_a_run_ends_when_no_text_is_left(schedule: str, labels: list[int], settings: Settings, tmp_path: Path) -> None:
+    """Of 24 texts 5 are set aside. `auto` goes over all labels once more."""
+    few = replace(settings, task=written(tmp_path / "few.csv", rows_of(toy_task())[:24]), schedule=schedule)
+    few = replace(few, overrides={**OVERRIDES, "rounds": 50, "validation": "none"})
+    folder = run.begin(few, tmp_path / "run")
+    history = run.carry_on(folder)
+    assert [fact.labels for fact in history] == labels
+    assert (history[-1].reason == "the last round") == (schedule == "auto")
+    assert (history[-1].test is None) == (not len(folder.task().test))
+    assert folder.model.is_dir()
+    assert run.carry_on(folder) == history
+    report = write_report(folder).read_text()
+    assert f"The run ended by itself after {len(history)} of 50 rounds" in report
+    assert "All texts are labelled." in report
 
 
 def test_a_run_may_end_when_more_labels_would_hardly_help(

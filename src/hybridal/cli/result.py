@@ -11,7 +11,7 @@ import typer
 from hybridal.core.facts import Round
 from hybridal.evidence.formats import joined, rounds_between
 from hybridal.evidence.history import plain_word
-from hybridal.evidence.story import outlook
+from hybridal.evidence.story import all_labelled, outlook
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.files import strict_json
@@ -28,7 +28,9 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
         typer.echo(strict_json(result(folder, schedule, history)))
     elif not quiet:
         typer.echo(decision(schedule, history))
-        if advice := outlook(history, len(folder.task().classes), folder.settings().stop == "auto"):
+        settings, classes = folder.settings(), len(folder.task().classes)
+        ended = all_labelled(history, settings.rules.late_class)
+        if advice := outlook(history, classes, settings.stop == "auto", ended):
             typer.echo(advice.sentence)
         if test := history[-1].test:
             typer.echo(

@@ -23,7 +23,7 @@ from hybridal.evidence.history import (
 from hybridal.evidence.names import distinct_names, look, schedule_name
 from hybridal.evidence.page import Page, Part, about_tables, render, task_name
 from hybridal.evidence.panels import panels
-from hybridal.evidence.story import cost_story, outlook, story
+from hybridal.evidence.story import all_labelled, cost_story, outlook, story
 from hybridal.evidence.table import ONE, Column, Entry, Row, Section, Table, one, ranked
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule, make_schedule
@@ -69,8 +69,11 @@ def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, A
     """What there is to say about one run."""
     histories, schedules = {schedule.spec: history}, {schedule.spec: schedule}
     rounds = Part("All rounds", round_table(history, detectors_of(histories, schedules)))
-    rules, stops = about.get("protocol", {}), about.get("settings", {}).get("stop") == "auto"
-    advice = outlook(history, len(about.get("task", {}).get("classes", ())), stops)
+    rules, classes = about.get("protocol", {}), len(about.get("task", {}).get("classes", ()))
+    # A learner that is taught by others may not have been asked yet for what to label next.
+    ended = "key" not in about and all_labelled(history, rules.get("late_class"))
+    stops = ended or about.get("settings", {}).get("stop") == "auto"
+    advice = outlook(history, classes, stops, ended)
     return Page(
         title=f"{schedule_name(schedule.spec)} on {task_name(about)}",
         kicker="Report of an active-learning run",

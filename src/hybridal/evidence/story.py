@@ -42,10 +42,22 @@ def story(
     ]
 
 
-def outlook(history: Sequence[Round], classes: int, stops: bool = False) -> Advice | None:
-    """What to expect of more labels; None where nobody asked: agreement tells most of it, and was not watched."""
-    from hybridal.loop.stopping import advise
+def all_labelled(history: Sequence[Round], late_class: int | None) -> bool:
+    """Whether a run that chose texts found no more of them."""
+    from hybridal.loop.stopping import used_up
 
+    return any(fact.acquired for fact in history) and used_up(history, late_class)
+
+
+def outlook(history: Sequence[Round], classes: int, stops: bool = False, ended: bool = False) -> Advice | None:
+    """What to expect of more labels; None where nobody asked: agreement tells most of it, and was not watched.
+
+    A run has `ended` where no text is left.
+    """
+    from hybridal.loop.stopping import Advice, advise
+
+    if ended:
+        return Advice(True, None, "All texts are labelled.")
     watched = any(fact.changes.get("agreement") is not None for fact in history)
     return advise(history, classes) if watched or (stops and history) else None
 

@@ -60,6 +60,13 @@ def advise(history: Sequence[Round], classes: int) -> Advice:
     return advice(observations(history), classes)
 
 
+def used_up(history: Sequence[Round], late_class: int | None = None) -> bool:
+    """Whether a run found no text to choose after its last round; where a class comes late, its texts may follow."""
+    if not history or (late_class is not None and history[-1].round < late_class):
+        return False
+    return not history[-1].acquired and not history[-1].held
+
+
 def observations(history: Sequence[Round]) -> list[Observation]:
     """What rounds showed, in order; of rounds between which no label came, the last.
 

@@ -19,9 +19,10 @@ from hybridal.backbones import load_backbone
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
+from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import Enough, State, active_learning, over
-from hybridal.loop.stopping import advise
+from hybridal.loop.stopping import advise, used_up
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, check_signals, find_task, surroundings, watched
 from hybridal.runs.export import export_model
@@ -140,6 +141,8 @@ def carry_on(
         signals = watched(settings, schedule)
         model = build_model(settings, task, signals, observer)
         cell = build_cell(settings, task, model, signals, annotator)
+        if may_be_used_up(settings.rules, task):
+            cell = replace(cell, tests_every_round=True)  # any round may be the last
         if state is not None:
             state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
             model.load(state.weights or model.pretrained)
@@ -186,8 +189,19 @@ def tracked(folder: RunFolder, settings: Settings, observer: Observer) -> Callab
 
 
 def stopping(settings: Settings, task: Task) -> Enough:
-    """Whether more labels would hardly help, where a run may end for that."""
-    return lambda history: settings.stop == "auto" and advise(history, len(task.classes)).stop
+    """Whether no text is left; or more labels would hardly help, where a run may end for that."""
+
+    def enough(history: Sequence[Round]) -> bool:
+        if used_up(history, settings.rules.late_class):
+            return True
+        return settings.stop == "auto" and advise(history, len(task.classes)).stop
+
+    return enough
+
+
+def may_be_used_up(rules: Rules, task: Task) -> bool:
+    """Whether all texts are labelled before the last round, or in it."""
+    return rules.initial + (rules.rounds - 1) * rules.batch >= len(task.train)
 
 
 def export(folder: RunFolder, model: TransformerModel, task: Task, settings: Settings, last: Round) -> None:

@@ -18,11 +18,11 @@ from hybridal.app.trainer.turns import Turns
 from hybridal.app.web import host as module
 from hybridal.app.web import threads
 from hybridal.app.web.auth import LoginLink
-from hybridal.app.web.host import Host, check_folder_name, folder_name
+from hybridal.app.web.host import Host, Hosted, check_folder_name, folder_name
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.operator import Operator
 from hybridal.app.web.proxy import Proxies, ProxyHeaders
-from hybridal.app.web.start import create_start_app
+from hybridal.app.web.start import create_start_app, summary
 from hybridal.errors import UserError
 from hybridal.system.lock import locked
 
@@ -277,6 +277,16 @@ def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_pat
         operator.send("PATCH", "/api/projects", {"name": "mails", "closed": False})
         operator.until(lambda found: bool(found["mails"]["trainer"]))
         assert operator.send("PATCH", "/api/projects", {"name": "nothing", "closed": True}).status_code == 404
+
+
+def test_a_project_is_not_called_closed_while_it_is_being_closed(tmp_path: Path) -> None:
+    host = Host(tmp_path, Turns(), local=True, settings={})
+    one = Hosted(tmp_path / "mails", (1, 2))
+    host.closed.add("mails")
+    one.busy = True
+    assert not summary(host, one).closed
+    one.busy = False
+    assert summary(host, one).closed
 
 
 def test_what_is_wrong_with_a_folder_is_said_and_harms_no_other(folder: Path) -> None:

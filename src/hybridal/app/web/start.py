@@ -237,9 +237,9 @@ def summary(host: Host, one: Hosted) -> ProjectSummary:
     """What the start page says of one; a database that fails now is this project's problem alone."""
     # A name that is not Unicode is shown as far as it can be.
     name = one.name.encode(errors="replace").decode()
-    plain = ProjectSummary(
-        name=name, address=address_of(name), title=name, problem=one.problem, closed=one.name in host.closed
-    )
+    # Until its trainer has ended and its database is whole, a folder must not be copied.
+    closed = one.name in host.closed and not one.busy
+    plain = ProjectSummary(name=name, address=address_of(name), title=name, problem=one.problem, closed=closed)
     if (app := one.served) is None:
         return plain
     try:
