@@ -132,7 +132,7 @@ def test_nobody_is_told_of_more_labels_where_no_text_is_left(
 ) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy", schedule="fixed:2"), toy_task(), {})
     first, last = history_of("RF", [None, 0.0])
-    for fact in (replace(first, acquired=("a",), scores=(0.1,)), last):
+    for fact in (first, replace(last, acquired=(), scores=())):
         folder.append(fact)
     print_result(folder, json=False, quiet=False)
     assert "All texts are labelled." in capsys.readouterr().out.splitlines()
