@@ -113,9 +113,9 @@ def _product(
     places = row[:, None] * columns + column[None, :]
     if BIAS:
         total += tl.load(bias + column, mask=column < columns, other=0.0).to(tl.float32)[None, :]
-    if AFTER == 2:
+    if AFTER == 2:  # SLOPE
         total *= gelu_slope(tl.load(beside + places, mask=there, other=0.0).to(tl.float32))
     rounded = total.to(found.dtype.element_ty)
     tl.store(found + places, rounded, mask=there)
-    if AFTER == 1:
+    if AFTER == 1:  # GELU
         tl.store(beside + places, gelu_of(rounded.to(tl.float32)), mask=there)
