@@ -1,7 +1,7 @@
 """One run by the clock, from the first line of its command to its report and model: `python -m bench.one_run`.
 
-Made-up texts and random weights, as in `bench.study`. The first of several runs finds cold caches. What is not
-computing (imports, loading, recording, states, report, export) is the difference of the two figures.
+Made-up texts and random weights, as in `bench.study`. The first of several runs finds cold caches. Its rounds compute,
+a report and a model come after the last one; the rest is the start: imports, loading, recording.
 """
 
 from __future__ import annotations
@@ -30,13 +30,22 @@ def command(texts: dict[str, str], backbone: Path, rounds: int, device: str, hom
     return [sys.executable, "-m", "hybridal", "run", texts["task"], *words, "--quiet"]
 
 
-def measure(words: Sequence[str], home: Path) -> tuple[float, float, int]:
-    """The seconds of the command, those that its rounds computed, and their steps."""
-    began = time.perf_counter()
+def measure(words: Sequence[str], home: Path) -> tuple[dict[str, float], int]:
+    """The seconds of the command and of its parts, and the steps of its rounds."""
+    began = time.time()
     subprocess.run(words, check=True)
-    seconds = time.perf_counter() - began
-    history = RunFolder.open(home).history()
-    return seconds, sum(sum(fact.seconds.values()) for fact in history), sum(fact.cost.steps for fact in history)
+    ended = time.time()
+    folder = RunFolder.open(home)
+    history = folder.history()
+    computing = sum(sum(fact.seconds.values()) for fact in history)
+    after = ended - folder.rounds.path.stat().st_mtime
+    seconds = {
+        "by the clock": ended - began,
+        "start": ended - began - computing - after,
+        "computing": computing,
+        "after the last round": after,
+    }
+    return seconds, sum(fact.cost.steps for fact in history)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -55,9 +64,9 @@ def main(words: Sequence[str] | None = None) -> None:
             home = folder / f"run-{number}"
             run = command(texts, folder / "encoder", asked.rounds, "cuda" if gpu else "cpu", home)
             found.append(measure(run, home))
-    clock, computing, steps = zip(*found, strict=True)
-    what = f"{asked.size} size, {asked.rounds} rounds, {steps[0]:,} steps"
-    for one in (figure(f"{what}: by the clock", "s", clock), figure(f"{what}: computing", "s", computing)):
+    what = f"{asked.size} size, {asked.rounds} rounds, {found[0][1]:,} steps"
+    for part in found[0][0]:
+        one = figure(f"{what}: {part}", "s", [seconds[part] for seconds, _ in found])
         print(f"{one['name']:60s} {one['value']:8.2f} ({one['low']:.2f} to {one['high']:.2f}) {one['unit']}")
 
 
