@@ -43,7 +43,7 @@ def label(
     ] = None,
     validation_first: Annotated[
         int | None,
-        typer.Option(help="Labels set aside for validation at the start [50].", rich_help_panel=_PLAN),
+        typer.Option(help="Labels set aside for validation at the start [10].", rich_help_panel=_PLAN),
     ] = None,
     overlap: Annotated[
         float | None, typer.Option(help="Share of the texts that several people label [0].", rich_help_panel=_PLAN)
