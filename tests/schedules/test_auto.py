@@ -64,10 +64,11 @@ def one_event(news: News, drift: float = 0.0) -> str:
 
 def test_every_reason_is_said() -> None:
     assert one_event(News()) == ""
-    assert one_event(News(classes=1)) == "1 new class"
-    assert one_event(News(classes=3)) == "3 new classes"
-    assert one_event(News(classes=3, expected=0.2)) == "3 new classes"
-    assert one_event(News(classes=3, expected=1.0)) == ""  # no more than there may be by chance
+    assert one_event(News(classes=1, unseen=1)) == "1 new class"
+    assert one_event(News(classes=3, unseen=3)) == "3 new classes"
+    assert one_event(News(classes=3, unseen=3, expected=0.2)) == "3 new classes"
+    assert one_event(News(classes=3, unseen=3, expected=1.0)) == ""  # no more than there may be by chance
+    assert one_event(News(classes=1, unseen=9, expected=1.3)) == "1 new class"  # nine labels, where one was to come
     assert one_event(News(corrected=9, withdrawn=9)) == "18 labels corrected or withdrawn"
     assert one_event(News(corrected=3)) == ""
     assert one_event(News(), drift=9.0).startswith("drifted from the frozen encoder's answers")
@@ -88,7 +89,7 @@ def test_the_last_round_goes_over_all_labels_once_more() -> None:
     loud = [*history, fact("refit", known + 16, 9.0, News(known, 16))]
     assert Auto().decide(loud, News(known + 16, 16)).spec == "retrain"
     assert Auto().decide(loud, News(known + 16, 16, last=True)).spec == "finetune:3"
-    assert Auto().decide(history, News(known, 16, classes=1, last=True)).spec == "retrain"
+    assert Auto().decide(history, News(known, 16, classes=1, unseen=1, last=True)).spec == "retrain"
     assert Auto().decide([], News(added=50, last=True)).spec == "retrain"
 
 
@@ -124,7 +125,7 @@ def test_a_history_without_a_retraining_is_gone_on_with() -> None:
 
 
 def test_classes_with_few_labels_that_get_more_are_trained_on() -> None:
-    history = [fact("retrain", 104, news=News(known=92, added=12, classes=1, counts=(50, 50, 4)))]
+    history = [fact("retrain", 104, news=News(known=92, added=12, classes=1, counts=(50, 50, 4), unseen=4))]
     news = News(known=104, added=16, counts=(52, 52, 16))
     assert Auto().decide(history, news).spec == "finetune:3"
     assert Auto().decide(history, news).reason.startswith("classes with few labels")
@@ -152,7 +153,7 @@ def test_growth_does_not_depend_on_the_order_of_classes_nor_on_unseen(pairs: lis
 
 
 def test_a_class_that_appears_too_early_is_not_forgotten() -> None:
-    events = [(News(added=8, classes=1), 0.0), *[(News(added=8), 0.0)] * 3]
+    events = [(News(added=8, classes=1, unseen=1), 0.0), *[(News(added=8), 0.0)] * 3]
     history = played(events, initial=100)
     assert [f.update for f in history].index("retrain", 1) == 4  # 132 labels are a quarter more than 100
     assert [f.update for f in history[1:4]] == ["refit"] * 3
@@ -188,5 +189,5 @@ def test_a_single_loud_round_or_several_louder_than_usual_raise_the_alarm() -> N
 
 
 def test_it_decides_by_what_is_told_alone() -> None:
-    history: Any = tuple(played([(News(added=16, classes=1), 3.0)] * 9))
+    history: Any = tuple(played([(News(added=16, classes=1, unseen=1), 3.0)] * 9))
     assert Auto().decide(history).spec == Auto().decide(list(history)).spec

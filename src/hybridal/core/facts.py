@@ -41,8 +41,9 @@ class Cost:
 @dataclass(frozen=True)
 class News:
     """What came since the last update: new labels, old ones that were corrected or withdrawn, and classes that had no
-    label before; `known` labels were there already, and made us expect so many new classes. `counts` are the labels
-    of each class, old and new. `last` says that no round follows: the model is used as it is then.
+    label before, with how many `unseen` labels; `known` labels were there already, and made us expect so many of
+    unseen classes. `counts` are the labels of each class, old and new. `last` says that no round follows: the model is
+    used as it is then.
     """
 
     known: int = 0
@@ -53,6 +54,7 @@ class News:
     expected: float = 0.0
     last: bool = False
     counts: tuple[int, ...] = ()
+    unseen: int = 0
 
     @property
     def labels(self) -> int:

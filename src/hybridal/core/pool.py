@@ -68,20 +68,22 @@ class Pool:
 
         >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
         >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).news()
-        News(known=1, added=1, corrected=1, withdrawn=1, classes=1, expected=1.0, last=False, counts=(2, 0, 1))
+        News(known=1, added=1, corrected=1, withdrawn=1, classes=1, expected=1.0, last=False, counts=(2, 0, 1), unseen=1)
         """
         older, newest = self.labels[self.older_rows()], self.labels[self.newest_rows()]
         added = max(0, self.newest - self.corrected)  # one that was corrected may be withdrawn after
         # The next text is of a class never seen about as often as a known one is the only one of its class.
         alone = int((np.bincount(older) == 1).sum()) / max(1, len(older))
+        unseen = newest[~np.isin(newest, older)]
         return News(
             known=len(older),
             added=added,
             corrected=self.corrected,
             withdrawn=self.withdrawn,
-            classes=len(np.setdiff1d(newest, older)),
+            classes=len(np.unique(unseen)),
             expected=added * alone,
             counts=tuple(np.bincount(self.labels[self.order]).tolist()),
+            unseen=len(unseen),
         )
 
     def choose(self, rows: Ints, held: Ints | None = None) -> Pool:

@@ -34,10 +34,10 @@ class Auto(Schedule):
 
     It is due when the labels have grown by more than half since the encoder was last trained, or those of classes that
     had few, and in the last round: brief trainings on all labels, from the last weights. A new start is worth it when
-    the encoder has not been trained yet, when there are twice as many new labels as old ones, when more classes appear
-    than were to be expected, when more labels were corrected or withdrawn than chance moves their counts (√n), and when
-    the model drifts away from what a frozen encoder makes of the same labels. No threshold has a unit, so they hold for
-    any encoder.
+    the encoder has not been trained yet, when there are twice as many new labels as old ones, when more labels of new
+    classes come than were to be expected, when more labels were corrected or withdrawn than chance moves their counts
+    (√n), and when the model drifts away from what a frozen encoder makes of the same labels. No threshold has a unit,
+    so they hold for any encoder.
 
     >>> Auto().decide([]).reason
     'nothing has been learnt yet'
@@ -80,7 +80,7 @@ class Auto(Schedule):
         if news.added >= 2 * known:
             return f"{news.added} new labels, far more than the {known} before"
         appeared, expected = sum(n.classes for n in since), sum(n.expected for n in since)
-        if appeared > expected + 2 * math.sqrt(expected):
+        if sum(n.unseen for n in since) > expected + 2 * math.sqrt(expected):
             return f"{appeared} new {'class' if appeared == 1 else 'classes'}"
         if changed > math.sqrt(news.labels):
             return f"{changed} labels corrected or withdrawn"
