@@ -14,7 +14,7 @@ from hybridal.cli.wording import VERB, Verb, Verbs, flags_of, in_options
 from hybridal.errors import RunError, UserError
 from hybridal.system.leaving import leaving_at_once
 
-EXIT_CODES = "Exit codes: 0 done · 1 a bug in hybridal · 2 bad input · 3 a run that could not go on · 130 stopped by you."
+EXIT_CODES = "Exit codes: 0 done · 1 a bug in hybridal · 2 bad input · 3 a run could not go on · 130 stopped by you."
 
 
 class Hybridal(Verbs):

@@ -68,7 +68,8 @@ class Pool:
 
         >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
         >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).news()
-        News(known=1, added=1, corrected=1, withdrawn=1, classes=1, expected=1.0, last=False, counts=(2, 0, 1), unseen=1)
+        News(known=1, added=1, corrected=1, withdrawn=1, classes=1, expected=1.0, last=False,
+             counts=(2, 0, 1), unseen=1)
         """
         older, newest = self.labels[self.older_rows()], self.labels[self.newest_rows()]
         added = max(0, self.newest - self.corrected)  # one that was corrected may be withdrawn after
