@@ -186,11 +186,26 @@ def test_a_study_of_another_machine_s_gpu_goes_on_with_a_device_of_this_one(
 
 
 @pytest.mark.parametrize(
+    ("option", "runs"),
+    [
+        (("--schedules", "retrain,auto,finetune"), "6 runs in 2 cells"),
+        (("--acquisitions", "entropy,random,badge"), "24 runs in 6 cells"),
+        (("--seeds", "1,2,3"), "12 runs in 3 cells"),
+    ],
+)
+def test_any_factor_of_a_study_is_replaced_by_an_option(file: Path, option: tuple[str, str], runs: str) -> None:
+    code, said = call("plan", file, *option)
+    assert code == 0, said
+    assert runs in said
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (("plan", "mian"), "no study named 'mian'"),
         (("plan", "nowhere.yaml"), "no file nowhere.yaml"),
         (("plan", "main", "--seeds", "a,b"), "--seeds takes whole numbers"),
+        (("plan", "main", "--tasks", "newsgroups", "--acquisitions", "entropi"), "entropi"),
         (("status", "nowhere"), "is not a study folder"),
         (("report", "nowhere", "--against", "us"), "--against knows 'paper', not 'us'"),
         (("plan", "main", "--set", "rounds"), "--set takes FIELD=VALUE"),

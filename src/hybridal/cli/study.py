@@ -39,6 +39,7 @@ SHRUNK: Mapping[str, Any] = {
     "tasks": Annotated[str | None, typer.Option(help="These tasks instead: a,b,c.")],
     "backbones": Annotated[str | None, typer.Option(help="These backbones instead.")],
     "schedules": Annotated[str | None, typer.Option(help="These schedules instead.")],
+    "acquisitions": Annotated[str | None, typer.Option(help="These acquisitions instead.")],
     "seeds": Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")],
     "rounds": Annotated[int | None, typer.Option(help="So many rounds instead.")],
     "protocol": Annotated[str | None, typer.Option(help="best, paper, reference or quick, instead.")],
@@ -48,7 +49,7 @@ SHRUNK: Mapping[str, Any] = {
 
 def shrinking(values: Mapping[str, Any]) -> dict[str, Any]:
     """What `Study.shrunk` is to be asked for."""
-    lists = {name: o.names(values[name]) for name in ("tasks", "backbones", "schedules")}
+    lists = {name: o.names(values[name]) for name in ("tasks", "backbones", "schedules", "acquisitions")}
     numbers = {"seeds": _numbers(values["seeds"]), "rounds": values["rounds"]}
     return {**lists, **numbers, "protocol": values["protocol"], "overrides": o.overrides(values["set"])}
 
