@@ -28,6 +28,18 @@ def test_to_the_last_digit_they_do_not_depend_on_what_was_asked_before(tiny: Bac
     assert (bit_by_bit.of(texts.rows[:20]) == together).all()
 
 
+def test_they_are_those_of_other_weights_where_these_are_given(tiny: Backbone, task: Task) -> None:
+    classifier, texts = classifier_of(tiny, task, pooling="mean"), examples_of(tiny, task.train)
+    moved = {name: value + 0.01 for name, value in classifier.pretrained.items()}
+    with classifier.holding(moved):
+        expected = predict(classifier, texts.source, texts.rows[:9], features=True).embedding
+    assert expected is not None
+    features = Features(classifier, texts.source, moved)
+    np.testing.assert_allclose(features.of(texts.rows[:9]), expected, atol=1e-4)
+    assert (features.together(texts.rows[:9]) == expected).all()
+    assert not np.allclose(Features(classifier, texts.source).of(texts.rows[:9]), expected, atol=1e-3)
+
+
 def test_no_text_is_computed_twice(tiny: Backbone, task: Task) -> None:
     classifier, texts = classifier_of(tiny, task, pooling="mean"), examples_of(tiny, task.train)
     asked: list[int] = []
@@ -44,3 +56,6 @@ def test_no_text_is_computed_twice(tiny: Backbone, task: Task) -> None:
     for rows in ([4, 2, 4], [2, 7], [7, 4]):
         features.of(np.array(rows))
     assert sorted(asked) == [2, 4, 7]
+    for _ in range(2):
+        features.together(np.array([1, 3]))
+    assert sorted(asked) == [1, 2, 3, 4, 7]

@@ -57,11 +57,11 @@ def test_another_head_changes_no_more_than_the_head(tiny: Backbone, task: Task) 
     assert same_weights({name: start[name] for name in others}, {name: classifier.pretrained[name] for name in others})
 
 
-def test_as_pretrained_inside_and_as_before_after(tiny: Backbone, task: Task) -> None:
+def test_it_holds_other_weights_inside_and_its_own_after(tiny: Backbone, task: Task) -> None:
     classifier = classifier_of(tiny, task, pooling="mean")
     moved = {name: value + 1 for name, value in classifier.pretrained.items()}
     classifier.load(moved)
-    with classifier.as_pretrained():
+    with classifier.holding(classifier.pretrained):
         assert same_weights(classifier.weights(), classifier.pretrained)
     assert same_weights(classifier.weights(), moved)
 

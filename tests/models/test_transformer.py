@@ -173,6 +173,30 @@ def test_labels_are_cross_fitted_by_probes_that_have_not_seen_them(task: Task, t
     assert model_of(task, tiny).cross_fitted(pool) is None  # its head starts at random: there is no probe
 
 
+def test_a_new_head_reads_no_text_again(task: Task, tiny: Backbone, passes: list[int]) -> None:
+    model = TransformerModel(task, tiny, replace(RULES, head="probe", pooling="mean"), 1, CPU)
+    pools = [
+        Pool.unlabelled(len(task.train)).reveal({row: int(task.train.labels[row]) for row in range(count)})
+        for count in (20, 22)
+    ]
+    trained = model.fit(Plan(model.start(pools[0]), pools[0].order), pools[0], 1)
+    before = model.look(trained.validation, pools[0]).unlabelled().logits
+    head = model.start(pools[0], trained.weights)
+    passes.clear()
+    refitted = model.fit(Plan(head, pools[0].order[:0]), pools[0], 2)
+    now = model.look(refitted.validation, pools[0]).unlabelled()
+    model.start(pools[1], refitted.weights)
+    # Validation, and two new texts: by the encoder as it is, and by the frozen one, which says how noisy they are.
+    assert passes == [40, 2, 2]
+    assert not np.array_equal(now.logits, before)
+    expected = evaluation.predict(model.classifier, model.train_source, now.rows).logits
+    np.testing.assert_allclose(now.logits, expected, atol=1e-4)
+    again = model.fit(Plan(refitted.weights, pools[1].order), pools[1], 3)
+    passes.clear()
+    model.look(again.validation, pools[1]).unlabelled()
+    assert passes == [len(model.sample)], "an encoder that was trained says something else"
+
+
 # --- fewer validation texts ----------------------------------------------------------------------------------------
 
 

@@ -126,14 +126,20 @@ class Classifier:
             self.stack.refresh()
 
     @contextmanager
-    def as_pretrained(self) -> Iterator[None]:
-        """Inside, it answers by θ₀."""
+    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
+        """Inside, it answers by these weights."""
         now = self.weights()
-        self.load(self.pretrained)
+        self.load(weights)
         try:
             yield
         finally:
             self.load(now)
+
+    def same_encoder(self, one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
+        """Whether two weights differ in their last layer at most."""
+        head = {id(part) for part in (self._head.weight, self._head.bias)}
+        names = [name for name, parameter in self.trainable().items() if id(parameter) not in head]
+        return all(one[name] is other[name] or torch.equal(one[name], other[name]) for name in names)
 
     def head(self) -> Probe:
         """The last layer, as it is now."""

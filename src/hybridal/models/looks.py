@@ -64,7 +64,7 @@ class ModelNow:
         if not len(rows):  # all are labelled: nothing to look at, and nothing that could have changed
             none = np.empty((0, len(model.classes)), dtype=np.float32)
             return Sample(rows, none, lambda: none)
-        logits = model.ask(rows, pool).logits
+        logits = model.sample_logits(pool)[free]
 
         def probe() -> Floats:
             return model.probe(pool).logits(model.sample_features[free])

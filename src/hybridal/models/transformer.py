@@ -68,6 +68,8 @@ class TransformerModel:
         self.rules, self.seed, self.classes = rules, seed, task.classes
         self.keeps_features = keeps_features
         self.features = Features(self.classifier, self.train_source)
+        self._now = self.pretrained
+        self._latest = self.features
         self._prober = Prober(seed)
         self._probe: tuple[bytes, Probe] | None = None
         size = min(SAMPLE, len(task.train))
@@ -78,8 +80,22 @@ class TransformerModel:
         """What the pretrained encoder says of the sample: always of all of it, so that it is the same each time."""
         return self.features.of(self.sample) if self._keeps_frozen else self.describe(self.sample)
 
+    def sample_logits(self, pool: Pool) -> Floats:
+        """What the model says of the sample: always of all of it, too. With another head, no text is read again."""
+        if self.classifier.recorder is not None or self.as_probe(pool) is not None:
+            return self.ask(self.sample, pool).logits
+        return self.classifier.head().logits(self._kept(self._now).together(self.sample)).astype(np.float32)
+
+    def _kept(self, weights: Weights) -> Features:
+        """What the encoder of these weights said of texts, as long as no other one was asked for."""
+        if self.classifier.same_encoder(self._latest.weights, weights):
+            self._latest.weights = weights  # and the older ones can go
+        else:
+            self._latest = Features(self.classifier, self.train_source, weights)
+        return self._latest
+
     def describe(self, rows: Ints) -> Floats:
-        with self.classifier.as_pretrained():
+        with self.classifier.holding(self.pretrained):
             return self._features(self.train_source, rows)
 
     def describe_classes(self) -> Floats | None:
@@ -90,7 +106,7 @@ class TransformerModel:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """What the pretrained encoder says of any texts."""
-        with self.classifier.as_pretrained():
+        with self.classifier.holding(self.pretrained):
             return self.read(texts)
 
     def read(self, texts: Sequence[str]) -> Floats:
@@ -106,8 +122,11 @@ class TransformerModel:
             return self.pretrained if weights is None else weights
         if weights is None:
             return self.classifier.with_head(self.pretrained, self.probe(pool))
-        self.load(weights)
-        features = self._features(self.train_source, pool.order)
+        if self.classifier.recorder is None:
+            features: Floats = self._kept(weights).of(pool.order)
+        else:
+            self.load(weights)
+            features = self._features(self.train_source, pool.order)
         # An encoder that was trained tells these texts apart by heart: how noisy they are, only the frozen one says.
         penalty = self.probe(pool).penalty
         return self.classifier.with_head(
@@ -159,6 +178,7 @@ class TransformerModel:
 
     def load(self, weights: Weights) -> None:
         self.classifier.load(weights)
+        self._now = weights
 
     def place(self, weights: Weights | None) -> Weights | None:
         if weights is None:
@@ -172,7 +192,9 @@ class TransformerModel:
         examples = Examples(self.train_source, plan.rows, pool.labels[plan.rows])
         validate = self._validate if len(self.validation.rows) else None
         labels, told = self.validation.labels, self.observer.epoch_done
-        return training.fit(self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told)
+        done = training.fit(self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told)
+        self._now = done.weights
+        return done
 
     def look(self, validation: Outputs | None, pool: Pool) -> ModelNow:
         return ModelNow(self, validation, pool)
