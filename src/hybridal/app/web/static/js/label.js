@@ -217,6 +217,7 @@ outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   }
   project.counts = reply.counts;
   goal();
+  if (reply.counts.labelled === reply.counts.texts) told(advise);
 });
 outbox.addEventListener("refused", ({ detail: { message, status } }) => {
   const at = done.findIndex(({ key }) => key === message.body.key);
