@@ -399,6 +399,20 @@ def test_the_predicted_class_comes_first_among_many(window: Window, tmp_path: Pa
         expect(page.locator("#last")).to_have_text("Labelled “class 24”")
 
 
+def test_on_a_small_phone_the_predicted_class_and_the_text_can_be_read(window: Window, tmp_path: Path) -> None:
+    names = [f"{n}_balance_not_updated_after_cash_deposit" for n in range(30)]
+    with served(tmp_path / "p", classes=names, show_predictions=True) as app:
+        with app.project.sessions.begin() as session:
+            for row in session.scalars(select(Text.row)).all():
+                session.add(Prediction(text_row=row, class_number=25, probability=0.8, entropy=0.1, round=1))
+        page = window.open(app.link, viewport={"width": 320, "height": 640})
+        shown(page)
+        names_of = page.locator("#classes button bdi")
+        width = "name => name.offsetWidth"
+        assert names_of.nth(0).evaluate(width) == names_of.nth(1).evaluate(width), "beside no prediction"
+        assert page.locator("#body").evaluate("body => body.clientHeight") >= 80
+
+
 def test_the_page_says_what_more_labels_would_bring(
     window: Window, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
