@@ -84,7 +84,7 @@ def test_what_is_refused_is_said_in_the_apps_own_sentence(app: Served, tmp_path:
     assert not (tmp_path / "labels.csv").exists()
     with pytest.raises(RequestError, match="There is no such text"):
         project.text("../tokens")
-    with pytest.raises(RequestError, match="Sign in first") as unknown:
+    with pytest.raises(RequestError, match="This token is not valid for this project") as unknown:
         Project(app.address, "made up").classes()
     assert unknown.value.status == 401
 

@@ -101,7 +101,7 @@ class Project:
         return [*map(_text, self._json("GET", "/next", {"n": n})["items"])]
 
     def label(self, id: str, label: str, *, flagged: bool = False, comment: str = "") -> None:
-        """Labels a text; when this returns, the label is safe."""
+        """Labels a text; when this returns, the label is safe. A class that is new is added where the token may."""
         self._annotate(id, action="label", flagged=flagged, comment=comment, **{"class": label})
 
     def skip(self, id: str, *, flagged: bool = False, comment: str = "") -> None:

@@ -11,6 +11,12 @@ class MissingError(UserError):
     status = 404
 
 
+class GoneError(MissingError):
+    """It names something that was deleted: asking again is of no use."""
+
+    status = 410
+
+
 class ConflictError(UserError):
     """It contradicts what is there already."""
 

@@ -8,9 +8,11 @@ from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Prediction, Text
+from hybridal.app.labelling import classes
+from hybridal.app.labelling.removal import delete_texts
 
 from .served import Served, served
-from .window import Window
+from .window import HURRY, Window
 
 pytestmark = pytest.mark.browser
 
@@ -182,6 +184,61 @@ def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, ap
     assert len(app.answers()) == 1
 
 
+def test_a_text_that_was_deleted_meanwhile_does_not_come_back(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    text = shown(page)
+    with app.project.sessions.begin() as session:
+        delete_texts(session, session.scalars(select(Text.row).where(Text.body == text)).all(), at=1.0)
+    page.keyboard.press("1")
+    expect(page.locator("#toasts")).to_contain_text("Not saved: The text")
+    assert shown(page) != text
+    look(page)
+    page.keyboard.press("2")
+    saved(page)
+    assert len(app.answers()) == 1
+
+
+def test_an_answer_that_is_refused_is_told_on_every_page(window: Window, app: Served) -> None:
+    page = window.open(app.link, routed=True)
+    shown(page)
+    page.route("**/api/annotations", lambda route: route.abort())
+    page.keyboard.press("1")
+    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    with app.project.sessions.begin() as session:
+        classes.rename(session, classes.find(session, "a").number, "apple")
+    page.goto(f"{app.address}/texts")
+    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    page.unroute("**/api/annotations")
+    expect(page.locator("#toasts")).to_have_text("Not saved: There is no class 'a'.Close")
+    assert app.answers() == []
+
+
+def test_new_classes_are_offered_to_who_stays_on_the_page_and_no_key_gets_another_class(
+    window: Window, app: Served
+) -> None:
+    context = window.person()
+    context.add_init_script(HURRY)
+    page = context.new_page()
+    page.goto(app.link)
+    shown(page)
+    buttons = page.locator("#classes button bdi")
+    page.get_by_role("button", name="b", exact=True).focus()
+    with app.project.sessions.begin() as session:
+        classes.add(session, ["d"])
+        classes.rename(session, classes.find(session, "a").number, "apple")
+    expect(buttons).to_have_text(["apple", "b", "c", "d"])
+    expect(page.get_by_role("button", name="b", exact=True)).to_be_focused()
+    with app.project.sessions.begin() as session:
+        classes.place(session, classes.find(session, "d").number, 0)
+    with page.expect_response("**/api/project"):
+        pass
+    with page.expect_response("**/api/project"):
+        pass  # what came with the one before is shown
+    expect(buttons).to_have_text(["apple", "b", "c", "d"])
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(buttons).to_have_text(["d", "apple", "b", "c"])
+
+
 def test_a_comment_is_written_to_its_end_whatever_comes_back_meanwhile(window: Window, app: Served) -> None:
     page = window.open(app.link, routed=True)
     first = shown(page)
@@ -340,6 +397,20 @@ def test_the_predicted_class_comes_first_among_many(window: Window, tmp_path: Pa
         page.keyboard.press("/")
         page.keyboard.press("Enter")
         expect(page.locator("#last")).to_have_text("Labelled “class 24”")
+
+
+def test_on_a_small_phone_the_predicted_class_and_the_text_can_be_read(window: Window, tmp_path: Path) -> None:
+    names = [f"{n}_balance_not_updated_after_cash_deposit" for n in range(30)]
+    with served(tmp_path / "p", classes=names, show_predictions=True) as app:
+        with app.project.sessions.begin() as session:
+            for row in session.scalars(select(Text.row)).all():
+                session.add(Prediction(text_row=row, class_number=25, probability=0.8, entropy=0.1, round=1))
+        page = window.open(app.link, viewport={"width": 320, "height": 640})
+        shown(page)
+        names_of = page.locator("#classes button bdi")
+        width = "name => name.offsetWidth"
+        assert names_of.nth(0).evaluate(width) == names_of.nth(1).evaluate(width), "beside no prediction"
+        assert page.locator("#body").evaluate("body => body.clientHeight") >= 80
 
 
 def test_the_page_says_what_more_labels_would_bring(

@@ -36,7 +36,7 @@ def test_a_token_is_made_used_by_a_program_and_withdrawn(
     expect(row.get_by_role("cell").nth(4)).to_have_text("just now")
     row.get_by_role("button", name="Withdraw").click()
     expect(page.locator("#tokens")).to_be_hidden()
-    with pytest.raises(RequestError, match="Sign in first"):
+    with pytest.raises(RequestError, match="This token is not valid"):
         program.classes()
 
 

@@ -46,7 +46,9 @@ def test_a_probable_label_error_is_put_right_or_kept_for_good(window: Window, ap
     first.get_by_role("button", name="Change to c").click()
     expect(first).to_contain_text("96%")
     first.get_by_role("button", name="Keep a").click()
-    expect(page.locator("#items")).to_have_text("The model agrees with every label so far.")
+    expect(page.locator("#items")).to_have_text(
+        "There is no label that the model contradicts with a probability of 50% or more."
+    )
     assert consensus(app.project) == {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated")}
 
 

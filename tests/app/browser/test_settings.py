@@ -69,6 +69,16 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
     assert (names(app), consensus(app.project)) == (["apple"], {})
 
 
+def test_a_class_moves_by_one_place_also_where_another_has_gone(page: Page, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        classes.add(session, ["d"])
+        remove(session, classes.find(session, "b").number)
+    page.reload()
+    page.get_by_role("button", name="Move d up").click()
+    expect(page.get_by_role("button", name="Move c down")).to_be_disabled()
+    assert names(app) == ["a", "d", "c"]
+
+
 def test_arrow_keys_walk_through_what_a_class_can_become_without_doing_it(page: Page, app: Served) -> None:
     more = page.get_by_label("More for a")
     more.focus()

@@ -90,6 +90,20 @@ def test_a_model_is_finished_until_more_labels_come(project: Project) -> None:
     assert "1 label came later" in found["sentence"]
 
 
+def test_nobody_is_told_to_go_on_where_every_text_is_labelled(project: Project) -> None:
+    tell(project, 1, "auto", moving(1, None))
+    with project.sessions.begin() as session:
+        me = session.scalars(select(Person)).one()
+        *ids, last = session.scalars(select(Text.id)).all()
+        for id in ids:
+            annotate(session, me, id, "label", class_name="food", key=id)
+    assert progress(project)["advice"].endswith("go on labelling.")
+    with project.sessions.begin() as session:
+        annotate(session, me, last, "label", class_name="food", key=last)
+    found = progress(project)
+    assert (found["advice"], found["finish"]["advised"]) == ("Every text is labelled.", True)
+
+
 def test_chapters_are_counted_through_and_the_newest_one_switches(project: Project) -> None:
     tell(project, 1, "hybrid:accuracy", moving(1, None), moving(2, 0.0), moving(3, 0.0))
     assert progress(project)["switch"] == 3

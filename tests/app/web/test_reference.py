@@ -7,13 +7,17 @@ from html import unescape
 
 from fastapi import FastAPI
 
+from hybridal.app.project import Project
 from hybridal.app.web.openapi import operations
 from hybridal.app.web.reference import chapters
 
-from .visits import HOME, Visit
+from ..made_up import me
+from .visits import HOME, Visit, with_token
 
 
-def test_the_page_has_every_operation_with_a_command_that_a_shell_reads(app: FastAPI, owner: Visit) -> None:
+def test_the_page_has_every_operation_with_a_command_that_a_shell_reads(
+    app: FastAPI, owner: Visit, project: Project
+) -> None:
     document = app.openapi()
     html = owner.get("/programs/api").text
     shown = [unescape(path) for path in re.findall(r"</code> <code>([^<]*)</code>", html)]
@@ -27,7 +31,8 @@ def test_the_page_has_every_operation_with_a_command_that_a_shell_reads(app: Fas
     assert words[:3] == ["curl", "-X", "POST"]
     assert words[-1] == f"{HOME}/api/annotations"
     body = json.loads(words[words.index("-d") + 1])
-    assert owner.post("/api/annotations", {**body, "text": "t1"}).json()["ok"] is True
+    program = with_token(app, me(project), "owner")
+    assert program.post("/api/annotations", {**body, "text": "t1"}).json()["ok"] is True
     needed = {field.name for field in annotate.given if field.required}
     assert needed == {"key", "text", "action"}
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Trainer
-from hybridal.app.labelling.consensus import new_labels
+from hybridal.app.labelling.consensus import counts, new_labels
 from hybridal.app.project import ChapterRecord, Project, chapter_folders, read_chapters
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
@@ -31,8 +32,10 @@ def progress(project: Project) -> dict[str, Any]:
     switch = newest.schedule.t_star(newest.history) if newest else None
     with project.reads() as session:
         bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
-        since = new_labels(session, session.get_one(Trainer, 1).seen)
+        since, n = new_labels(session, session.get_one(Trainer, 1).seen), counts(session)
     advice = advise(newest.history, len(classes)) if newest and newest.history else None
+    if advice and n["labelled"] == n["texts"]:  # nobody can go on, whatever more labels would bring
+        advice = replace(advice, stop=True, sentence="Every text is labelled.")
     return {
         "rounds": [row for chapter in chapters for row in round_rows(chapter)],
         "switch": newest.before + switch if newest and switch else None,

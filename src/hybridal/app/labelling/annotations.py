@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Annotation, Class, Person, Tally, Text, Vote
-from hybridal.app.errors import ConflictError, MissingError
+from hybridal.app.errors import ConflictError, GoneError, MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import (
     COUNT_NAMES,
@@ -63,7 +63,7 @@ def annotate(
     if text is None:
         raise MissingError(f"There is no text '{text_id:.40}'.")
     if text.deleted is not None:
-        raise MissingError(f"The text '{text_id:.40}' was deleted.")
+        raise GoneError(f"The text '{text_id:.40}' was deleted.")
     name = None if class_name is None else class_name.strip()
     seen = execute(session, _LOOK, key=key, name=name, row=text.row).all()
     now, counts = seen[0], {name: getattr(seen[0], f"all_{name}") for name in COUNT_NAMES}

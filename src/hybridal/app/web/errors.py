@@ -33,6 +33,7 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
         403: "Not allowed.",
         404: "Not found.",
         409: "Conflicts with existing data.",
+        410: "The text was deleted.",
         413: "Too large.",
         422: "The request body is not valid.",
         429: "Too many requests.",

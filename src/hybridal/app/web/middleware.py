@@ -241,7 +241,8 @@ def _ask_for_token(project: Project, secret: str) -> User | None:
 
 def _check(request: Request, found: User | None) -> None:
     if found is None:
-        raise SignInError("Sign in first.")
+        shown = shown_token(request) is not None
+        raise SignInError("This token is not valid for this project." if shown else "Sign in first.")
     if found.token_role is not None:
         return
     sent = request.headers.get("x-csrf", "")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from fastapi import FastAPI
@@ -12,7 +11,7 @@ from hybridal.app.labelling.consensus import counts
 from hybridal.app.project import Project
 
 from ...made_up import consensus, make, me, people
-from ..visits import Visit, local, signed_in
+from ..visits import Visit, local, signed_in, with_token
 
 
 def test_a_request_asks_its_database_few_questions(tmp_path: Path, db: str | None) -> None:
@@ -129,28 +128,39 @@ def test_guesses_are_shown_only_where_that_is_wanted(owner: Visit, annotator: Vi
     }
 
 
-def test_classes_are_defined_on_the_go_by_those_who_may(
-    owner: Visit, reviewer: Visit, annotator: Visit, project: Project
-) -> None:
-    def label(visit: Visit, text: str, name: str) -> Any:
-        sent = {"key": f"{text}-{name}", "text": text, "action": "label", "class": name}
-        return visit.post("/api/annotations", sent).status_code
+def label(visit: Visit, text: str, name: str) -> int:
+    sent = {"key": f"{text}-{name}", "text": text, "action": "label", "class": name}
+    return int(visit.post("/api/annotations", sent).status_code)
 
+
+def test_programs_of_those_who_may_define_classes_on_the_go(app: FastAPI, owner: Visit, project: Project) -> None:
+    annotator, reviewer, mine = (with_token(app, me(project), role) for role in ("annotator", "reviewer", "owner"))
     assert label(annotator, "t1", "new") == 404
     assert label(reviewer, "t1", "new") == 200
     assert label(annotator, "t2", "new") == 200
     owner.patch("/api/settings", {"open_classes": False})
     assert label(reviewer, "t3", "newer") == 404
-    assert label(owner, "t3", "newer") == 200
+    assert label(mine, "t3", "newer") == 200
     assert {id: name for id, (name, _) in consensus(project).items()} == {"t1": "new", "t2": "new", "t3": "newer"}
 
 
-def test_an_answer_that_is_sent_again_does_not_define_its_class_again(owner: Visit, project: Project) -> None:
+def test_a_page_that_shows_an_old_class_does_not_bring_it_back(owner: Visit, reviewer: Visit) -> None:
+    [a, b, _] = owner.get("/api/classes").json()["items"]
+    owner.patch(f"/api/classes/{a['number']}", {"name": "apple"})
+    owner.post(f"/api/classes/{b['number']}/delete")
+    assert [label(visit, "t1", name) for visit in (owner, reviewer) for name in ("a", "b")] == [404] * 4
+    assert [one["name"] for one in owner.get("/api/classes").json()["items"]] == ["apple", "c"]
+
+
+def test_an_answer_that_is_sent_again_does_not_define_its_class_again(
+    app: FastAPI, owner: Visit, project: Project
+) -> None:
     sent = {"key": "1", "text": "t1", "action": "label", "class": "bgu"}
-    owner.post("/api/annotations", sent)
+    program = with_token(app, me(project), "owner")
+    program.post("/api/annotations", sent)
     [number] = [one["number"] for one in owner.get("/api/classes").json()["items"] if one["name"] == "bgu"]
     owner.patch(f"/api/classes/{number}", {"name": "bug"})
-    assert owner.post("/api/annotations", sent).status_code == 200
+    assert program.post("/api/annotations", sent).status_code == 200
     assert [one["name"] for one in owner.get("/api/classes").json()["items"]] == ["a", "b", "c", "bug"]
     assert consensus(project) == {"t1": ("bug", "people")}
 
@@ -167,7 +177,7 @@ def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
         ({"key": "a b"}, 422),
         ({"key": "file:1"}, 422),
         ({"comment": "x" * 10_001}, 422),
-        ({"class": ""}, 400),
+        ({"class": ""}, 404),
         ({"colour": "red"}, 422),
         ({"flagged": "perhaps"}, 422),
     ):
@@ -181,7 +191,7 @@ def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
 
 
 def test_hostile_words_are_only_words(app: FastAPI, project: Project) -> None:
-    visit = signed_in(app, me(project))
+    visit = with_token(app, me(project), "owner")
     hostile = ["<script>alert(1)</script>", "'; DROP TABLE answers; --", "\u202eevil\x07", "a\0b"]
     for number, words in enumerate(hostile):
         sent = {"key": str(number), "text": "t1", "action": "label", "class": words, "comment": words}

@@ -23,7 +23,8 @@ def test_texts_are_deleted_by_id_or_by_search_and_restored_by_time(owner: Visit,
     assert owner.get("/api/texts").json()["total"] == 8
     assert owner.get("/api/project").json()["counts"]["texts"] == 8
     sent = {"key": "k", "text": "t12", "action": "skip"}
-    assert annotator.post("/api/annotations", sent).json() == {"error": "The text 't12' was deleted."}
+    refused = annotator.post("/api/annotations", sent)
+    assert (refused.status_code, refused.json()) == (410, {"error": "The text 't12' was deleted."})
     assert [visit.get("/api/texts/t12").status_code for visit in (owner, annotator)] == [200, 404]
     assert annotator.get("/api/texts", state="deleted").status_code == 403
     assert owner.get("/api/texts", state="deleted").json()["total"] == 12

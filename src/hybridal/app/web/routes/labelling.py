@@ -96,7 +96,9 @@ def _likely(project: Project, user: User, name: str) -> Sequence[int]:
 def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentProject) -> Saved:
     """Writes an answer down; when this returns, it is safe."""
     with project.sessions.begin() as session:
-        if given.class_ is not None and may_define(session, user):
+        # A page adds a class before it gives it: one that it still shows, but that has another name by now or is
+        # deleted, must not come back.
+        if given.class_ is not None and user.token_role is not None and may_define(session, user):
             _define(session, user, given.class_, given.key)
         now = annotate(
             session,

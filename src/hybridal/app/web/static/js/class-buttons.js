@@ -28,11 +28,14 @@ export class ClassButtons {
 
   /** @param {{name: string, description: string}[]} classes in their order */
   show(classes) {
+    const had = this.root.contains(document.activeElement) ? document.activeElement : null;
+    const at = this.#buttons.indexOf(had);
     this.classes = classes;
     this.#buttons = classes.map((each, index) => this.#button(each, index));
-    this.#finder = classes.length > MANY ? this.#field() : null;
+    this.#finder = classes.length > MANY ? (this.#finder ?? this.#field()) : null;
     const finder = this.#finder && el("div", { class: "finder" }, this.#finder, this.#found);
     this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
+    (this.#buttons[at] ?? had)?.focus({ preventScroll: true }); // who is on a class, or looks for one, stays there
   }
 
   /** Marks the class that was said before, and shows the model's prediction and the file's suggestion, if there are any. */

@@ -92,7 +92,7 @@ function row(each, index, all) {
         class: "plain square",
         disabled: off,
         "aria-label": `Move ${each.name} ${name}`,
-        onclick: () => change({ position: all[index + by].position }),
+        onclick: () => change({ position: index + by }),
       },
       by < 0 ? "↑" : "↓",
     );

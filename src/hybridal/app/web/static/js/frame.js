@@ -23,6 +23,8 @@ async function start() {
   document.title = `${document.title.split(" · ")[0]} · ${project.name}`;
   const outbox = new Outbox(localStorage, `${project.id}/${project.me.name}`, senderOf(project.me.name));
   showSaved(outbox);
+  // On every page: an answer may be sent, and refused, long after somebody left the one where they gave it.
+  outbox.addEventListener("refused", ({ detail }) => toast(`Not saved: ${detail.reason}`, { stays: true }));
   const trainer = new TrainerBar(byId("trainer"));
   trainer.poll();
   outbox.flush();

@@ -17,6 +17,8 @@ import { Queue } from "./queue.js";
 import { toast, told } from "./toast.js";
 
 const AGAIN = 4000;
+const NEWS = 20_000;
+const DELETED = 410;
 // Nobody reads a text in this time: the same answer again is a key that bounced, or a double click,
 // and any answer right after the text changed by itself was meant for the one before.
 const GLANCE = 250;
@@ -187,12 +189,13 @@ function goal() {
   showGoal(project.counts.labelled + coming, project.budget, project.counts.texts);
 }
 
-/** What others may have changed meanwhile. */
-async function refresh() {
-  const before = JSON.stringify(project.classes);
+/** What others may have changed meanwhile. `gently`: no key gets another class under somebody's hands. */
+async function refresh(gently = false) {
+  const before = project.classes;
   Object.assign(project, await getProject());
   goal();
-  if (JSON.stringify(project.classes) === before) return;
+  if (gently && before.some(({ number }, at) => project.classes[at]?.number !== number)) project.classes = before;
+  if (JSON.stringify(project.classes) === JSON.stringify(before)) return;
   buttons.show(project.classes);
   hunt.show();
   dressButtons();
@@ -214,15 +217,17 @@ outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   }
   project.counts = reply.counts;
   goal();
+  if (reply.counts.labelled === reply.counts.texts) told(advise);
 });
-outbox.addEventListener("refused", ({ detail: { message, reason } }) => {
-  toast(reason, { stays: true });
+outbox.addEventListener("refused", ({ detail: { message, status } }) => {
   const at = done.findIndex(({ key }) => key === message.body.key);
   const [refused] = at < 0 ? [] : done.splice(at, 1);
-  if (refused) meanwhile(() => queue.putBack(refused.item));
+  if (refused && status !== DELETED) meanwhile(() => queue.putBack(refused.item));
   told(refresh);
 });
 document.addEventListener("visibilitychange", () => document.hidden || told(comeBack));
+// Who does not leave the page for hours is offered new classes too; without a connection there is no news.
+setInterval(() => document.hidden || refresh(true).catch(() => {}), NEWS);
 addEventListener("storage", ({ key, newValue }) => {
   // What the same person answers in another tab.
   if (newValue && key.startsWith(outbox.prefix)) meanwhile(() => queue.drop(JSON.parse(newValue).body.text));

@@ -7,7 +7,7 @@ export function backoff(failures) {
   return Math.min(30, 0.5 * 2 ** failures) * (0.75 + Math.random() / 2);
 }
 
-/** Fires `change`, `acknowledged` (with message and reply) and `refused` (with message and reason). */
+/** Fires `change`, `acknowledged` (with message and reply) and `refused` (with message, reason and status). */
 export class Outbox extends EventTarget {
   #running = false;
   #wake = () => {};
@@ -60,7 +60,7 @@ export class Outbox extends EventTarget {
       if (error.passing) await this.#pause();
       else {
         this.storage.removeItem(name);
-        this.#tell("refused", { message, reason: error.message });
+        this.#tell("refused", { message, reason: error.message, status: error.status });
       }
     }
     this.#tell("change");

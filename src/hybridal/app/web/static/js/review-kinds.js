@@ -40,9 +40,9 @@ export function kinds(project) {
     {
       name: "contradicted",
       title: "Probable label errors",
-      none: "The model agrees with every label so far.",
+      none: "There is no label that the model contradicts with a probability of 50% or more.",
       about:
-        "Labelled texts for which the model predicts another class, the most confident first. Often the label is right and the model still has to learn it; sometimes the label is wrong.",
+        "Labelled texts for which the model predicts another class with a probability of 50% or more, the most confident first. Often the label is right and the model still has to learn it; sometimes the label is wrong.",
       load: doubts("contradicted"),
       most: 50,
       draw: (item, settle) => [
@@ -104,7 +104,7 @@ export function kinds(project) {
     {
       name: "uncertain",
       title: "Most uncertain",
-      none: "There are no predictions yet.",
+      none: "There are no predictions of unlabelled texts.",
       about: "Unlabelled texts about which the model is least certain.",
       load: doubts("uncertain"),
       draw: (item, settle) => [
