@@ -16,6 +16,8 @@ def test_a_missing_column_lists_those_there_are() -> None:
         column_position(Path("mail.csv"), "txt", ["text", "label"])
     assert told.value.found == "mail.csv: there is no column 'txt'; its columns are text, label"
     assert str(told.value) == f"{told.value.found}: name yours with `text`, `label` and `id`."
+    with pytest.raises(NoColumnError, match="its columns are 'text ', label"):
+        column_position(Path("mail.csv"), "text", ["text ", "label"])
 
 
 def test_a_column_that_is_there_twice() -> None:

@@ -73,7 +73,9 @@ def column_position(path: Path, name: str, names: Sequence[str]) -> int:
     if not names:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     if name not in names:
-        raise NoColumnError(f"{path}: there is no column '{name}'; its columns are {', '.join(names)}")
+        # Blanks at a name's ends would not be seen.
+        shown = (each if each == each.strip() else repr(each) for each in names)
+        raise NoColumnError(f"{path}: there is no column '{name}'; its columns are {', '.join(shown)}")
     if names.count(name) > 1:
         raise UserError(f"{path}: {names.count(name)} columns are named '{name}'; rename all but one.")
     return names.index(name)
