@@ -55,6 +55,15 @@ def test_bad_arguments_name_the_spec(spec: str) -> None:
         ACQUISITIONS.make(spec)
 
 
+def test_what_plays_another_role_is_refused_before_it_is_asked() -> None:
+    with pytest.raises(UserError, match=r"'hybridal\.signals\.loss\.Loss' is no acquisition: it has no `select`; name"):
+        ACQUISITIONS.make("hybridal.signals.loss.Loss")
+    with pytest.raises(UserError, match=r"'hybridal\.acquisition\.bald\.Bald' is no signal: it has no `title`"):
+        SIGNALS.make("hybridal.acquisition.bald.Bald:4")
+    with pytest.raises(UserError, match=r"'os\.path' is no signal but a module; name a class"):
+        SIGNALS.make("os.path")
+
+
 def test_helpers_are_no_components() -> None:
     assert not [name for name in (*SIGNALS.names(), *ACQUISITIONS.names()) if name.startswith(("_", "-"))]
     with pytest.raises(UserError, match="no signal"):
@@ -65,7 +74,9 @@ def test_helpers_are_no_components() -> None:
 def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another package, installed as far as Python can tell, that adds a signal."""
     (tmp_path / "foreign_signals.py").write_text(
-        "class Heat:\n    name = 'heat'\n    def __init__(self, degrees=20):\n        self.degrees = degrees\n"
+        "from hybridal.signals import Signal\n"
+        "class Heat(Signal):\n    name, title, epsilon, patience = 'heat', 'ΔHeat', 0.1, 2\n"
+        "    def __init__(self, degrees=20):\n        self.degrees = degrees\n"
     )
     info = tmp_path / "foreign_signals-1.0.dist-info"
     info.mkdir()

@@ -27,14 +27,15 @@ class Registry(Generic[Role]):
 
     A file `weight_distance.py` in the role's package holds the component `weight-distance`: the class whose
     `name` says so. Files that start with an underscore are not components. Another package adds its own
-    through the entry point group `hybridal.<role>`.
+    through the entry point group `hybridal.<role>`. What lacks one of the role's `parts` is none of its components.
 
     >>> Registry("signals").make("accuracy").name
     'accuracy'
     """
 
-    def __init__(self, role: str) -> None:
+    def __init__(self, role: str, *parts: str) -> None:
         self._kind = role.removesuffix("s")
+        self._parts = parts
         self.package = f"hybridal.{role}"
 
     def names(self) -> list[str]:
@@ -82,7 +83,7 @@ class Registry(Generic[Role]):
         name, *arguments = spec.split(":")
         component = self.find(name)
         try:
-            return component(*(_value(text) for text in arguments))
+            return self._whole(name, component(*(_value(text) for text in arguments)))
         except UserError:
             raise
         except (TypeError, ValueError) as error:
@@ -112,12 +113,21 @@ class Registry(Generic[Role]):
             "define its class in a module, and let its constructor take plain values."
         )
 
+    def _whole(self, name: str, made: Role) -> Role:
+        """The component, once it is known to play the role: a path may lead to anything."""
+        lacking = [part for part in self._parts if not hasattr(made, part)]
+        if lacking:
+            raise UserError(f"'{name}' is no {self._kind}: it has no `{lacking[0]}`; name a class that has one.")
+        return made
+
     def _at(self, path: str) -> Callable[..., Role]:
         module, _, name = path.rpartition(".")
         try:
             component: Callable[..., Role] = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise UserError(f"The {self._kind} '{path}' cannot be imported ({error}).") from error
+        if not callable(component):
+            raise UserError(f"'{path}' is no {self._kind} but a {type(component).__name__}; name a class.")
         return component
 
     def _own(self) -> frozenset[str]:

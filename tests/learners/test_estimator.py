@@ -17,6 +17,7 @@ from sklearn.naive_bayes import MultinomialNB
 from hybridal.acquisition.entropy import entropies
 from hybridal.errors import UserError
 from hybridal.learners.estimator import EstimatorLearner
+from hybridal.signals import SIGNALS
 from hybridal.tasks import Task
 from hybridal.testing.small import toy_task
 from hybridal.updates.finetune import FineTune
@@ -119,11 +120,13 @@ def test_signals_of_probabilities_work(signal: str) -> None:
     assert learner.history[-1].word == "RRF"
 
 
-@pytest.mark.parametrize("signal", ["alpha", "weight-distance", "gradient-norm", "nc-labelled"])
-def test_signals_that_look_into_a_network_say_so(signal: str) -> None:
-    learner = learner_of(bayes(), f"hybrid:{signal}")
+NETWORK = sorted({*SIGNALS.names()} - {"accuracy", "f1", "loss"})
+
+
+@pytest.mark.parametrize("schedule", ["auto", *(f"hybrid:{signal}" for signal in NETWORK)])
+def test_signals_that_look_into_a_network_say_so_before_anybody_labels(schedule: str) -> None:
     with pytest.raises(UserError, match="looks into a network, which an estimator is not; use accuracy, f1 or loss"):
-        learner.teach(TASK.answers(learner.query().ids))
+        learner_of(bayes(), schedule)
 
 
 def test_what_mixes_weights_or_samples_them_says_so() -> None:
@@ -253,7 +256,7 @@ def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
     assert fact is not None
     assert fact.validation is None
     with pytest.raises(UserError, match="looks at validation rows, and there are none"):
-        without("hybrid:accuracy").teach(TASK.answers(learner.query(9).ids))
+        without("hybrid:accuracy")
     with pytest.raises(UserError, match="y_validation: there are 29 labels for the 30 rows"):
         EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION[1:], TASK.classes)
 

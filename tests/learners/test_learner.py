@@ -186,6 +186,17 @@ def test_an_annotator_that_knows_no_label_ends_the_run(learner: Learner, unanswe
     assert learner.run(Callback(lambda texts: dict.fromkeys(texts, unanswered)), rounds=2) == []
 
 
+def test_nobody_is_asked_when_no_text_is_left(learner: Learner) -> None:
+    asked: list[int] = []
+
+    def ask(texts: Any) -> Any:
+        asked.append(len(texts))
+        return answers([*texts])
+
+    assert len(learner.run(Callback(ask), rounds=20)) == 10
+    assert asked == [6] * 10
+
+
 def test_an_annotator_gets_the_ids_that_the_task_was_made_of() -> None:
     learner = learner_of()
     numbers = [id.removeprefix("row-") for id in learner.cell.task.train.ids]
@@ -221,6 +232,21 @@ def test_what_stands_for_no_label_is_left_out(learner: Learner, nothing: Any) ->
     first, second = learner.query(2).ids
     learner.teach([first, second], [nothing, TRUTH[second]], update=False)
     assert learner.labels == answers([second])
+
+
+def test_two_labels_of_one_text_are_refused_and_neither_is_taken(learner: Learner) -> None:
+    with pytest.raises(UserError, match="teach: id 'row-7' has two labels, 'up' and 'down'; give it one"):
+        learner.teach(["row-7", "row-0", "row-7"], ["up", "up", "down"])
+    assert learner.labels == {}
+    learner.teach(["row-7", "row-7", "row-7"], ["up", None, "up"], update=False)
+    assert learner.labels == {"row-7": "up"}
+
+
+def test_what_is_no_list_of_ids_is_named(learner: Learner) -> None:
+    with pytest.raises(UserError, match="withdraw: 7 is no list of ids; give one"):
+        learner.withdraw(7)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="teach: None is no list of ids"):
+        learner.run(Callback(lambda _texts: None), rounds=1)  # type: ignore[arg-type,return-value]
 
 
 def test_one_id_is_not_taken_for_its_letters() -> None:

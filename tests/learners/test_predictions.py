@@ -63,6 +63,24 @@ def test_pieces_become_one_file(tmp_path: Path, suffix: str) -> None:
         np.testing.assert_allclose([row[column] for row in found], expected)
 
 
+class Sure(Lengths):
+    """Has hardly a doubt, and classes that are numbers."""
+
+    classes: Any = (1, 2)
+
+    def predict_proba(self, texts: Sequence[str]) -> Floats:
+        return np.array([[1 - 1e-13, 1e-13 / 3]] * len(texts))
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_every_digit_is_written_in_every_format(tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"found{suffix}"
+    write_predictions(cast(TextClassifier, Sure()), pieces(["a/b"]), target)
+    assert read(target) == [
+        {"id": "0-a/b, or A/B", "label": 1, "confidence": 1 - 1e-13, "p(1)": 1 - 1e-13, "p(2)": 1e-13 / 3}
+    ]
+
+
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_a_failure_half_way_leaves_what_was_there(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"found{suffix}"

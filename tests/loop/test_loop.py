@@ -557,6 +557,15 @@ def test_fewer_candidates_than_the_batch_can_hold() -> None:
     assert [len(fact.acquired) for _, fact in turns] == [3, 0]
 
 
+def test_of_few_texts_that_are_left_only_a_share_is_measured_on() -> None:
+    """However many are asked for: else a learner of three texts would measure on all of them, and never learn."""
+    cell = cell_of(settings_of(validation="share"), replace(TASK, train=TASK.train.take(np.arange(3))))
+    first = cell.choose_first(Pool.unlabelled(3), 32)
+    assert (len(first.pending), len(first.held)) == (3, 0)
+    cell = cell_of(settings_of(validation="share"), replace(TASK, train=TASK.train.take(np.arange(30))))
+    assert len(cell.choose_first(Pool.unlabelled(30), 200).held) == 3
+
+
 def test_newonly_with_nothing_new_does_not_train() -> None:
     task = replace(TASK, train=TASK.train.take(np.arange(20)))
     turns = run(settings_of("newonly", rounds=3), task)

@@ -94,6 +94,14 @@ def test_whole_numbers_are_sizes_too_and_class_names_may_be_numbers() -> None:
     assert (settings.validation_size, settings.classes, settings.text) == (100, ("1", "2"), None)
 
 
+@pytest.mark.parametrize("classes", ["[yes, no]", "[on, off, maybe]", "[some, null]", "[true, false]"])
+def test_class_names_that_yaml_takes_for_values_are_to_be_quoted(tmp_path: Path, classes: str) -> None:
+    with pytest.raises(UserError, match=r"'classes' has (True|None) in its list: YAML takes yes, .* names in quotes"):
+        read_settings(written(tmp_path, f"task: mail.csv\nclasses: {classes}\n"))
+    quoted = read_settings(written(tmp_path, "task: mail.csv\nclasses: ['yes', 'no']\n"))
+    assert Settings.from_json(quoted).classes == ("yes", "no")
+
+
 def written(tmp_path: Path, content: str | bytes) -> Path:
     path = tmp_path / "asked.yaml"
     path.write_bytes(content.encode() if isinstance(content, str) else content)

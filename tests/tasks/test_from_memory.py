@@ -13,7 +13,7 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
 from hybridal.tasks.from_memory import from_pandas, from_texts
 from hybridal.tasks.store import load_saved, save_task
-from hybridal.tasks.task import Task
+from hybridal.tasks.task import Task, spelt
 
 NOTHING_HELD: dict[str, Any] = {"validation_size": 0, "test_size": 0}
 
@@ -145,6 +145,19 @@ def test_the_classes_of_a_set_have_one_order() -> None:
 def test_what_is_wrong_is_said(bad: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         from_texts(**bad)
+
+
+def test_an_index_of_several_levels_is_not_made_a_text_that_finds_no_row() -> None:
+    frame = pd.DataFrame({"text": ["a", "b"] * 20}, index=pd.MultiIndex.from_product([["x", "y"], range(20)]))
+    with pytest.raises(UserError, match=r"The frame's index has 2 levels; name a column of ids with `id`"):
+        from_pandas(frame, classes=["x", "y"])
+    assert from_pandas(frame.assign(number=range(40)), id="number", classes=["x", "y"]).id_type is int
+
+
+def test_narrow_fractions_are_found_again_one_by_one() -> None:
+    column = pd.Series([0.1, 0.2] * 20, dtype="float32")
+    task = from_texts(["a", "b"] * 20, column, **NOTHING_HELD)
+    assert [task.class_index(spelt(column[row])) for row in (0, 1)] == [0, 1]
 
 
 def test_a_column_that_is_there_twice_is_said() -> None:

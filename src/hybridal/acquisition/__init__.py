@@ -53,4 +53,4 @@ class Acquisition(Protocol):
     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection: ...
 
 
-ACQUISITIONS: Registry[Acquisition] = Registry("acquisition")
+ACQUISITIONS: Registry[Acquisition] = Registry("acquisition", "select")

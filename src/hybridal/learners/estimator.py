@@ -21,6 +21,7 @@ from hybridal.loop.loop import Cell
 from hybridal.measures.calibration import softmax
 from hybridal.models.role import Fit
 from hybridal.schedules import Schedule, make_schedule, spec_of
+from hybridal.signals import Signal
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
 from hybridal.tasks.from_memory import kind_of
@@ -70,6 +71,7 @@ class EstimatorLearner(Learner):
             raise UserError(f"y_validation: there are {len(y_validation)} labels for the {rows} rows of X_validation.")
         task = _task(X.shape[0], ids, y_validation, list(classes))
         model = EstimatorModel(estimator, X, X_validation, task)
+        model.check_signals(schedule.watches)
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule)
         self._model = model
@@ -151,6 +153,15 @@ class EstimatorModel:
         found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
         return found
 
+    def check_signals(self, signals: Sequence[Signal]) -> None:
+        """Lets them look once, at answers that know nothing: what they cannot see is said before anybody labels."""
+        rows = len(self.validation_labels)
+        nothing = Outputs(np.zeros((rows, len(self.task.classes)))) if rows else None
+        for signal in signals:
+            if signal.needs_features:
+                _no_network()
+            signal.snapshot(_EstimatorLook(nothing, self.validation_labels))
+
     def look(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
         return _EstimatorLook(validation, self.validation_labels)
 
@@ -175,9 +186,13 @@ class _EstimatorLook:
         return self._validation
 
     def _no(self) -> NoReturn:
-        raise UserError("This signal looks into a network, which an estimator is not; use accuracy, f1 or loss.")
+        _no_network()
 
     weights = matrices = gradient_norm = labelled = unlabelled = _no
+
+
+def _no_network() -> NoReturn:
+    raise UserError("This signal looks into a network, which an estimator is not; use accuracy, f1 or loss.")
 
 
 class _EstimatorCandidates:

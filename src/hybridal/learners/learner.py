@@ -106,6 +106,8 @@ class Learner:
         done: list[Round] = []
         while len(done) < rounds:
             ids, _ = self._choose(self._count(None))
+            if not ids:
+                break
             texts = {self.cell.task.id(id): self._texts[id] for id in ids}
             answers = _given(annotator.label(texts), None)
             if not answers:
@@ -217,13 +219,19 @@ def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[An
         raise UserError("teach: there are ids and no labels; give {id: label}, or a label for each id beside them.")
     if len(labels) != len(ids):
         raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
-    return {id: spelt(label) for id, label in zip(ids, labels, strict=True) if not missing(label)}
+    given: dict[str, str] = {}
+    for id, label in zip(ids, labels, strict=True):
+        if not missing(label) and given.setdefault(id, spelt(label)) != spelt(label):
+            raise UserError(f"teach: id '{id}' has two labels, '{given[id]}' and '{spelt(label)}'; give it one.")
+    return given
 
 
 def listed(ids: Iterable[Any], what: str) -> list[str]:
     """Ids as the task spells them; a text would be taken for the ids that its letters are."""
     if isinstance(ids, str):
         raise UserError(f"{what}: '{ids:.40}' is one id; give a list of them.")
+    if not isinstance(ids, Iterable):
+        raise UserError(f"{what}: {ids!r:.40} is no list of ids; give one.")
     return [*map(spelt, ids)]
 
 

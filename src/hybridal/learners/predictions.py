@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from hybridal.learners.text_classifier import TextClassifier
-from hybridal.system.files import file_made_whole
+from hybridal.system.files import file_made_whole, strict_json
 from hybridal.tasks.read import Rows
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def _csv(file: BinaryIO) -> Iterator[Write]:
 @contextmanager
 def _jsonl(file: BinaryIO) -> Iterator[Write]:
     def write(table: DataFrame) -> None:
-        file.write(table.to_json(orient="records", lines=True, force_ascii=False).encode())
+        # Line by line: pandas would round to ten decimals, and what is very unlikely to nought.
+        file.write("".join(f"{strict_json(row)}\n" for row in table.to_dict("records")).encode())
 
     yield write
 

@@ -204,9 +204,10 @@ class Cell:
         return others
 
     def _hold(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
-        """Texts to measure on, among the next n."""
+        """Texts to measure on, among the next n: a share of those that there are, or nothing would be left to learn."""
+        n = min(n, len(candidates))
         wanted = self.rules.held(len(pool) + len(pool.held) + n) - len(pool.held)
-        size = min(max(0, wanted), n, len(candidates))
+        size = min(max(0, wanted), n)
         return stream(self.seed, "validation", t).choice(candidates, size, replace=False)
 
     def label(self, pool: Pool) -> Pool:

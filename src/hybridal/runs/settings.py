@@ -67,13 +67,24 @@ class Settings(TaskSource):
         values = dict(data)
         for name in ("classes", "signals"):
             if isinstance(values.get(name), list):
-                values[name] = tuple(str(item) for item in values[name])
+                values[name] = tuple(_name(name, item) for item in values[name])
         return cls(**values)
 
     def with_changes(self, changes: Mapping[str, Any]) -> Settings:
         """These settings with others laid over them; protocol overrides are merged."""
         merged = {**self.overrides, **changes.get("overrides", {})}
         return replace(self, **{**changes, "overrides": merged})
+
+
+def _name(field: str, item: Any) -> str:
+    """A number may be a name; what was written as yes or no is neither by the time that it arrives here."""
+    if item is None or isinstance(item, bool):
+        raise UserError(
+            f"The setting '{field}' has {item} in its list: YAML takes yes, no, on, off, true, false and null for "
+            "values; write such names in quotes.",
+            field=field,
+        )
+    return str(item)
 
 
 # Runs on any machine, without a hub, and ends in about two minutes on two cores.

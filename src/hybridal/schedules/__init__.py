@@ -71,7 +71,7 @@ class Schedule(Protocol):
         """
 
 
-SCHEDULES: Registry[Schedule] = Registry("schedules")
+SCHEDULES: Registry[Schedule] = Registry("schedules", "spec", "watches", "title", "decide")
 
 
 def schedule_names() -> list[str]:

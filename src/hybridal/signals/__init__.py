@@ -82,7 +82,7 @@ class Signal(Protocol):
     def change(self, before: Snapshot, now: Snapshot) -> float: ...
 
 
-SIGNALS: Registry[Signal] = Registry("signals")
+SIGNALS: Registry[Signal] = Registry("signals", "title", "epsilon", "patience", "is_level", "snapshot", "change")
 
 
 def signal_title(name: str) -> str:

@@ -71,6 +71,8 @@ def from_pandas(
             raise UserError(f"The frame has no column '{column}'; it has {there}.")
         if column is not None and (several := list(frame.columns).count(column)) > 1:
             raise UserError(f"The frame has {several} columns '{column}'; rename all but one.")
+    if id is None and (levels := frame.index.nlevels) > 1:
+        raise UserError(f"The frame's index has {levels} levels; name a column of ids with `id`.", field="id")
     return from_texts(
         frame[text],
         None if label is None else frame[label],

@@ -239,11 +239,13 @@ def as_type(kind: type, text: str) -> Any:
 def spelt(value: Any) -> str:
     """An id or a label as a text; 1.0 is 1, since a column of whole numbers with a gap holds fractions.
 
-    >>> spelt(7), spelt(np.float64(1)), spelt("a")
-    ('7', '1', 'a')
+    A fraction is spelt as Python's own, which is what a column of numpy's becomes as a list.
+
+    >>> spelt(7), spelt(np.float64(1)), spelt("a"), spelt(np.float32(0.1)) == spelt(float(np.float32(0.1)))
+    ('7', '1', 'a', True)
     """
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else str(float(value))
     return str(value)
 
 

@@ -24,7 +24,7 @@ class Tracker(Protocol):
         """The facts of a round are complete."""
 
 
-TRACKERS: Registry[Tracker] = Registry("trackers")
+TRACKERS: Registry[Tracker] = Registry("trackers", "begin", "record")
 
 
 class Tracking:

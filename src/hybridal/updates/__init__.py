@@ -106,4 +106,4 @@ def check_epochs(epochs: int | None) -> None:
         raise ValueError(f"its epochs must be a whole number from 1 on, not {epochs}")
 
 
-UPDATES: Registry[Update] = Registry("updates")
+UPDATES: Registry[Update] = Registry("updates", "letter", "spec", "plan")

@@ -55,6 +55,37 @@ class Stuck(Lanes):
         yield 2, lambda _cell: Future()
 
 
+def test_a_worker_whose_driver_has_left_before_it_is_ready_just_ends(
+    here: StudyFolder, capfd: pytest.CaptureFixture[str]
+) -> None:
+    worker = processes._Worker(here.path, Stuck("cpu"))
+    worker.pipe.close()
+    worker._process.join(60)
+    assert worker._process.exitcode == 0
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_what_processes_are_forked_from_does_not_hear_ctrl_c() -> None:
+    script = """
+import os, signal, time
+from multiprocessing import forkserver
+from hybridal.study.engines.processes import prepare
+
+heard = []
+signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+prepare()
+for _ in range(20):
+    os.killpg(0, signal.SIGINT)
+    time.sleep(0.1)
+assert len(heard) == 20
+assert os.waitpid(forkserver._forkserver._forkserver_pid, os.WNOHANG) == (0, 0)  # it lives
+"""
+    command = [sys.executable, "-c", script]
+    ended = subprocess.run(command, start_new_session=True, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stderr == ""
+
+
 def test_a_worker_ends_with_its_driver_in_the_middle_of_a_cell(here: StudyFolder) -> None:
     worker = processes._Worker(here.path, Stuck("cpu"))
     try:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from threading import Lock, Timer
@@ -45,7 +45,12 @@ def prepare() -> None:
     if sys.platform == "linux" and not _PREPARED:
         _PREPARED.append("forkserver")
         forkserver.set_forkserver_preload(["hybridal.study.engines.preloaded"])
-        forkserver.ensure_running()
+        resource_tracker.ensure_running()  # before, since its start would let Ctrl-C through again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            forkserver.ensure_running()  # which hears no Ctrl-C, nor do those forked from it: it is the driver's
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,7 @@ def _answer(pipe: Connection, path: Path, lanes: Lanes) -> None:
     cells = {cell.key: cell for cell in folder.cells}
 
     def say(what: CellOutcome | str | None) -> None:
-        with speaking:
+        with speaking, suppress(OSError):  # nobody listens any more, which `recv` hears too
             pipe.send(what)
 
     def done(future: Future[CellOutcome]) -> None:
@@ -173,8 +178,7 @@ def _answer(pipe: Connection, path: Path, lanes: Lanes) -> None:
         except BaseException:
             traceback.print_exc()
             os._exit(1)
-        with suppress(OSError):  # nobody listens any more
-            say(outcome)
+        say(outcome)
 
     try:
         with lanes.opened(folder) as (count, compute):
