@@ -205,7 +205,7 @@ def test_any_factor_of_a_study_is_replaced_by_an_option(file: Path, option: tupl
         (("plan", "mian"), "no study named 'mian'"),
         (("plan", "nowhere.yaml"), "no file nowhere.yaml"),
         (("plan", "main", "--seeds", "a,b"), "--seeds takes whole numbers"),
-        (("plan", "main", "--tasks", "newsgroups", "--acquisitions", "entropi"), "entropi"),
+        (("plan", "main", "--acquisitions", "entropi"), "no acquisition named 'entropi'"),
         (("status", "nowhere"), "is not a study folder"),
         (("report", "nowhere", "--against", "us"), "--against knows 'paper', not 'us'"),
         (("plan", "main", "--set", "rounds"), "--set takes FIELD=VALUE"),

@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hybridal.acquisition import ACQUISITIONS
 from hybridal.core.observer import Observer
 from hybridal.runs.assemble import Notify, find_task, silent, surroundings
 from hybridal.runs.places import note_place
 from hybridal.runs.run import check
+from hybridal.signals import SIGNALS
 from hybridal.study.engines import CellOutcome, Engine, Here
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
@@ -35,8 +37,13 @@ def begin_study(
 def checked_tasks(study: Study, notify: Notify = silent, fetch: bool = True) -> dict[str, Task]:
     """The tasks of a study by their keys, after all checks of its cells that need no training.
 
-    Without `fetch`, benchmarks that would have to come from the hub first are left out, and their cells unchecked.
+    Without `fetch`, benchmarks that would have to come from the hub first are left out, and of their cells only the
+    names of components are checked.
     """
+    for spec in study.acquisitions:
+        ACQUISITIONS.make(spec)
+    for spec in study.signals:
+        SIGNALS.make(spec)
     cells = [cell for cell in study.cells() if fetch or lies_here(cell.settings.task)]
     one_of_each = {task_key(cell.settings): cell.settings for cell in cells}
     tasks = {key: find_task(settings, notify) for key, settings in one_of_each.items()}
