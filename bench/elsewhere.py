@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from bench.claims import ACCURACY, ALPHA, FINETUNE, KEY, RETRAIN, has, name, pairs, spread
+from bench.claims import ACCURACY, ALPHA, FINETUNE, KEY, RETRAIN, SCHEDULES, has, name, pairs, spread
 from bench.tables import bounds, interval, ratio, table
 from hybridal.evidence.names import schedule_of
 
-SPECS = (RETRAIN, FINETUNE, "newonly", ACCURACY, ALPHA, "auto")
+SPECS = (RETRAIN, FINETUNE, "newonly", ACCURACY, ALPHA)
 # Those of both encoders.
 PAIRED = (RETRAIN, FINETUNE, ALPHA, ACCURACY, "auto")
 
@@ -22,7 +22,7 @@ def among(runs: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     return runs[pd.MultiIndex.from_frame(runs[KEY]).isin(known)]
 
 
-def side_by_side(what: str, kinds: Mapping[str, pd.DataFrame], specs: Sequence[str] = SPECS) -> str:
+def side_by_side(what: str, kinds: Mapping[str, pd.DataFrame], specs: Sequence[str]) -> str:
     """Each schedule against retraining, and against fine-tuning; each kind by itself."""
     rows = [_row(kind, runs, spec) for kind, runs in kinds.items() for spec in has(runs, specs)]
     head = [what, "schedule", "cells", "fired", "macro-F1", "against retraining", "against fine-tuning"]
@@ -68,7 +68,7 @@ def _both(entropy: pd.DataFrame, random: pd.DataFrame, spec: str) -> tuple[pd.Da
 def chosen_or_drawn(entropy: pd.DataFrame, random: pd.DataFrame) -> str:
     """What choosing labels by entropy brings over drawing them, schedule by schedule."""
     rows = []
-    for spec in has(random, SPECS):
+    for spec in has(random, SCHEDULES):
         chosen, drawn = _both(entropy, random, spec)
         f1 = [f"{end['test_f1'].mean():.3f}" for end in (chosen, drawn)]
         gain = spread(bounds(chosen["test_f1"] - drawn["test_f1"]), "+.3f")

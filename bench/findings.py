@@ -18,6 +18,8 @@ HERE = Path(__file__).resolve().parent.parent
 IMAGES = HERE / "docs" / "images"
 FIRST = {"engine": "first edition", "study": "core"}
 SECOND = ("5a07921", "c8a030c", "3dd3ee7")  # computed the study `findings` in parts
+DRAWN = "b4314ce"  # computed it with labels at random
+DRAWN_BEFORE = "3dd3ee7"  # five of its schedules, with torch's own products of matrices
 SPECS = tuple(dict.fromkeys([*claims.SCHEDULES, *best_chance.RULES]))
 
 
@@ -40,11 +42,10 @@ def second_edition() -> tuple[Cell, ...]:
     return tuple(cell for cell in joined if cell.named["seed"] in set(whole["seed"]))
 
 
-def at_random(all_cells: Sequence[Cell]) -> pd.DataFrame:
-    """The same where labels are drawn."""
-    drawn = runs(of(all_cells, study="findings", acquisition="random"), elsewhere.SPECS)
-    whole = claims.whole(drawn[drawn["schedule"] == claims.RETRAIN])
-    return drawn[drawn["seed"].isin(whole["seed"])]
+def at_random(all_cells: Sequence[Cell], commit: str, specs: Sequence[str]) -> pd.DataFrame:
+    """The same where labels are drawn, in the cells where all of these schedules were computed to the end."""
+    drawn = runs(of(all_cells, engine=commit, study="findings", acquisition="random"), specs)
+    return drawn[drawn.groupby(claims.KEY)["schedule"].transform("nunique") == len(specs)]
 
 
 def varied(all_cells: Sequence[Cell]) -> list[Cell]:
@@ -60,7 +61,7 @@ def tables() -> dict[str, str]:
     ends = runs(main, SPECS)
     first = claims.whole(runs(of(known, engine=FIRST["engine"]), claims.SCHEDULES))
     old = first[first["study"] == FIRST["study"]]
-    drawn = at_random(known)
+    drawn, before_drawn = at_random(known, DRAWN, SPECS), at_random(known, DRAWN_BEFORE, elsewhere.SPECS)
     studies = sizes.by_size(varied(known), ends)
     larger = runs(of(known, study="findings-mpnet"), elsewhere.PAIRED)
     encoders = {"`minilm`": elsewhere.among(ends, larger), "`mpnet`": larger}
@@ -79,9 +80,12 @@ def tables() -> dict[str, str]:
         "settling": settling.settled(main),
         "batches": on_the_way.batches(main),
         "labels at random": elsewhere.side_by_side(
-            "labels", {"entropy": elsewhere.among(ends, drawn), "random": drawn}
+            "labels", {"random": drawn, "random, earlier": before_drawn}, claims.SCHEDULES
         ),
         "labels at random, by task": elsewhere.by_task(ends, drawn),
+        "labels at random, each signal": best_chance.f1_and_cost(drawn),
+        "labels at random, each signal's calibration": best_chance.calibration(drawn),
+        "labels at random, regret": claims.regrets(drawn),
         "chosen or drawn": elsewhere.chosen_or_drawn(ends, drawn),
         **robustness.tables(studies),
         "two encoders": elsewhere.side_by_side("encoder", encoders, elsewhere.PAIRED),
