@@ -285,6 +285,14 @@ def test_the_same_seed_gives_the_same_facts_and_another_others(acquisition: str)
     assert set(first[0].acquired) != set(other[0].acquired)
 
 
+def test_what_fitting_the_head_takes_is_counted_too() -> None:
+    """All that a refit does; it takes no step."""
+    turns = run(settings_of("refit", head="probe", rounds=2))
+    for _, fact in turns:
+        assert fact.cost.steps == 0
+        assert fact.seconds["train"] > 0
+
+
 def test_moments_go_on_only_from_fine_tuning_to_fine_tuning() -> None:
     settings = settings_of("fixed:2", rounds=3, moments="carry", dropout="off")
     states = [state for state, _ in run(settings)]

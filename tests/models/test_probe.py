@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import softmax
@@ -147,3 +148,15 @@ def test_labels_that_come_one_by_one_give_the_probes_that_each_would_have_alone(
     prober.best(features, other, 5)  # and a class comes
     prober.best(features[::-1], other, 5)
     assert chosen[10:] == [60, 60, 60]
+
+
+def test_digits_do_not_tell_how_many_cores_there_are() -> None:
+    features, labels = blobs(3, 600, 8, width=384)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append((fit_probe(features, labels, 8), best_penalty(features, labels, 8, seed=0)))
+    (one, penalty), (two, other) = found
+    np.testing.assert_array_equal(one.weight, two.weight)
+    np.testing.assert_array_equal(one.bias, two.bias)
+    assert penalty == other

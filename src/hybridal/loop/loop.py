@@ -135,11 +135,13 @@ class Cell:
 
     def learn(self, state: State, update: Update, last: bool = False) -> tuple[State, Round]:
         """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
-        t = state.round + 1
-        fit = self.model.fit(self.plan(update, state), state.pool, t)
+        t, watch = state.round + 1, Stopwatch()
+        with watch("train"):  # to fit the head is all that some updates do
+            plan = self.plan(update, state)
+        fit = self.model.fit(plan, state.pool, t)
+        watch.add(fit.seconds)
         trained = fit.cost.steps > 0 or (state.trained and not self._probes(state))
         temperature = self._temperature(fit, state.temperature, trained)
-        watch = Stopwatch()
         with watch("signal"):
             snapshots, changes = self._signals(fit.validation, state)
         with watch("test"):
@@ -155,7 +157,7 @@ class Cell:
             validation=self._validation(fit.validation, temperature),
             test=test,
             changes=changes,
-            seconds={**fit.seconds, **watch.seconds},
+            seconds=watch.seconds,
             reason=update.reason,
             news=self.news(state, last),
             cross=self._cross(state.pool) if fit.validation is None else None,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import log_softmax, nll
 from hybridal.randomness import stream
+from hybridal.system.threads import one_blas_thread
 
 # What the squared weights may cost beside the sum of the labels' losses, where features have unit variance. Noisy
 # tasks want much, many clear classes little; which one fits is found out by cross-fitting.
@@ -84,6 +85,7 @@ def last_growth(labels: int) -> int:
     return known
 
 
+@one_blas_thread()
 def fit_probe(features: Floats, labels: Ints, classes: int, penalty: float = PENALTY) -> Probe:
     """The weights that make these labels likeliest, less half the penalty times their squares.
 
@@ -96,6 +98,7 @@ def fit_probe(features: Floats, labels: Ints, classes: int, penalty: float = PEN
     return _Fit(features, labels, classes).probe(penalty)
 
 
+@one_blas_thread()
 def cross_fitted(
     features: Floats, labels: Ints, classes: int, rng: np.random.Generator, folds: int, penalties: Sequence[float]
 ) -> NDArray[np.float64]:

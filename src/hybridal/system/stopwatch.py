@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -13,8 +13,9 @@ class Stopwatch:
     >>> watch = Stopwatch()
     >>> with watch("train"):
     ...     pass
-    >>> list(watch.seconds)
-    ['train']
+    >>> watch.add({"train": 60.0, "test": 1.0})
+    >>> [(phase, round(seconds)) for phase, seconds in watch.seconds.items()]
+    [('train', 60), ('test', 1)]
     """
 
     def __init__(self, synchronise: Callable[[], None] = lambda: None) -> None:
@@ -29,4 +30,9 @@ class Stopwatch:
             yield
         finally:
             self._synchronise()
-            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+            self.add({phase: time.perf_counter() - start})
+
+    def add(self, seconds: Mapping[str, float]) -> None:
+        """What was measured elsewhere."""
+        for phase, taken in seconds.items():
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + taken
