@@ -27,7 +27,7 @@ INVALID: list[tuple[str, Any]] = [
     *((name, value) for name in ("min_steps", "probe_until") for value in (-1, 2.5, "few", None, True)),
     *(("warmup", value) for value in (-0.1, 1.1, NAN, "short", None, True)),
     *(("validation_share", value) for value in (0, 1, -0.1, NAN, "some", None, True)),
-    *((name, value) for name in ("decay", "keep_start", "average") for value in ("yes", 1, None)),
+    *((name, value) for name in ("decay", "keep_start", "average", "names") for value in ("yes", 1, None)),
     ("candidates", 31),  # fewer than a batch of 32
     *(("learning_rate", value) for value in (0, -1e-5, NAN, INFINITE, "fast", None, True)),
     *((name, value) for name in ("weight_decay", "min_delta") for value in (-1e-9, NAN, INFINITE, "some", None, True)),

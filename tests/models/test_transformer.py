@@ -16,8 +16,9 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.measures.calibration import nll
 from hybridal.models import evaluation, tokens
+from hybridal.models.probe import fit_probe
 from hybridal.models.role import Model
-from hybridal.models.transformer import TransformerModel
+from hybridal.models.transformer import TransformerModel, spoken
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
@@ -171,6 +172,39 @@ def test_labels_are_cross_fitted_by_probes_that_have_not_seen_them(task: Task, t
     few = Pool.unlabelled(len(task.train)).reveal({row: int(task.train.labels[row]) for row in range(9)})
     assert model.cross_fitted(few) is None
     assert model_of(task, tiny).cross_fitted(pool) is None  # its head starts at random: there is no probe
+
+
+NAMED = replace(RULES, head="probe", pooling="mean", names=True)
+
+
+def test_names_of_classes_are_examples_beside_the_labels(task: Task, tiny: Backbone) -> None:
+    model, plain = (TransformerModel(task, tiny, replace(NAMED, names=said), 1, CPU) for said in (True, False))
+    names = model.embed(spoken(task.classes))
+    np.testing.assert_allclose(model.features.of(model.named), names, atol=1e-5)
+    # In the probe of the pretrained encoder ...
+    labels, features = POOL.labels[POOL.order], model.features.of(POOL.order)
+    expected = fit_probe(np.vstack([features, names]), np.array([*labels, 0, 1]), 2, model.probe(POOL).penalty)
+    np.testing.assert_allclose(model.probe(POOL).weight, expected.weight, atol=1e-4)
+    # ... in training ...
+    costs = [each.fit(Plan(each.start(POOL), POOL.order), POOL, 1).cost for each in (model, plain)]
+    assert [cost.examples // cost.epochs for cost in costs] == [5, 3]
+    # ... and where a head is fitted to an encoder that was trained.
+    trained = model.classifier.weights()
+    read = model.read([*(task.train.texts[row] for row in POOL.order), *spoken(task.classes)])
+    head = fit_probe(read, np.array([*labels, 0, 1]), 2, model.probe(POOL).penalty)
+    model.load(model.start(POOL, trained))
+    np.testing.assert_allclose(model.classifier.head().weight, head.weight, atol=1e-3)
+
+
+def test_nothing_is_trained_where_nothing_is_planned_names_or_not(task: Task, tiny: Backbone) -> None:
+    model = TransformerModel(task, tiny, NAMED, 1, CPU)
+    assert model.fit(Plan(model.start(POOL), POOL.order[:0]), POOL, 1).cost.steps == 0
+
+
+def test_names_that_are_numbers_are_no_examples(task: Task, tiny: Backbone) -> None:
+    model = TransformerModel(replace(task, classes=("0", "1")), tiny, NAMED, 1, CPU)
+    assert model.name_features is None
+    assert model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost.examples % len(POOL.order) == 0
 
 
 def test_a_new_head_reads_no_text_again(task: Task, tiny: Backbone, passes: list[int]) -> None:

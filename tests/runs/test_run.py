@@ -417,7 +417,7 @@ class TestBest:
         history = run.carry_on(folder)
         assert history[3].update == "finetune:3"
         assert history[3].labels == history[2].labels  # nobody was asked for more
-        assert history[3].cost.examples == 3 * history[3].labels
+        assert history[3].cost.examples == 3 * (history[3].labels + 2)  # and the names of both classes
         assert run.carry_on(folder) == history
         again = run.carry_on(run.begin(replace(best, stop="auto"), tmp_path / "again"))
         assert no_seconds(again) == no_seconds(history)

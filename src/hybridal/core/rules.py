@@ -32,6 +32,7 @@ class Rules:
         pooling: What the head reads: the mean of all tokens, the first one, or as the encoder was trained (auto).
         head: Starts at random, or as a probe: a logistic regression on the pretrained encoder's features.
         probe_until: With fewer labels than this the probe is the model.
+        names: Lets the name of each class be an example of it, beside its labels, where all names have letters.
         learning_rate: Of AdamW, the same in every layer.
         warmup: Share of a training's steps in which the rate rises.
         decay: Lets the rate fall to 0 after that.
@@ -73,6 +74,7 @@ class Rules:
     pooling: Literal["auto", "mean", "first"] = "first"
     head: Literal["random", "probe"] = "random"
     probe_until: int = 0
+    names: bool = False
     learning_rate: float = 2e-5
     warmup: float = 0.0
     decay: bool = False
@@ -159,6 +161,7 @@ PRESETS: Mapping[str, Rules] = {
         pooling="auto",
         head="probe",
         probe_until=30,
+        names=True,
         learning_rate=5e-5,
         warmup=0.1,
         max_epochs=10,

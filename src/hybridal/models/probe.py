@@ -49,14 +49,14 @@ class Prober:
     def __init__(self, seed: int) -> None:
         self._seed, self._chosen_on, self._penalty = seed, (0, b"", b""), PENALTY
 
-    def best(self, features: Floats, labels: Ints, classes: int) -> Probe:
+    def best(self, features: Floats, labels: Ints, classes: int, names: Floats | None = None) -> Probe:
         """A probe whose penalty gives labels that it has not seen the best probabilities."""
         known = last_growth(len(labels))
         chosen_on = classes, features[:known].tobytes(), labels[:known].tobytes()
         if chosen_on != self._chosen_on:
             self._penalty = best_penalty(features, labels, classes, self._seed)
             self._chosen_on = chosen_on
-        return fit_probe(features, labels, classes, self._penalty)
+        return fit_probe(features, labels, classes, self._penalty, names)
 
 
 def best_penalty(features: Floats, labels: Ints, classes: int, seed: int) -> float:
@@ -86,21 +86,41 @@ def last_growth(labels: int) -> int:
 
 
 @one_blas_thread()
-def fit_probe(features: Floats, labels: Ints, classes: int, penalty: float = PENALTY) -> Probe:
+def fit_probe(
+    features: Floats, labels: Ints, classes: int, penalty: float = PENALTY, names: Floats | None = None
+) -> Probe:
     """The weights that make these labels likeliest, less half the penalty times their squares.
 
-    A class without labels gets a small probability everywhere, since each has a share of one label beforehand.
+    A class without labels gets a small probability everywhere, since each has a share of one label beforehand. `names`
+    are features of a text for each class that has its label: its name.
 
     >>> probe = fit_probe(np.array([[-1.0], [-2.0], [1.0]]), np.array([0, 0, 1]), classes=3, penalty=0.1)
     >>> probe.logits(np.array([[-1.5], [3.0]])).argmax(axis=1).tolist()
     [0, 1]
     """
-    return _Fit(features, labels, classes).probe(penalty)
+    return _Fit(*with_names(features, labels, names), classes).probe(penalty)
+
+
+def with_names(features: Floats, labels: Ints, names: Floats | None) -> tuple[Floats, Ints]:
+    """All that there is to learn from.
+
+    >>> with_names(np.ones((1, 2)), np.array([1]), names=np.zeros((2, 2)))[1].tolist()
+    [1, 0, 1]
+    """
+    if names is None:
+        return features, labels
+    return np.concatenate([features, names]), np.concatenate([labels, np.arange(len(names))])
 
 
 @one_blas_thread()
 def cross_fitted(
-    features: Floats, labels: Ints, classes: int, rng: np.random.Generator, folds: int, penalties: Sequence[float]
+    features: Floats,
+    labels: Ints,
+    classes: int,
+    rng: np.random.Generator,
+    folds: int,
+    penalties: Sequence[float],
+    names: Floats | None = None,
 ) -> NDArray[np.float64]:
     """(P, N, C): the logits of each example by probes that have not seen its label, one for each penalty.
 
@@ -111,7 +131,7 @@ def cross_fitted(
     found = np.empty((len(penalties), len(labels), classes))
     for fold in np.array_split(rng.permutation(len(labels)), min(folds, len(labels))):
         rest = np.setdiff1d(np.arange(len(labels)), fold)
-        fit = _Fit(features[rest], labels[rest], classes)
+        fit = _Fit(*with_names(features[rest], labels[rest], names), classes)
         # From the largest down, each from where the last one ended, which is not far.
         for number in np.argsort(penalties)[::-1]:
             found[number, fold] = fit.probe(penalties[number], ROUGHLY).logits(features[fold])

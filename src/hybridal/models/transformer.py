@@ -52,16 +52,20 @@ class TransformerModel:
         keeps_features: bool = False,
         observer: Observer | None = None,
     ) -> None:
-        texts = [text for _, split in task.splits() for text in split.texts]
+        # Names of classes are rows after those of the pool: they are read and learnt like its texts.
+        names = spoken(task.classes) if rules.names else []
+        parts = [[*task.train.texts, *names], task.validation.texts, task.test.texts]
+        texts = [text for part in parts for text in part]
         self.encoder = backbone.encoder(rules.max_length)
         self.observer = observer or Observer()
         tokens = tokenise(texts, self.encoder, cache_dir() / "tokens", partial(self.observer.texts_done, "tokenising"))
         pooling = backbone.pooling if rules.pooling == "auto" else rules.pooling
         self.classifier = classifier_for(backbone, task.classes, seed, device, rules.train_layers, pooling)
-        ends = np.cumsum([0, *(len(split) for _, split in task.splits())]).tolist()
+        ends = np.cumsum([0, *map(len, parts)]).tolist()
         train, validation, test = (self.classifier.source(tokens.slice(*span)) for span in pairwise(ends))
         self.train_source = train
         self.train_ids: Sequence[str] = task.train.ids
+        self.named = np.arange(len(task.train), ends[1])
         known = _labelled(validation, task.validation if rules.validation == "fixed" else Split.empty())
         self.validation = _subset(known, rules.validation_size, seed)
         self.test_examples = _labelled(test, task.test)
@@ -99,10 +103,8 @@ class TransformerModel:
             return self._features(self.train_source, rows)
 
     def describe_classes(self) -> Floats | None:
-        names = [_spoken(name) for name in self.classes]
-        if not all(any(map(str.isalpha, name)) for name in names):
-            return None  # numbers say nothing, and would draw texts that are near to numbers
-        return self.embed(names)
+        names = spoken(self.classes)
+        return self.embed(names) if names else None
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """What the pretrained encoder says of any texts."""
@@ -122,24 +124,36 @@ class TransformerModel:
             return self.pretrained if weights is None else weights
         if weights is None:
             return self.classifier.with_head(self.pretrained, self.probe(pool))
+        rows, labels = self._known(pool.order, pool)
         if self.classifier.recorder is None:
-            features: Floats = self._kept(weights).of(pool.order)
+            features: Floats = self._kept(weights).of(rows)
         else:
             self.load(weights)
-            features = self._features(self.train_source, pool.order)
+            features = self._features(self.train_source, rows)
         # An encoder that was trained tells these texts apart by heart: how noisy they are, only the frozen one says.
         penalty = self.probe(pool).penalty
-        return self.classifier.with_head(
-            weights, fit_probe(features, pool.labels[pool.order], len(self.classes), penalty)
-        )
+        return self.classifier.with_head(weights, fit_probe(features, labels, len(self.classes), penalty))
+
+    def _known(self, rows: Ints, pool: Pool) -> tuple[Ints, Ints]:
+        """Rows with their labels, and the names of the classes after them."""
+        names = self.named if len(rows) else self.named[:0]
+        return np.concatenate([rows, names]), np.concatenate([pool.labels[rows], names - len(self.train_ids)])
 
     def probe(self, pool: Pool) -> Probe:
         """A logistic regression on what the pretrained encoder says of the labelled texts."""
         rows, labels = pool.order, pool.labels[pool.order]
         known = rows.tobytes() + labels.tobytes()
         if self._probe is None or self._probe[0] != known:  # a round asks for it more than once
-            self._probe = known, self._prober.best(self.features.of(rows), labels, len(self.classes))
+            self._probe = (
+                known,
+                self._prober.best(self.features.of(rows), labels, len(self.classes), self.name_features),
+            )
         return self._probe[1]
+
+    @property
+    def name_features(self) -> Floats | None:
+        """What the pretrained encoder says of the names of the classes, where these are examples."""
+        return self.features.of(self.named) if len(self.named) else None
 
     def ask(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = unheard) -> Outputs:
         """What the model says of texts to learn from, after it has learnt the labels of this pool.
@@ -189,7 +203,7 @@ class TransformerModel:
         if self.rules.validation == "share":
             held = pool.measured()
             self.validation = Examples(self.train_source, held, pool.labels[held])
-        examples = Examples(self.train_source, plan.rows, pool.labels[plan.rows])
+        examples = Examples(self.train_source, *self._known(plan.rows, pool))
         validate = self._validate if len(self.validation.rows) else None
         labels, told = self.validation.labels, self.observer.epoch_done
         done = training.fit(self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told)
@@ -207,7 +221,8 @@ class TransformerModel:
             return None
         labels, rng = pool.labels[pool.order], stream(self.seed, "cross", len(pool))
         penalty = self.probe(pool).penalty
-        return cross_fitted(self.features.of(pool.order), labels, len(self.classes), rng, FOLDS, [penalty])[0], labels
+        features, names = self.features.of(pool.order), self.name_features
+        return cross_fitted(features, labels, len(self.classes), rng, FOLDS, [penalty], names)[0], labels
 
     def test(self) -> tuple[Outputs, Ints] | None:
         known = self.test_examples
@@ -240,10 +255,13 @@ def _subset(examples: Examples, size: int | None, seed: int) -> Examples:
     return Examples(examples.source, examples.rows[kept], examples.labels[kept])
 
 
-def _spoken(name: str) -> str:
-    """A class's name as a text: `card_arrival` and `CardArrival` are two words.
+def spoken(classes: Sequence[str]) -> list[str]:
+    """The names of classes as texts, `card_arrival` and `CardArrival` as two words; [] where one of them says nothing.
 
-    >>> _spoken("card_arrival"), _spoken("CardArrival"), _spoken("Sci/Tech")
-    ('card arrival', 'Card Arrival', 'Sci Tech')
+    Numbers say nothing, and would draw texts that are near to numbers.
+
+    >>> spoken(["card_arrival", "CardArrival", "Sci/Tech"]), spoken(["good", "2"])
+    (['card arrival', 'Card Arrival', 'Sci Tech'], [])
     """
-    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", name).split()) or name
+    names = [" ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", name).split()) for name in classes]
+    return names if all(any(map(str.isalpha, name)) for name in names) else []

@@ -156,6 +156,7 @@ class Chapter:
         update = self.learner.next_update
         some = min(labels, 2 * (news.added + news.corrected))
         seen = {"retrain": labels, "finetune": labels, "refit": 0}.get(update.name, some)
+        seen += len(self.model.named) if seen else 0
         return seen * (getattr(update, "epochs", None) or rules.epochs(seen))
 
     def choose(self, n: int) -> tuple[list[str], list[Scored]]:

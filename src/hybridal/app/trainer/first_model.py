@@ -113,7 +113,7 @@ class FirstModel:
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
-        probe = self._prober.best(self._features(pool), labels, len(classes))
+        probe = self._prober.best(self._features(pool), labels, len(classes), self.chapter.model.name_features)
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
         temperature = shrunk_temperature(seen, truth, trained=False)
