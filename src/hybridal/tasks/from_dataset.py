@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybridal.errors import UserError
+from hybridal.tasks.classes import note_lookalikes
 from hybridal.tasks.from_memory import split_of
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task, spelt
@@ -43,7 +44,9 @@ def from_dataset(
     """
     parts = _splits(dataset, name, {"train": train, "validation": validation, "test": test})
     names = None if label is None else getattr(_feature(parts["train"], label, name, "label"), "names", None)
-    classes = names if classes is None else classes
+    if names is not None and classes is None:
+        note_lookalikes(name, names, ())  # such names are often made of whatever the column held
+        classes = names
     found: dict[str, Split] = {}
     types: dict[str, Any] = {}
     for part, rows in parts.items():

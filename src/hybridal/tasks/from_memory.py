@@ -10,7 +10,7 @@ import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.tasks.classes import sort_names
+from hybridal.tasks.classes import note_lookalikes, sort_names
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task, check_classes, missing, spelt
 
@@ -100,7 +100,8 @@ def split_of(
             raise UserError(f"{name}: there are {len(texts)} texts and {len(values)} {what}; give one for each text.")
     _check_texts(texts, ids, name)
     found = [None if missing(label) or not spelt(label).strip() else spelt(label) for label in labels]
-    if classes is None:
+    named = classes is not None
+    if not named:
         # By name: as values, True and 1 would be one.
         classes = _sorted({key: label for key, label in zip(found, labels, strict=True) if key is not None}.values())
         if not classes:
@@ -111,6 +112,7 @@ def split_of(
     check_classes(names)
     if not may_differ:
         _check_asked(names, found, name)
+        note_lookalikes(name, found, names if named else ())
     number = {name: i for i, name in enumerate(names)}
     keep = [row for row, label in enumerate(found) if label is None or label in number]
     numbers: Ints = np.array([number.get(found[row] or "", UNKNOWN) for row in keep], dtype=np.int64)
