@@ -16,26 +16,32 @@ from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
+from hybridal.learners.estimator_limits import (
+    EstimatorLook,
+    check_abilities,
+    check_acquisition,
+    check_numbers,
+    check_signals,
+    no_dropout,
+)
 from hybridal.learners.learner import Learner
 from hybridal.loop.loop import Cell
 from hybridal.measures.calibration import softmax
 from hybridal.models.role import Fit
-from hybridal.schedules import Schedule, make_schedule, spec_of
-from hybridal.signals import Signal
+from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
 from hybridal.tasks.from_memory import kind_of
 from hybridal.tasks.task import check_classes, spelt
 from hybridal.updates import Plan, Weights
-from hybridal.updates.anchor import Anchor
 
 
 class EstimatorLearner(Learner):
     """Query and teach an estimator with `fit`, `predict_proba` and, unless the schedule is retrain, `partial_fit`.
 
     RETRAIN is `fit` of a fresh clone, FINETUNE is `partial_fit` of the last one. Signals that look at probabilities
-    (accuracy, f1, loss) work; those that look into a network do not. X is an array, a sparse matrix, a frame or a list
-    of rows; ids, by default row numbers, and classes keep their types.
+    (accuracy, f1, loss) work; those that look into a network do not, nor does the acquisition bald. X is an array, a
+    sparse matrix, a frame or a list of rows; ids, by default row numbers, and classes keep their types.
 
     >>> from sklearn.linear_model import SGDClassifier
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
@@ -63,16 +69,15 @@ class EstimatorLearner(Learner):
         **overrides: Any,
     ) -> None:
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
-        if isinstance(schedule.decide(()), Anchor):
-            raise UserError("anchor mixes the weights of a network, which an estimator is not; use another schedule.")
-        _check_abilities(estimator, schedule)
+        check_abilities(estimator, schedule)
         rules, X, X_validation = protocol("paper", overrides), _table(X), _table(X_validation)
         if len(y_validation) != (rows := X_validation.shape[0]):
             raise UserError(f"y_validation: there are {len(y_validation)} labels for the {rows} rows of X_validation.")
         task = _task(X.shape[0], ids, y_validation, list(classes))
         model = EstimatorModel(estimator, X, X_validation, task)
-        model.check_signals(schedule.watches)
+        check_signals(schedule.watches, task.validation.labels, len(task.classes))
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
+        check_acquisition(chosen, X, len(task.classes))
         super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule)
         self._model = model
 
@@ -102,7 +107,9 @@ class EstimatorModel:
         self.validation_labels: Ints = task.validation.labels
 
     def describe(self, rows: Ints) -> Floats:
-        return _dense(_take(self.X, rows))
+        taken = _take(self.X, rows)
+        check_numbers(taken)
+        return _dense(taken)
 
     def describe_classes(self) -> None:
         return None
@@ -153,17 +160,8 @@ class EstimatorModel:
         found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
         return found
 
-    def check_signals(self, signals: Sequence[Signal]) -> None:
-        """Lets them look once, at answers that know nothing: what they cannot see is said before anybody labels."""
-        rows = len(self.validation_labels)
-        nothing = Outputs(np.zeros((rows, len(self.task.classes)))) if rows else None
-        for signal in signals:
-            if signal.needs_features:
-                _no_network()
-            signal.snapshot(_EstimatorLook(nothing, self.validation_labels))
-
     def look(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
-        return _EstimatorLook(validation, self.validation_labels)
+        return EstimatorLook(validation, self.validation_labels)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:  # noqa: ARG002
         return _EstimatorCandidates(self, rows, pool, temperature)
@@ -173,26 +171,6 @@ class EstimatorModel:
 
     def test(self) -> None:
         return None
-
-
-class _EstimatorLook:
-    def __init__(self, validation: Outputs | None, labels: Ints) -> None:
-        self._validation, self.validation_labels = validation, labels
-
-    @property
-    def validation(self) -> Outputs:
-        if self._validation is None:
-            raise UserError("This signal looks at validation rows, and there are none; give some, or use retrain.")
-        return self._validation
-
-    def _no(self) -> NoReturn:
-        _no_network()
-
-    weights = matrices = gradient_norm = labelled = unlabelled = _no
-
-
-def _no_network() -> NoReturn:
-    raise UserError("This signal looks into a network, which an estimator is not; use accuracy, f1 or loss.")
 
 
 class _EstimatorCandidates:
@@ -220,22 +198,13 @@ class _EstimatorCandidates:
         return softmax(np.log(probabilities.clip(1e-12)), self._temperature)
 
     def sampled_probabilities(self, passes: int) -> NoReturn:  # noqa: ARG002
-        raise UserError("bald samples by dropout, which an estimator does not have; use entropy or margin.")
+        no_dropout()
 
 
 def _fresh(estimator: Any) -> Any:
     from sklearn.base import clone
 
     return clone(estimator)
-
-
-def _check_abilities(estimator: Any, schedule: Schedule) -> None:
-    """What it lacks is said before anybody labels."""
-    name = type(estimator).__name__
-    if not hasattr(estimator, "predict_proba"):
-        raise UserError(f"{name} has no predict_proba as it is set up; use an estimator that gives probabilities.")
-    if not hasattr(estimator, "partial_fit") and spec_of(schedule) != "retrain":
-        raise UserError(f"{name} has no partial_fit, so that it cannot be fine-tuned; use the schedule retrain.")
 
 
 def _table(X: Any) -> Any:
