@@ -100,6 +100,10 @@ PLAIN = rows(["x", "y"] * 30)
             "the id 'a' is in train and in test",
         ),
         (PLAIN.to_iterable_dataset(), {}, "is streamed, .* load it without streaming"),
+        ({}, {}, "no split 'train'; it has none"),
+        (PLAIN.to_pandas(), {}, r"a DataFrame is no Dataset of Hugging Face; use Task\.from_pandas for frames"),
+        ({"train": {"text": ["a"]}}, {}, "a dict is no Dataset of Hugging Face"),
+        (None, {}, "a NoneType is no Dataset of Hugging Face"),
     ],
 )
 def test_what_is_wrong_is_said(dataset: Any, options: dict[str, Any], sentence: str) -> None:

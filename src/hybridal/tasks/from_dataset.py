@@ -72,10 +72,17 @@ def _splits(dataset: Any, name: str, asked: Mapping[str, str | None]) -> dict[st
     for part, split in wanted.items():
         if split not in there and (part == "train" or asked[part] is not None):
             raise UserError(
-                f"{name}: there is no split '{split}'; it has {', '.join(map(str, there))}: name one with `{part}`.",
+                f"{name}: there is no split '{split}'; it has {', '.join(map(str, there)) or 'none'}: name one with "
+                f"`{part}`.",
                 field=part,
             )
     parts = {part: there[split] for part, split in wanted.items() if split in there}
+    for rows in parts.values():
+        if not hasattr(rows, "features"):
+            raise UserError(
+                f"{name}: a {type(rows).__name__} is no Dataset of Hugging Face; use Task.from_pandas for frames, and "
+                "Task.from_texts for lists."
+            )
     if not all(hasattr(rows, "__len__") for rows in parts.values()):
         raise UserError(f"{name}: the dataset is streamed, which has no end to draw from; load it without streaming.")
     return parts

@@ -11,8 +11,9 @@ import numpy as np
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 from hybridal.tasks.classes import note_lookalikes, sort_names
+from hybridal.tasks.read import visible
 from hybridal.tasks.splits import hold_out
-from hybridal.tasks.task import Split, Task, check_classes, missing, spelt
+from hybridal.tasks.task import Split, Task, bare, check_classes, missing, spelt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,6 +66,9 @@ def from_pandas(
     >>> from_pandas(frame, text="body", label="kind", test_size=0).classes
     ('+', '-')
     """
+    if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
+        kind = type(frame).__name__
+        raise UserError(f"from_pandas takes a DataFrame of pandas, not a {kind}; give lists or columns to from_texts.")
     for column in (text, label, id):
         if column is not None and column not in frame.columns:
             there = ", ".join(map(str, frame.columns))
@@ -73,6 +77,13 @@ def from_pandas(
             raise UserError(f"The frame has {several} columns '{column}'; rename all but one.")
     if id is None and (levels := frame.index.nlevels) > 1:
         raise UserError(f"The frame's index has {levels} levels; name a column of ids with `id`.", field="id")
+    if id is None and not frame.index.is_unique:
+        twice = frame.index[frame.index.duplicated()][0]
+        raise UserError(
+            f"The frame's index has '{spelt(twice):.40}' twice; name a column of ids with `id`, or number the rows "
+            "anew with `reset_index`.",
+            field="id",
+        )
     return from_texts(
         frame[text],
         None if label is None else frame[label],
@@ -98,6 +109,8 @@ def split_of(
     for what, values in (("labels", labels), ("ids", ids)):
         if len(values) != len(texts):
             raise UserError(f"{name}: there are {len(texts)} texts and {len(values)} {what}; give one for each text.")
+    if not texts and not may_differ:
+        raise UserError(f"{name}: there are no texts; give some.")
     _check_texts(texts, ids, name)
     found = [None if missing(label) or not spelt(label).strip() else spelt(label) for label in labels]
     named = classes is not None
@@ -138,7 +151,7 @@ def _listed(values: Any, what: str) -> list[Any]:
 
 
 def _check_texts(texts: Sequence[Any], ids: Sequence[Any], name: str) -> None:
-    wordless = [row for row, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
+    wordless = [row for row, text in enumerate(texts) if not isinstance(text, str) or not visible(text)]
     if wordless:
         first, more = wordless[0], len(wordless) - 1
         others, them = (f", and {more} more have no words", "them") if more else ("", "it")
@@ -174,7 +187,7 @@ def _check_asked(names: Sequence[str], found: Iterable[str | None], where: str) 
 
 def kind_of(values: Sequence[Any]) -> type:
     """The type that all values have, whole numbers where they are whole; texts where it is another or they differ."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    plain = [value.item() if isinstance(value, np.generic) else bare(value) for value in values]
     if plain and all(isinstance(value, float) and value.is_integer() for value in plain):
         return int
     return next((kind for kind in KINDS if plain and all(type(value) is kind for value in plain)), str)

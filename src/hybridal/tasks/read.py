@@ -208,12 +208,12 @@ def _empty(table: FileTable, column: str) -> list[int]:
     for row, value in enumerate(table.columns[column]):
         if value is not None and not isinstance(value, str):
             raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a text; write it as a string.")
-        if value is None or not _visible(value):
+        if value is None or not visible(value):
             found.append(row)
     return found
 
 
-def _visible(value: str) -> bool:
+def visible(value: str) -> bool:
     """Whether there is anything to read: a text of spaces or of zero-width characters looks like none."""
     return any(letter.isprintable() and not letter.isspace() for letter in value)
 

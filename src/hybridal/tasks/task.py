@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -244,9 +245,21 @@ def spelt(value: Any) -> str:
     >>> spelt(7), spelt(np.float64(1)), spelt("a"), spelt(np.float32(0.1)) == spelt(float(np.float32(0.1)))
     ('7', '1', 'a', True)
     """
+    value = bare(value)
     if isinstance(value, float | np.floating):
         return str(int(value)) if float(value).is_integer() else str(float(value))
     return str(value)
+
+
+def bare(value: Any) -> Any:
+    """What a member of an enumeration of texts or numbers stands for, and is equal to; all else as it is.
+
+    >>> class Kind(str, Enum):
+    ...     HAM = "ham"
+    >>> bare(Kind.HAM), bare(7)
+    ('ham', 7)
+    """
+    return value.value if isinstance(value, Enum) and isinstance(value, str | int | float) else value
 
 
 def missing(value: Any) -> bool:
