@@ -141,6 +141,20 @@ def test_at_least_one_text_must_be_asked_for(learner: Learner, n: int) -> None:
         learner.query(n)
 
 
+def test_numbers_of_numpy_are_numbers(learner: Learner) -> None:
+    assert len(learner.query(np.int64(4))) == 4  # type: ignore[arg-type]
+
+
+def test_when_all_is_labelled_the_advice_is_to_stop() -> None:
+    learner = taught(2)
+    assert not learner.advice().stop
+    learner.leave_out(["row-7"])
+    learner.teach(answers([id for id in TRUTH if id != "row-7"]))
+    assert (learner.advice().stop, learner.advice().sentence) == (True, "All texts are labelled.")
+    learner.leave_out([])
+    assert "All texts" not in learner.advice().sentence
+
+
 def test_it_asks_where_it_is_least_decided() -> None:
     learner = taught(3)
     ids = learner.query(6).ids

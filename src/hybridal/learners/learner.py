@@ -19,7 +19,7 @@ from hybridal.errors import UserError
 from hybridal.learners.batch import Batch, Query
 from hybridal.learners.history import History, curve, measured
 from hybridal.loop.loop import Cell, State
-from hybridal.loop.stopping import Advice, advise
+from hybridal.loop.stopping import ALL_LABELLED, Advice, advise
 from hybridal.schedules import Schedule
 from hybridal.tasks.task import Task, missing, spelt
 from hybridal.updates import Update
@@ -128,6 +128,8 @@ class Learner:
 
     def advice(self) -> Advice:
         """What the next labels are expected to bring, and whether it is time to stop."""
+        if self.history and not (self._state.pool.labels == UNKNOWN).any():
+            return ALL_LABELLED
         return advise(self.history, len(self.cell.task.classes))
 
     def withdraw(self, ids: Iterable[Any]) -> None:
