@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -148,7 +149,7 @@ def test_a_signal_that_cannot_compare_what_grows_is_refused_before_anybody_label
 
 @pytest.mark.parametrize("n", [0, -1])
 def test_at_least_one_must_be_asked_for_here_too(n: int) -> None:
-    with pytest.raises(UserError, match="ask for at least one text"):
+    with pytest.raises(UserError, match="a whole number of texts, at least one"):
         learner_of(hidden(TASK, validation=UNKNOWN)).query(n)
 
 
@@ -628,6 +629,24 @@ def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None
     first = learner.query(10).ids
     assert first == by_default(blank()).query(10).ids
     assert len({*TASK.answers(first).values()}) == 2
+
+
+@pytest.mark.parametrize("given", [pd.DataFrame({"text": ["a"]}), ["a", "b"], None])
+def test_what_is_no_task_is_named(given: Any) -> None:
+    with pytest.raises(
+        UserError, match=r"A (DataFrame|list|NoneType) is no task; make one of it with Task\.from_pandas"
+    ):
+        ActiveLearner(given, backbone="tiny", device="cpu")
+
+
+def test_signals_are_a_list() -> None:
+    with pytest.raises(UserError, match=r"`signals` is the text 'loss'; give a list, such as \['loss'\]"):
+        learner_of(signals="loss")
+
+
+def test_a_report_is_a_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"is a folder; name a file in it, such as '.*report\.html'"):
+        learner_of().report(tmp_path)
 
 
 def test_advice_is_given_in_a_sentence() -> None:
