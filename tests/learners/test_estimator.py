@@ -228,6 +228,44 @@ def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
         EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION[1:], TASK.classes)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"X": None}, "X: None is no table; give an array"),
+        ({"X": [[1, 2], [3]]}, r"X: \[\[1, 2\], \[3\]\] is no table"),
+        ({"X_validation": 7}, "X_validation: 7 is no table"),
+        ({"X_validation": X_VALIDATION[:, :2]}, r"X has rows of \d+ values and X_validation of 2 values; give both"),
+        ({"y_validation": None}, "y_validation must be a list, a column or a one-dimensional array, not None"),
+        ({"classes": "sport"}, "`classes` must be a list, a column or a one-dimensional array, not 'sport'"),
+    ],
+)
+def test_what_is_no_table_or_list_is_named(given: dict[str, Any], said: str) -> None:
+    right = {"X": X, "X_validation": X_VALIDATION, "y_validation": Y_VALIDATION, "classes": TASK.classes}
+    with pytest.raises(UserError, match=said):
+        EstimatorLearner(bayes(), **{**right, **given})
+
+
+def test_what_the_estimator_refuses_is_told_in_one_sentence() -> None:
+    rows = np.where(X.toarray() > 0, np.nan, 1.0)
+    learner = EstimatorLearner(sgd(), rows, X_VALIDATION, Y_VALIDATION, classes=TASK.classes, ids=TASK.train.ids)
+    with pytest.raises(UserError, match=r"\(Input X contains NaN\); teach more, or mend X\.$") as told:
+        learner.teach(TASK.answers(learner.query(20).ids))
+    assert "\n" not in str(told.value)
+    assert len(learner.labels) == 20
+
+
+def test_nothing_is_said_of_no_rows() -> None:
+    learner = learner_of(sgd())
+    learner.teach(TASK.answers(learner.query(20).ids))
+    assert learner.predict_proba(X[:0]).shape == (0, 3)
+    assert learner.predict(X[:0]).shape == (0,)
+
+
+def test_classes_of_a_set_have_one_order() -> None:
+    learner = EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION, classes={*TASK.classes})
+    assert learner.cell.task.classes == tuple(sorted(TASK.classes))
+
+
 def test_before_it_has_learnt_it_says_nothing() -> None:
     with pytest.raises(UserError, match="has not learnt anything yet; teach it first"):
         learner_of(bayes()).predict_proba(X_VALIDATION)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -31,7 +31,7 @@ from hybridal.models.role import Fit
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
-from hybridal.tasks.from_memory import kind_of
+from hybridal.tasks.from_memory import as_list, class_list, kind_of
 from hybridal.tasks.task import check_classes, spelt
 from hybridal.updates import Plan, Weights
 
@@ -61,7 +61,7 @@ class EstimatorLearner(Learner):
         X: Any,
         X_validation: Any,
         y_validation: Sequence[Any],
-        classes: Sequence[Any],
+        classes: Iterable[Any],
         ids: Sequence[Any] | None = None,
         schedule: Schedule | str = "hybrid:accuracy",
         acquisition: Acquisition | str = "entropy",
@@ -70,10 +70,15 @@ class EstimatorLearner(Learner):
     ) -> None:
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
         check_abilities(estimator, schedule)
-        rules, X, X_validation = protocol("paper", overrides), _table(X), _table(X_validation)
-        if len(y_validation) != (rows := X_validation.shape[0]):
-            raise UserError(f"y_validation: there are {len(y_validation)} labels for the {rows} rows of X_validation.")
-        task = _task(X.shape[0], ids, y_validation, list(classes))
+        rules, X, X_validation = protocol("paper", overrides), _table(X, "X"), _table(X_validation, "X_validation")
+        if X_validation.shape[0] and X.shape[1:] != X_validation.shape[1:]:
+            raise UserError(
+                f"X has rows of {_width(X)} and X_validation of {_width(X_validation)}; give both the same."
+            )
+        labels = as_list(y_validation, "y_validation")
+        if len(labels) != (rows := X_validation.shape[0]):
+            raise UserError(f"y_validation: there are {len(labels)} labels for the {rows} rows of X_validation.")
+        task = _task(X.shape[0], ids, labels, class_list(classes))
         model = EstimatorModel(estimator, X, X_validation, task)
         check_signals(schedule.watches, task.validation.labels, len(task.classes))
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
@@ -85,7 +90,7 @@ class EstimatorLearner(Learner):
         """(N, C), a column a class in the order given."""
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
-        return self._model.probabilities(_table(X))
+        return self._model.probabilities(_table(X, "X"))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of each row."""
@@ -129,7 +134,10 @@ class EstimatorModel:
             try:
                 self._estimator, examples = self._trained(plan, pool)
             except ValueError as error:
-                raise UserError(f"The estimator cannot learn from the labels so far ({error}); teach more.") from error
+                reason = str(error).partition("\n")[0].rstrip(".")
+                raise UserError(
+                    f"The estimator cannot learn from the labels so far ({reason}); teach more, or mend X."
+                ) from error
         with watch("validate"):
             validation = self._validated()
         runs = int(examples > 0)
@@ -137,7 +145,6 @@ class EstimatorModel:
         return Fit({"estimator": self._estimator}, cost, runs, validation, None, watch.seconds)
 
     def _validated(self) -> Outputs | None:
-        """Estimators refuse to say nothing about nothing."""
         if not len(self.validation_labels):
             return None
         return Outputs(np.log(self.probabilities(self._X_validation).clip(1e-12)))
@@ -157,7 +164,8 @@ class EstimatorModel:
     def probabilities(self, X: Any) -> Floats:
         """Columns for all classes of the task; those that the estimator has never seen get nothing."""
         found = np.zeros((X.shape[0], len(self.task.classes)))
-        found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
+        if len(found):  # estimators refuse to say nothing about nothing
+            found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
         return found
 
     def look(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
@@ -207,11 +215,21 @@ def _fresh(estimator: Any) -> Any:
     return clone(estimator)
 
 
-def _table(X: Any) -> Any:
+def _table(X: Any, name: str) -> Any:
     """Rows that can be taken by their numbers."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
-    return X if hasattr(X, "shape") else np.asarray(X)
+    try:
+        table = X if hasattr(X, "shape") else np.asarray(X)
+    except ValueError:  # rows of several lengths
+        table = None
+    if table is None or not table.shape:
+        raise UserError(f"{name}: {X!r:.40} is no table; give an array, a sparse matrix, a frame or a list of rows.")
+    return table
+
+
+def _width(X: Any) -> str:
+    return " × ".join(map(str, X.shape[1:])) + " values" if X.shape[1:] else "one value"
 
 
 def _take(X: Any, rows: Ints) -> Any:

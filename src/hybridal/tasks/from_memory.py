@@ -103,9 +103,9 @@ def split_of(
 
     Labels `may_differ` from the classes both ways in a part of the texts, and not in all of them.
     """
-    texts = _listed(texts, f"{name}: texts")
-    labels = [None] * len(texts) if labels is None else _listed(labels, f"{name}: labels")
-    ids = list(range(len(texts))) if ids is None else _listed(ids, f"{name}: ids")
+    texts = as_list(texts, f"{name}: texts")
+    labels = [None] * len(texts) if labels is None else as_list(labels, f"{name}: labels")
+    ids = list(range(len(texts))) if ids is None else as_list(ids, f"{name}: ids")
     for what, values in (("labels", labels), ("ids", ids)):
         if len(values) != len(texts):
             raise UserError(f"{name}: there are {len(texts)} texts and {len(values)} {what}; give one for each text.")
@@ -120,7 +120,7 @@ def split_of(
         if not classes:
             raise UserError(f"{name}: no text has a label; name the classes.")
     else:
-        classes = _sorted(classes) if isinstance(classes, set | frozenset) else _listed(classes, "`classes`")
+        classes = class_list(classes)
     names = tuple("" if missing(one) else spelt(one) for one in classes)
     check_classes(names)
     if not may_differ:
@@ -139,7 +139,7 @@ def split_of(
     return Split(keys, [texts[row] for row in keep], numbers), kinds
 
 
-def _listed(values: Any, what: str) -> list[Any]:
+def as_list(values: Any, what: str) -> list[Any]:
     """As a list, out of whatever holds one after the other; a text, which holds letters, and a mapping are mistakes."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise UserError(f"{what} must be a list, a column or a one-dimensional array, not {values!r:.40}.")
@@ -148,6 +148,11 @@ def _listed(values: Any, what: str) -> list[Any]:
         if isinstance(value, list | dict | set):
             raise UserError(f"{what}: number {row} is {value!r:.40}, and each must be one value.")
     return listed
+
+
+def class_list(classes: Any) -> list[Any]:
+    """Classes in the order in which they were given; a set has none, and gets that of their names."""
+    return _sorted(classes) if isinstance(classes, set | frozenset) else as_list(classes, "`classes`")
 
 
 def _check_texts(texts: Sequence[Any], ids: Sequence[Any], name: str) -> None:
