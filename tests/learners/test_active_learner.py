@@ -171,8 +171,12 @@ def test_without_any_validation_label_alpha_can_be_watched_and_accuracy_not() ->
     teach(learner, 2)
     assert learner.history[-1].validation is None
     assert learner.predict_proba(["goal"]).sum() == pytest.approx(1.0)
-    with pytest.raises(UserError, match="the task has none with labels; use alpha"):
-        teach(learner_of(nothing, schedule="hybrid:accuracy"))
+    with pytest.raises(
+        UserError, match=r"'accuracy' is measured on validation texts, .* none with labels; give it some"
+    ):
+        learner_of(nothing, schedule="hybrid:accuracy")
+    with pytest.raises(UserError, match="'loss' is measured on validation texts"):
+        learner_of(nothing, schedule="retrain", signals=["loss"])
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ class ActiveLearner(Learner):
         )
         task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
-        check_signals(watching, self.settings.rules)
+        check_signals(watching, self.settings.rules, task, len(task.validation))
         self.transformer = build_model(self.settings, task, watching, observer)
         cell = replace(build_cell(self.settings, task, self.transformer, watching), acquisition=chosen)
         super().__init__(cell, schedule)
