@@ -241,9 +241,17 @@ def test_queries_may_stand_for_their_ids(learner: Learner) -> None:
     assert learner.labels == answers([batch.ids[0], batch.ids[2]])
 
 
-def test_one_label_is_not_taken_for_its_letters(learner: Learner) -> None:
-    with pytest.raises(UserError, match="teach: 'up' is one label; give a list of them, one for each text"):
-        learner.teach(["row-7", "row-0"], "up")
+@pytest.mark.parametrize("labels", ["up", {"up", "down"}, {"row-7": "up", "row-0": "up"}, 7])
+def test_labels_without_an_order_are_refused(learner: Learner, labels: Any) -> None:
+    with pytest.raises(UserError, match=r"teach: .* is no list of labels; give one for each text, in the order of"):
+        learner.teach(["row-7", "row-0"], labels)
+    assert learner.labels == {}
+
+
+@pytest.mark.parametrize("kind", [iter, tuple, np.array, pd.Series, pd.Categorical])
+def test_labels_may_lie_in_whatever_holds_one_after_the_other(learner: Learner, kind: Any) -> None:
+    learner.teach(kind(["row-7", "row-0"]), kind([TRUTH["row-7"], TRUTH["row-0"]]), update=False)
+    assert learner.labels == answers(["row-7", "row-0"])
 
 
 def test_without_an_update_nothing_is_learnt_yet(learner: Learner) -> None:

@@ -84,7 +84,7 @@ class Learner:
         return [*chosen.ids], candidates
 
     def teach(
-        self, texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None = None, update: bool = True
+        self, texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None = None, update: bool = True
     ) -> Round | None:
         """Takes labels, new or corrected, then updates the model, unless told not to or all so far are to measure on.
 
@@ -212,7 +212,7 @@ class Learner:
             ) from None
 
 
-def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None) -> dict[str, str]:
+def _given(texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None) -> dict[str, str]:
     """Labels by id, as the task spells both; those that stand for none are left out."""
     if isinstance(texts, Mapping):
         if labels is not None:
@@ -222,8 +222,9 @@ def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[An
         ids = listed(texts.ids if isinstance(texts, Batch) else texts, "teach")
     if labels is None:
         raise UserError("teach: there are ids and no labels; give {id: label}, or a label for each id beside them.")
-    if isinstance(labels, str):
-        raise UserError(f"teach: '{labels:.40}' is one label; give a list of them, one for each text.")
+    if isinstance(labels, str | Mapping | set | frozenset) or not isinstance(labels, Iterable):
+        raise UserError(f"teach: {labels!r:.40} is no list of labels; give one for each text, in the order of the ids.")
+    labels = list(labels)
     if len(labels) != len(ids):
         raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
     given: dict[str, str] = {}
