@@ -204,6 +204,13 @@ def test_a_column_that_is_not_there_is_said() -> None:
         from_pandas(frame())
 
 
+def test_a_frame_whose_labels_nobody_named() -> None:
+    with pytest.raises(
+        UserError, match="classes are not known; name the column of labels with `label`, or the classes"
+    ):
+        from_pandas(frame(label=["x", "y"] * 30), text="body")
+
+
 def test_files_and_names(tmp_path: Path) -> None:
     path = tmp_path / "mail.csv"
     path.write_text("text,kind\n" + "Hello,ham\nWIN NOW,spam\n" * 30)

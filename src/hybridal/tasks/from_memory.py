@@ -75,6 +75,11 @@ def from_pandas(
             raise UserError(f"The frame has no column '{column}'; it has {there}.")
         if column is not None and (several := list(frame.columns).count(column)) > 1:
             raise UserError(f"The frame has {several} columns '{column}'; rename all but one.")
+    if label is None and classes is None:
+        raise UserError(
+            "The frame's classes are not known; name the column of labels with `label`, or the classes with `classes`.",
+            field="label",
+        )
     if id is None and (levels := frame.index.nlevels) > 1:
         raise UserError(f"The frame's index has {levels} levels; name a column of ids with `id`.", field="id")
     if id is None and not frame.index.is_unique:
