@@ -55,6 +55,11 @@ def test_bad_arguments_name_the_spec(spec: str) -> None:
         ACQUISITIONS.make(spec)
 
 
+def test_a_class_is_not_taken_for_what_is_made_of_it() -> None:
+    with pytest.raises(UserError, match="Bald is a class; give an object of it, or its name as a text"):
+        ACQUISITIONS.spec_of(Bald)  # type: ignore[arg-type]
+
+
 def test_what_plays_another_role_is_refused_before_it_is_asked() -> None:
     with pytest.raises(UserError, match=r"'hybridal\.signals\.loss\.Loss' is no acquisition: it has no `select`; name"):
         ACQUISITIONS.make("hybridal.signals.loss.Loss")

@@ -98,6 +98,8 @@ class Registry(Generic[Role]):
         >>> Registry("signals").spec_of(Loss())
         'loss'
         """
+        if isinstance(component, type):
+            raise UserError(f"{component.__name__} is a class; give an object of it, or its name as a text.")
         kind = type(component)
         arguments = [getattr(component, f.name) for f in fields(component) if f.init] if is_dataclass(component) else []
         own = str(getattr(component, "spec", None) or getattr(component, "name", ""))

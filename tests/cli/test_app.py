@@ -82,6 +82,20 @@ def test_help_is_light(arguments: tuple[str, ...]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+IMPATIENT = """
+import os, signal, sys
+import hybridal.cli
+
+class Impatient:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Impatient())
+hybridal.cli.main()
+"""
+
+
 class TestExitCodes:
     def test_done(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         assert called(monkeypatch, "list", "signals") == 0
@@ -118,6 +132,18 @@ class TestExitCodes:
         with pytest.raises(KeyboardInterrupt, match="hybridal resume r --device cpu"):  # noqa: SIM117
             with going_on_with("hybridal resume", Path("r"), "cpu"):
                 raise KeyboardInterrupt
+
+    def test_stopped_while_the_verbs_are_imported(self) -> None:
+        command = [sys.executable, "-c", IMPATIENT, "list", "signals"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "hybridal: stopped.\n")
+
+    def test_stopped_while_the_verbs_are_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def stopped(_app: object) -> NoReturn:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("typer.main.get_command", stopped)
+        assert called(monkeypatch, "list", "signals") == 130
 
     def test_what_the_system_refuses(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         failing(monkeypatch, PermissionError(13, "Permission denied", "runs/x"))

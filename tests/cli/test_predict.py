@@ -65,6 +65,11 @@ def test_how_many_rows_are_left_out(unbroken: Path, tmp_path: Path) -> None:
     assert pd.read_csv(target)["id"].tolist() == [1, 3]
 
 
+def test_one_prediction(unbroken: Path, tmp_path: Path) -> None:
+    ended = hybridal("predict", unbroken, write_rows(tmp_path / "one.csv", ["text"], [["the goal"]]), "--device", "cpu")
+    assert ended.stdout.splitlines()[-1] == f"1 prediction written to {tmp_path / 'one-predictions.csv'}"
+
+
 def test_a_place_that_cannot_be_written(unbroken: Path, reviews: Path) -> None:
     ended = hybridal("predict", unbroken, reviews, "--out", "/proc/found.csv", "--device", "cpu")
     assert ended.code == 3

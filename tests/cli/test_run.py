@@ -356,6 +356,13 @@ class TestDryRun:
         proportional = ("--set", "initial_draw=proportional")
         assert hybridal("run", "rare.csv", "--label", "label", *SMALL, *proportional, "--dry-run").code == 0
 
+    def test_labels_that_differ_only_in_capitals(self, tmp_path: Path) -> None:
+        write_rows(tmp_path / "mail.csv", ["text", "label"], [(f"text {n}", ("Bug", "bug")[n % 2]) for n in range(60)])
+        ended = hybridal("run", "mail.csv", "--label", "label", *SMALL, "--dry-run")
+        assert strict(ended.stdout)["classes"] == ["Bug", "bug"]
+        assert ended.stderr.startswith("mail.csv: 'Bug' and 'bug' are different classes, though ")
+        assert ended.stderr.count("\n") == 1
+
 
 class TestConfig:
     def write(self, tmp_path: Path, content: str) -> Path:

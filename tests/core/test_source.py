@@ -17,6 +17,7 @@ def test_a_program_may_give_paths_and_any_sequence() -> None:
     found = source_of(Path("mail.csv"), validation=Path("v.csv"), classes=["ham", "spam"], max_words=3)
     assert found == TaskSource("mail.csv", validation="v.csv", classes=("ham", "spam"), max_words=3)
     assert source_of("mail.csv", classes={"b", "c", "a"}).classes == ("a", "b", "c")
+    assert source_of("mail.csv", classes=range(2)).classes == ("0", "1")
 
 
 def test_settings_hold_it_flat_and_give_it_alone() -> None:

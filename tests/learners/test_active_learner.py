@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -148,7 +149,7 @@ def test_a_signal_that_cannot_compare_what_grows_is_refused_before_anybody_label
 
 @pytest.mark.parametrize("n", [0, -1])
 def test_at_least_one_must_be_asked_for_here_too(n: int) -> None:
-    with pytest.raises(UserError, match="ask for at least one text"):
+    with pytest.raises(UserError, match="a whole number of texts, at least one"):
         learner_of(hidden(TASK, validation=UNKNOWN)).query(n)
 
 
@@ -170,8 +171,12 @@ def test_without_any_validation_label_alpha_can_be_watched_and_accuracy_not() ->
     teach(learner, 2)
     assert learner.history[-1].validation is None
     assert learner.predict_proba(["goal"]).sum() == pytest.approx(1.0)
-    with pytest.raises(UserError, match="the task has none with labels; use alpha"):
-        teach(learner_of(nothing, schedule="hybrid:accuracy"))
+    with pytest.raises(
+        UserError, match=r"'accuracy' is measured on validation texts, .* none with labels; give it some"
+    ):
+        learner_of(nothing, schedule="hybrid:accuracy")
+    with pytest.raises(UserError, match="'loss' is measured on validation texts"):
+        learner_of(nothing, schedule="retrain", signals=["loss"])
 
 
 @pytest.mark.parametrize(
@@ -628,6 +633,24 @@ def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None
     first = learner.query(10).ids
     assert first == by_default(blank()).query(10).ids
     assert len({*TASK.answers(first).values()}) == 2
+
+
+@pytest.mark.parametrize("given", [pd.DataFrame({"text": ["a"]}), ["a", "b"], None])
+def test_what_is_no_task_is_named(given: Any) -> None:
+    with pytest.raises(
+        UserError, match=r"A (DataFrame|list|NoneType) is no task; make one of it with Task\.from_pandas"
+    ):
+        ActiveLearner(given, backbone="tiny", device="cpu")
+
+
+def test_signals_are_a_list() -> None:
+    with pytest.raises(UserError, match=r"`signals` is the text 'loss'; give a list, such as \['loss'\]"):
+        learner_of(signals="loss")
+
+
+def test_a_report_is_a_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"is a folder; name a file in it, such as '.*report\.html'"):
+        learner_of().report(tmp_path)
 
 
 def test_advice_is_given_in_a_sentence() -> None:

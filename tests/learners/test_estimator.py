@@ -11,13 +11,12 @@ import pytest
 from scipy.sparse import coo_matrix, csr_array
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import MultinomialNB
 
 from hybridal.acquisition.entropy import entropies
 from hybridal.errors import UserError
 from hybridal.learners.estimator import EstimatorLearner
-from hybridal.signals import SIGNALS
 from hybridal.tasks import Task
 from hybridal.testing.small import toy_task
 from hybridal.updates.finetune import FineTune
@@ -120,24 +119,6 @@ def test_signals_of_probabilities_work(signal: str) -> None:
     assert learner.history[-1].word == "RRF"
 
 
-NETWORK = sorted({*SIGNALS.names()} - {"accuracy", "f1", "loss"})
-
-
-@pytest.mark.parametrize("schedule", ["auto", *(f"hybrid:{signal}" for signal in NETWORK)])
-def test_signals_that_look_into_a_network_say_so_before_anybody_labels(schedule: str) -> None:
-    with pytest.raises(UserError, match="looks into a network, which an estimator is not; use accuracy, f1 or loss"):
-        learner_of(bayes(), schedule)
-
-
-def test_what_mixes_weights_or_samples_them_says_so() -> None:
-    with pytest.raises(UserError, match="anchor mixes the weights of a network"):
-        learner_of(bayes(), "anchor:0.5")
-    learner = learner_of(bayes(), acquisition="bald")
-    learner.teach(TASK.answers(learner.query().ids))
-    with pytest.raises(UserError, match="bald samples by dropout, which an estimator does not have"):
-        learner.query()
-
-
 @pytest.mark.parametrize(
     "acquisition", ["margin", "least-confidence", "coreset", "badge", "cal", "typiclust", "random"]
 )
@@ -238,27 +219,51 @@ def test_rows_may_lie_in_any_kind_of_table(kind: Any) -> None:
     np.testing.assert_allclose(taught(kind), taught(np.asarray))
 
 
-def test_what_an_estimator_lacks_is_said_before_anybody_labels() -> None:
-    with pytest.raises(UserError, match=r"LogisticRegression has no partial_fit, .*; use the schedule retrain"):
-        learner_of(LogisticRegression(), "hybrid:accuracy")
-    with pytest.raises(UserError, match="SGDClassifier has no predict_proba as it is set up"):
-        learner_of(SGDClassifier(loss="hinge"))
-    learner = learner_of(LogisticRegression(), "retrain")
-    assert [learner.teach(TASK.answers(learner.query().ids)) for _ in range(2)][-1] is not None
-
-
 def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
-    def without(schedule: str) -> EstimatorLearner:
-        return EstimatorLearner(bayes(), X, X[:0], [], TASK.classes, TASK.train.ids, schedule)
-
-    learner = without("retrain")
+    learner = EstimatorLearner(bayes(), X, X[:0], [], TASK.classes, TASK.train.ids, "retrain")
     fact = learner.teach(TASK.answers(learner.query(9).ids))
     assert fact is not None
     assert fact.validation is None
-    with pytest.raises(UserError, match="looks at validation rows, and there are none"):
-        without("hybrid:accuracy")
     with pytest.raises(UserError, match="y_validation: there are 29 labels for the 30 rows"):
         EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION[1:], TASK.classes)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"X": None}, "X: None is no table; give an array"),
+        ({"X": [[1, 2], [3]]}, r"X: \[\[1, 2\], \[3\]\] is no table"),
+        ({"X_validation": 7}, "X_validation: 7 is no table"),
+        ({"X_validation": X_VALIDATION[:, :2]}, r"X has rows of \d+ values and X_validation of 2 values; give both"),
+        ({"y_validation": None}, "y_validation must be a list, a column or a one-dimensional array, not None"),
+        ({"classes": "sport"}, "`classes` must be a list, a column or a one-dimensional array, not 'sport'"),
+    ],
+)
+def test_what_is_no_table_or_list_is_named(given: dict[str, Any], said: str) -> None:
+    right = {"X": X, "X_validation": X_VALIDATION, "y_validation": Y_VALIDATION, "classes": TASK.classes}
+    with pytest.raises(UserError, match=said):
+        EstimatorLearner(bayes(), **{**right, **given})
+
+
+def test_what_the_estimator_refuses_is_told_in_one_sentence() -> None:
+    rows = np.where(X.toarray() > 0, np.nan, 1.0)
+    learner = EstimatorLearner(sgd(), rows, X_VALIDATION, Y_VALIDATION, classes=TASK.classes, ids=TASK.train.ids)
+    with pytest.raises(UserError, match=r"\(Input X contains NaN\); teach more, or mend X\.$") as told:
+        learner.teach(TASK.answers(learner.query(20).ids))
+    assert "\n" not in str(told.value)
+    assert len(learner.labels) == 20
+
+
+def test_nothing_is_said_of_no_rows() -> None:
+    learner = learner_of(sgd())
+    learner.teach(TASK.answers(learner.query(20).ids))
+    assert learner.predict_proba(X[:0]).shape == (0, 3)
+    assert learner.predict(X[:0]).shape == (0,)
+
+
+def test_classes_of_a_set_have_one_order() -> None:
+    learner = EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION, classes={*TASK.classes})
+    assert learner.cell.task.classes == tuple(sorted(TASK.classes))
 
 
 def test_before_it_has_learnt_it_says_nothing() -> None:

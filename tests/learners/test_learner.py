@@ -135,10 +135,24 @@ def test_when_all_is_labelled_nothing_is_asked_for() -> None:
     assert fact.labels == SIZE
 
 
-@pytest.mark.parametrize("n", [0, -3])
-def test_at_least_one_text_must_be_asked_for(learner: Learner, n: int) -> None:
-    with pytest.raises(UserError, match=rf"query\({n}\): ask for at least one text"):
+@pytest.mark.parametrize("n", [0, -3, 2.5, "3", True])
+def test_a_whole_number_of_texts_must_be_asked_for(learner: Learner, n: Any) -> None:
+    with pytest.raises(UserError, match=rf"query\({n!r}\): ask for a whole number of texts, at least one"):
         learner.query(n)
+
+
+def test_numbers_of_numpy_are_numbers(learner: Learner) -> None:
+    assert len(learner.query(np.int64(4))) == 4  # type: ignore[arg-type]
+
+
+def test_when_all_is_labelled_the_advice_is_to_stop() -> None:
+    learner = taught(2)
+    assert not learner.advice().stop
+    learner.leave_out(["row-7"])
+    learner.teach(answers([id for id in TRUTH if id != "row-7"]))
+    assert (learner.advice().stop, learner.advice().sentence) == (True, "All texts are labelled.")
+    learner.leave_out([])
+    assert "All texts" not in learner.advice().sentence
 
 
 def test_it_asks_where_it_is_least_decided() -> None:
@@ -209,8 +223,35 @@ def test_an_annotator_gets_the_ids_that_the_task_was_made_of() -> None:
 def test_ids_without_labels_are_refused(learner: Learner) -> None:
     with pytest.raises(UserError, match=r"there are ids and no labels; give \{id: label\}"):
         learner.teach(learner.query().ids)
-    with pytest.raises(UserError, match="there are ids and no labels"):
-        learner.run(Callback(lambda texts: [TRUTH[id] for id in texts]), rounds=1)  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize("answered", [None, ["up"] * 6])
+def test_an_annotator_that_gives_no_labels_by_id_is_refused(learner: Learner, answered: Any) -> None:
+    with pytest.raises(
+        UserError, match=r"The annotator gave .* where labels by id are expected; let it give \{id: label"
+    ):
+        learner.run(Callback(lambda _texts: answered), rounds=1)
+    with pytest.raises(UserError, match=r"has no method `label`; give an annotator, such as Callback\(function\)"):
+        learner.run(lambda _texts: answered, rounds=1)  # type: ignore[arg-type]
+
+
+def test_queries_may_stand_for_their_ids(learner: Learner) -> None:
+    batch = learner.query(4)
+    learner.teach([batch[0], batch[2]], [TRUTH[batch[0].id], TRUTH[batch[2].id]], update=False)
+    assert learner.labels == answers([batch.ids[0], batch.ids[2]])
+
+
+@pytest.mark.parametrize("labels", ["up", {"up", "down"}, {"row-7": "up", "row-0": "up"}, 7])
+def test_labels_without_an_order_are_refused(learner: Learner, labels: Any) -> None:
+    with pytest.raises(UserError, match=r"teach: .* is no list of labels; give one for each text, in the order of"):
+        learner.teach(["row-7", "row-0"], labels)
+    assert learner.labels == {}
+
+
+@pytest.mark.parametrize("kind", [iter, tuple, np.array, pd.Series, pd.Categorical])
+def test_labels_may_lie_in_whatever_holds_one_after_the_other(learner: Learner, kind: Any) -> None:
+    learner.teach(kind(["row-7", "row-0"]), kind([TRUTH["row-7"], TRUTH["row-0"]]), update=False)
+    assert learner.labels == answers(["row-7", "row-0"])
 
 
 def test_without_an_update_nothing_is_learnt_yet(learner: Learner) -> None:
@@ -245,8 +286,6 @@ def test_two_labels_of_one_text_are_refused_and_neither_is_taken(learner: Learne
 def test_what_is_no_list_of_ids_is_named(learner: Learner) -> None:
     with pytest.raises(UserError, match="withdraw: 7 is no list of ids; give one"):
         learner.withdraw(7)  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="teach: None is no list of ids"):
-        learner.run(Callback(lambda _texts: None), rounds=1)  # type: ignore[arg-type,return-value]
 
 
 def test_one_id_is_not_taken_for_its_letters() -> None:
@@ -281,7 +320,10 @@ def test_a_correction_is_new_to_a_model_that_learns_only_the_new() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"nobody": "up"}, "'nobody' is not the id of a text of task 'table'"),
+        (
+            {"nobody": "up"},
+            "'nobody' is not the id of a text of task 'table' .*; give ids as `query` does, such as 'row-0'",
+        ),
         ({"row-7": "sideways"}, "'sideways' is not a class of task 'table'; its classes are down, up"),
     ],
 )

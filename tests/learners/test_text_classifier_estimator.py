@@ -125,6 +125,8 @@ def test_a_learner_s_model_can_be_cloned_to_learn_again() -> None:
     [
         (TEXTS.reshape(40, 2), LABELS[:40], "X must be a list, a column or a one-dimensional array"),
         ("one text", ["a"], "X must be a list"),
+        (TEXTS, None, "y must be a list"),
+        ([], [], "there are no texts; give some"),
         (TEXTS, LABELS[:-1], "there are 80 texts and 79 labels"),
         (TEXTS[:4], ["a", "b", None, "a"], "y: text 2 has no label; leave it out"),
         (TEXTS[:4], ["a"] * 4, "one class, 'a', leaves nothing to learn"),

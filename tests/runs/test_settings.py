@@ -117,6 +117,11 @@ def test_a_file_names_what_it_wants_to_change(tmp_path: Path) -> None:
     }
 
 
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cannot be read \(Is a directory\); name a YAML file"):
+        read_settings(tmp_path)
+
+
 def test_a_file_need_not_name_a_task(tmp_path: Path) -> None:
     assert read_settings(written(tmp_path, "seed: 3\n")) == {"seed": 3}
 
@@ -132,6 +137,8 @@ def test_a_file_need_not_name_a_task(tmp_path: Path) -> None:
         ("", "asked.yaml must hold `name: value` lines"),
         ("- task\n", "asked.yaml must hold"),
         ("imdb\n", "asked.yaml must hold"),
+        ("task: imdb\nseed: 3\ntask: sst2\n", "asked.yaml, line 3: 'task' is named again; leave one out"),
+        ("overrides:\n  rounds: 3\n  rounds: 4\n", "asked.yaml, line 3: 'rounds' is named again"),
         ("rouds: 3\n", "'rouds' is not a setting"),
         ("7: 3\n", "'7' is not a setting"),
         ("seed: many\n", "'seed' must be"),

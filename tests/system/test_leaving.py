@@ -55,3 +55,32 @@ def test_all_else_ends_as_python_does(gpu: bool, end: str, code: int, said: str)
 def test_what_cannot_be_written_any_more_is_not_passed_over() -> None:
     with _FULL.open("w") as full:
         assert _ended(True, "print('lost'); sys.exit(0)", stdout=full).returncode != 0
+
+
+_STOPPED = """
+import os, signal, sys
+from hybridal.system.leaving import left_by_ctrl_c
+{before}
+with left_by_ctrl_c("gone.\\n"):
+    {inside}
+{after}
+print("still here")
+"""
+_CTRL_C = "os.kill(os.getpid(), signal.SIGINT)"
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "after", "code", "out", "err"),
+    [
+        ("pass", _CTRL_C, "pass", 130, "", "gone.\n"),
+        ("pass", "pass", f"try: {_CTRL_C}\nexcept KeyboardInterrupt: print('caught')", 0, "caught\nstill here\n", ""),
+        ("signal.signal(signal.SIGINT, signal.SIG_IGN)", _CTRL_C, _CTRL_C, 0, "still here\n", ""),
+    ],
+    ids=["inside", "after", "unheard"],
+)
+def test_ctrl_c_ends_a_process_that_has_not_begun(
+    before: str, inside: str, after: str, code: int, out: str, err: str
+) -> None:
+    script = _STOPPED.format(before=before, inside=inside, after=after)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, out, err)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.tasks.classes import choose_classes, sort_names
+from hybridal.tasks.classes import MOST, choose_classes, note_lookalikes, sort_names
 from hybridal.tasks.read import Rows
 from hybridal.tasks.table import FileTable
 
@@ -59,3 +59,30 @@ def test_a_held_out_label_that_train_lacks(asked: list[str] | None) -> None:
         UserError, match=r"test\.csv, line 3: the label 'spma' does not occur in train\.csv.* ham, spam"
     ):
         choose_classes(rows("ham", "spam"), [held_out], asked)
+
+
+@pytest.mark.parametrize(
+    ("found", "asked", "named"),
+    [
+        (["bug", "Bug", "idea", None, "bug"], [], "'Bug' and 'bug' are"),
+        (["bug", " bug", "BUG", "Idea", "idea"], [], "' bug', 'BUG' and 'bug', 'Idea' and 'idea' are"),
+        (["not  a bug", "not a bug"], [], "'not  a bug' and 'not a bug' are"),
+        (["Bug", "bug", "idea"], ["bug", "idea"], "'Bug' and 'bug' are"),  # or the texts of one would go unnoticed
+        ([name for n in range(MOST + 2) for name in (f"a{n}", f"A{n}")], [], "'A4' and 'a4', 2 more are"),
+    ],
+)
+def test_labels_that_differ_only_in_capitals_or_blanks_are_named(
+    found: list[str | None], asked: list[str], named: str
+) -> None:
+    said: list[str] = []
+    note_lookalikes("train.csv", found, asked, said.append)
+    assert len(said) == 1
+    assert said[0].startswith("train.csv: ")
+    assert f"{named} different classes, though only capitals or blanks differ; spell them alike if" in said[0]
+
+
+@pytest.mark.parametrize(("found", "asked"), [(["bug", "bugs", None], []), (["Bug", "bug"], ["bug", "Bug", "idea"])])
+def test_nothing_is_said_of_labels_that_differ_or_were_asked_for(found: list[str | None], asked: list[str]) -> None:
+    said: list[str] = []
+    note_lookalikes("train.csv", found, asked, said.append)
+    assert said == []

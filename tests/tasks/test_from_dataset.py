@@ -100,6 +100,10 @@ PLAIN = rows(["x", "y"] * 30)
             "the id 'a' is in train and in test",
         ),
         (PLAIN.to_iterable_dataset(), {}, "is streamed, .* load it without streaming"),
+        ({}, {}, "no split 'train'; it has none"),
+        (PLAIN.to_pandas(), {}, r"a DataFrame is no Dataset of Hugging Face; use Task\.from_pandas for frames"),
+        ({"train": {"text": ["a"]}}, {}, "a dict is no Dataset of Hugging Face"),
+        (None, {}, "a NoneType is no Dataset of Hugging Face"),
     ],
 )
 def test_what_is_wrong_is_said(dataset: Any, options: dict[str, Any], sentence: str) -> None:
@@ -115,3 +119,13 @@ def test_a_class_that_is_misspelt_is_said_and_one_that_a_small_split_lacks_is_no
     assert (len(task.train), len(task.test)) == (40, 1)
     with pytest.raises(UserError, match="split 'train': no text has the class 'yy' of `classes`"):
         from_dataset(data, classes=["x", "yy"])
+
+
+@pytest.mark.parametrize("encoded", [True, False])
+def test_labels_that_differ_only_in_capitals_are_noted_once(encoded: bool, caplog: pytest.LogCaptureFixture) -> None:
+    data = rows(["Bug", "bug", "idea"] * 20)
+    train = data.class_encode_column("label") if encoded else data
+    task = from_dataset(DatasetDict(train=train, test=train), validation_size=0)
+    assert task.classes == ("Bug", "bug", "idea")
+    (said,) = caplog.messages
+    assert "'Bug' and 'bug' are different classes" in said

@@ -147,3 +147,13 @@ def test_texts_that_repeat_are_mentioned(write: Write) -> None:
     path = write("mail.csv", rows + "text 0 is ham,ham,41\n")
     load_files(path, label="label", notify=said.append)
     assert said == [f"{path}: 41 rows, 1 repeat a text that came before."]
+
+
+def test_labels_that_differ_only_in_capitals_are_mentioned(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    said: list[str] = []
+    path = write("mail.csv", table(*["ham", "Ham", "spam "] * 20))
+    assert load_files(path, label="label", notify=said.append).classes == ("Ham", "ham", "spam")
+    assert [sentence.split(" are ")[0] for sentence in said] == [f"{path}: 'Ham' and 'ham'"]
+    assert caplog.messages == []
+    load_files(path, label="label")
+    assert caplog.messages == said

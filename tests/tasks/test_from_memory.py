@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,8 @@ def test_the_classes_of_a_set_have_one_order() -> None:
     ("bad", "sentence"),
     [
         ({"texts": ["a", ""], "labels": ["x", "y"]}, r"text 1 \(id 1\) is empty"),
+        ({"texts": ["a", "\u200b\n"], "labels": ["x", "y"]}, r"text 1 \(id 1\) is empty"),  # as it looks, and in files
+        ({"texts": [], "labels": []}, "there are no texts; give some"),
         ({"texts": ["a", None], "labels": ["x", "y"]}, r"text 1 \(id 1\) is None, not a text; leave it out or"),
         (
             {"texts": ["", "a", None, " "], "labels": ["x", "y", "x", "y"]},
@@ -154,6 +157,37 @@ def test_an_index_of_several_levels_is_not_made_a_text_that_finds_no_row() -> No
     assert from_pandas(frame.assign(number=range(40)), id="number", classes=["x", "y"]).id_type is int
 
 
+def test_an_index_with_the_same_row_twice() -> None:
+    both = pd.concat([frame(kind=["x", "y"] * 30)] * 2)
+    with pytest.raises(UserError, match=r"index has '0' twice; name a column of ids with `id`, or .* `reset_index`"):
+        from_pandas(both, text="body", label="kind")
+    assert len(from_pandas(both.reset_index(drop=True), text="body", label="kind", **NOTHING_HELD).train) == 120
+
+
+@pytest.mark.parametrize("other", [["a", "b"], pd.Series(["a", "b"]), None])
+def test_what_is_no_frame(other: Any) -> None:
+    with pytest.raises(UserError, match=r"takes a DataFrame of pandas, not a (list|Series|NoneType); give lists or"):
+        from_pandas(other)
+
+
+class Kind(str, Enum):  # noqa: UP042 - as text it is 'Kind.HAM'
+    HAM = "ham"
+    SPAM = "spam"
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 10
+
+
+@pytest.mark.parametrize("members", [Kind, Level])
+def test_members_of_an_enumeration_come_back_equal(members: Any) -> None:
+    labels = [*members] * 20
+    task = from_texts(["a", "b"] * 20, labels, **NOTHING_HELD)
+    assert [task.label(number) for number in task.train.labels] == labels
+    assert task.class_index(spelt(labels[1])) == 1
+
+
 def test_narrow_fractions_are_found_again_one_by_one() -> None:
     column = pd.Series([0.1, 0.2] * 20, dtype="float32")
     task = from_texts(["a", "b"] * 20, column, **NOTHING_HELD)
@@ -170,9 +204,25 @@ def test_a_column_that_is_not_there_is_said() -> None:
         from_pandas(frame())
 
 
+def test_a_frame_whose_labels_nobody_named() -> None:
+    with pytest.raises(
+        UserError, match="classes are not known; name the column of labels with `label`, or the classes"
+    ):
+        from_pandas(frame(label=["x", "y"] * 30), text="body")
+
+
 def test_files_and_names(tmp_path: Path) -> None:
     path = tmp_path / "mail.csv"
     path.write_text("text,kind\n" + "Hello,ham\nWIN NOW,spam\n" * 30)
     assert Task.from_file(path, label="kind").classes == ("ham", "spam")
     with pytest.raises(UserError, match="no task 'nothing'"):
         Task.from_name("nothing")
+
+
+def test_labels_that_differ_only_in_capitals_stay_apart_and_are_noted_once(caplog: pytest.LogCaptureFixture) -> None:
+    data = frame(kind=["Bug", "bug", "idea "] * 20)
+    assert from_pandas(data, text="body", label="kind").classes == ("Bug", "bug", "idea ")
+    (said,) = caplog.messages
+    assert said.startswith("frame: 'Bug' and 'bug' are different classes")
+    from_pandas(data, text="body", label="kind", classes=["Bug", "bug", "idea "])
+    assert len(caplog.messages) == 1

@@ -166,7 +166,16 @@ def test_hostile_texts_survive(write: Write) -> None:
             lines({"text": "a", "label": "b", "id": 1}, {"label": "b", "id": 2}),
             "mail.jsonl, line 2, column 'text': the text is empty",
         ),
-        ("mail.jsonl", lines({"text": 7, "label": "b", "id": 1}), "line 1, column 'text': 7 is not a text"),
+        (
+            "mail.jsonl",
+            lines({"text": 7, "label": "b", "id": 1}),
+            "line 1, column 'text': 7 is not a text; write it as",
+        ),
+        (
+            "mail.json",  # as pandas writes a frame unless it is told otherwise
+            '{"text": {"0": "a", "1": "b"}, "label": {"0": "x", "1": "y"}, "id": {"0": 1, "1": 2}}',
+            "mail.json, line 1, column 'text': {'0': 'a', '1': 'b'} is not a text; write a row for each text",
+        ),
         ("mail.jsonl", lines({"text": "a", "label": ["b"], "id": 1}), "line 1, column 'label': ['b'] is not a name"),
         (
             "mail.jsonl",
@@ -194,6 +203,11 @@ def test_bad_input_is_named(write: Write, name: str, content: str | bytes, said:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"mail\.csv: there is no such file"):
         read_rows(tmp_path / "mail.csv", "text")
+
+
+def test_an_address_is_no_path() -> None:
+    with pytest.raises(UserError, match=r"^https://example\.com/mail\.csv: texts are not read from the web; download"):
+        read_rows("https://example.com/mail.csv", "text")
 
 
 def test_a_folder_with_the_name_of_a_file(tmp_path: Path) -> None:

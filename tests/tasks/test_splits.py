@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -153,8 +155,10 @@ def test_every_row_is_in_one_part(known: int, unknown: int, seed: int) -> None:
         (1.5, None, "`validation_size`: 1.5 is neither"),
         (float("nan"), None, "`validation_size`: nan is neither"),
         (float("inf"), None, "`validation_size`: inf is neither"),
+        ("10", None, "`validation_size`: '10' is neither"),
+        (None, True, "`test_size`: True is neither"),
     ],
 )
-def test_sizes_that_cannot_be(validation: float | None, test: float | None, said: str) -> None:
+def test_sizes_that_cannot_be(validation: Any, test: float | None, said: str) -> None:
     with pytest.raises(UserError, match=said):
         sizes(rows(100), validation, test)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,11 +49,21 @@ def test_only_renumbers_and_keeps_the_unknown() -> None:
         (["yes"], "one class, 'yes'"),
         (["yes", "yes"], "'yes' is named twice"),
         (["yes", " "], "a class name is empty"),
+        ("yes", "'yes' is one text; give a list of names"),
     ],
 )
-def test_only_of_classes_that_make_no_task(classes: list[str], said: str) -> None:
+def test_only_of_classes_that_make_no_task(classes: Any, said: str) -> None:
     with pytest.raises(UserError, match=f"`classes`: .*{said}"):
         TASK.only(classes)
+
+
+def test_answers_go_by_ids_as_they_were_given_and_name_those_that_are_not_there() -> None:
+    numbers = replace(TASK, train=replace(TASK.train, ids=[str(row) for row in range(len(TASK.train))]), id_type=int)
+    found = numbers.answers(range(len(TASK.train)))
+    assert [*found.values()] == [TASK.classes[label] for label in TASK.train.labels if label != UNKNOWN]
+    assert {type(id) for id in found} == {int}
+    with pytest.raises(UserError, match="'999' is not the id of a text of task 'tiny'; give ids that it has"):
+        numbers.answers([0, 999])
 
 
 def test_only_that_leaves_nothing_to_learn_from() -> None:

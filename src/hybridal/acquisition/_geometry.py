@@ -89,7 +89,9 @@ def settled(differences: NDArray[np.float64], scale: NDArray[np.float64]) -> NDA
 def finite(rows: Floats) -> Floats:
     """These rows, once it is sure that they are numbers."""
     if not np.isfinite(rows.sum(axis=-1, dtype=np.float64)).all():
-        raise UserError("The model's outputs for the candidates are not finite; training has diverged.")
+        raise UserError(
+            "The model's outputs for the candidates are not finite; training has diverged: lower the learning rate."
+        )
     return rows
 
 

@@ -22,7 +22,10 @@ def top(ids: Sequence[str], scores: Floats, n: int) -> Selection:
     scores = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scores).all():
         where = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise UserError(f"The score of candidate '{ids[where]}' is not a finite number; training has diverged.")
+        raise UserError(
+            f"The score of candidate '{ids[where]}' is not a finite number; training has diverged: lower "
+            "the learning rate."
+        )
     n = min(n, len(ids))
     if n <= 0:
         return Selection((), ())

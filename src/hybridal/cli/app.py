@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from typing import Any, NoReturn
 
 import typer
@@ -100,11 +101,14 @@ def _root(
     pass
 
 
-def main() -> None:
-    """The entry point of the command line."""
+def answer() -> None:
+    """Does what the arguments ask for, and ends the process."""
     _share_cores()
     with leaving_at_once():
-        app()
+        try:
+            app()
+        except KeyboardInterrupt:  # of which typer knows only once it has read the verbs
+            sys.exit(130)
 
 
 def _share_cores() -> None:

@@ -48,6 +48,7 @@ def _predict_file(
     folder: Path, file: Path, text: str, id: str | None, out: Path | None, drop_empty: bool, device: str
 ) -> None:
     from hybridal.cli.progress import text_progress
+    from hybridal.evidence.formats import counted
     from hybridal.learners.predictions import WRITERS, write_predictions
     from hybridal.learners.text_classifier import TextClassifier
     from hybridal.tasks.read import count_rows, stream_rows
@@ -69,14 +70,15 @@ def _predict_file(
             raise RunError(
                 f"--out {target} could not be written ({error.strerror}); make room, or choose another place."
             ) from error
-    left_out = f"; {empty} {'row' if empty == 1 else 'rows'} without a text left out" if empty else ""
-    typer.echo(f"{total} predictions written to {target}{left_out}")
+    left_out = f"; {counted(empty, 'row')} without a text left out" if empty else ""
+    typer.echo(f"{counted(total, 'prediction')} written to {target}{left_out}")
 
 
 def _predict_pool(
     model: Path, pool: Path, text: str, id: str | None, out: Path | None, drop_empty: bool, device: str, address: str
 ) -> None:
     from hybridal.cli.progress import text_progress
+    from hybridal.evidence.formats import counted
     from hybridal.learners.shards import PoolPredictions, texts_in
 
     target = out or pool.with_name(f"{pool.name}-predictions")
@@ -85,4 +87,4 @@ def _predict_pool(
     with text_progress("predicting", texts_in(missing)) as progress:
         predictions.make(address, device, progress=progress)
     kept = f"; {all_files - len(missing)} there before" if len(missing) < all_files else ""
-    typer.echo(f"Predictions of {len(missing)} files written to {target}{kept}")
+    typer.echo(f"Predictions of {counted(len(missing), 'file')} written to {target}{kept}")

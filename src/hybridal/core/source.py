@@ -54,11 +54,12 @@ class TaskSource:
 
 
 def source_of(name_or_path: str | Path, **options: Any) -> TaskSource:
-    """The source that a program names, in which paths may be `Path`s and classes any sequence."""
+    """The source that a program names, in which paths may be `Path`s and classes any sequence, of numbers too."""
     plain: dict[str, Any] = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     if plain.get("classes") is not None and not isinstance(plain["classes"], str):
         asked = plain["classes"]
-        plain["classes"] = tuple(sorted(asked) if isinstance(asked, set | frozenset) else asked)  # a set has no order
+        in_order = sorted(asked) if isinstance(asked, set | frozenset) else asked  # a set has none
+        plain["classes"] = tuple(map(str, in_order))
     return TaskSource(str(name_or_path), **plain)
 
 

@@ -54,10 +54,10 @@ def outlook(history: Sequence[Round], classes: int, stops: bool = False, ended: 
 
     A run has `ended` where no text is left.
     """
-    from hybridal.loop.stopping import Advice, advise
+    from hybridal.loop.stopping import ALL_LABELLED, advise
 
     if ended:
-        return Advice(True, None, "All texts are labelled.")
+        return ALL_LABELLED
     watched = any(fact.changes.get("agreement") is not None for fact in history)
     return advise(history, classes) if watched or (stops and history) else None
 

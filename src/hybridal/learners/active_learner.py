@@ -35,12 +35,12 @@ from hybridal.trackers import TRACKERS, Tracker, Tracking
 class ActiveLearner(Learner):
     """A transformer that learns from the labels it is taught, and knows what to ask next.
 
-    `task` is a `Task` (`load_task` reads one from a file), or the name of one. Labelled validation texts of a task are
-    measured on. Without any, a share of the labels is: texts drawn at random come first in a query. With
+    `task` is a `Task` (`load_task` reads one from a file), or the name or path of one. Labelled validation texts of
+    a task are measured on. Without any, a share of the labels is: texts drawn at random come first in a query. With
     `validation="fixed"`, validation texts without labels are asked for before all others. `observer` hears how far
-    trainings are, and may be exchanged at any time; a `tracker`, "mlflow" or "tensorboard", gets the figures of each
-    round. Keywords beyond the named ones replace fields of the protocol, as
-    in `ActiveLearner(task, learning_rate=5e-5)`.
+    trainings are, and may be exchanged at any time; a `tracker`, "mlflow" or "tensorboard", gets the figures of
+    each round. Keywords beyond the named ones replace fields of the protocol, as in `ActiveLearner(task,
+    learning_rate=5e-5)`.
 
     >>> from hybridal.testing.small import toy_task
     >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
@@ -52,7 +52,7 @@ class ActiveLearner(Learner):
 
     def __init__(
         self,
-        task: Task | str,
+        task: Task | str | Path,
         backbone: str = "minilm",
         schedule: Schedule | str = "auto",
         protocol: str = "best",
@@ -65,7 +65,9 @@ class ActiveLearner(Learner):
         **overrides: Any,
     ) -> None:
         self._tracker = TRACKERS.make(tracker) if isinstance(tracker, str) else tracker
-        task = load_task(task) if isinstance(task, str) else task
+        task = _task(task)
+        if isinstance(signals, str):
+            raise UserError(f"`signals` is the text '{signals:.40}'; give a list, such as ['{signals:.40}'].")
         if (task.validation.labels != UNKNOWN).any():
             overrides = {**ALL_OF_THEM, **overrides}
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
@@ -85,7 +87,7 @@ class ActiveLearner(Learner):
         )
         task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
-        check_signals(watching, self.settings.rules)
+        check_signals(watching, self.settings.rules, task, len(task.validation))
         self.transformer = build_model(self.settings, task, watching, observer)
         cell = replace(build_cell(self.settings, task, self.transformer, watching), acquisition=chosen)
         super().__init__(cell, schedule)
@@ -190,6 +192,8 @@ class ActiveLearner(Learner):
         """Writes a page that says what happened and shows it."""
         from hybridal.evidence.run_report import write_run
 
+        if Path(path).is_dir():
+            raise UserError(f"{path} is a folder; name a file in it, such as '{Path(path) / 'report.html'}'.")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         return write_run(self.history, self.schedule, self._about(), Path(path))
 
@@ -292,6 +296,15 @@ class ActiveLearner(Learner):
         """The task with the labels that its validation texts were given."""
         task = self.cell.task
         return replace(task, validation=replace(task.validation, labels=self._validation_labels))
+
+
+def _task(given: Any) -> Task:
+    if isinstance(given, Task):
+        return given
+    if isinstance(given, str | Path):
+        return load_task(given)
+    kind = type(given).__name__
+    raise UserError(f"A {kind} is no task; make one of it with Task.from_pandas or Task.from_texts.")
 
 
 def _bare(fact: Round) -> Round:

@@ -55,7 +55,8 @@ class Batch(Sequence[Query]):
             {"text": q.text, "score": q.score, **{f"p({name})": p for name, p in (q.probabilities or {}).items()}}
             for q in self.queries
         ]
-        return pd.DataFrame(rows, index=pd.Index(self.ids, name="id"))
+        columns = None if rows else ["text", "score"]  # where nothing is left to ask for, too
+        return pd.DataFrame(rows, index=pd.Index(self.ids, name="id"), columns=columns)
 
     @overload
     def __getitem__(self, index: int) -> Query: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,26 +16,32 @@ from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
+from hybridal.learners.estimator_limits import (
+    EstimatorLook,
+    check_abilities,
+    check_acquisition,
+    check_numbers,
+    check_signals,
+    no_dropout,
+)
 from hybridal.learners.learner import Learner
 from hybridal.loop.loop import Cell
 from hybridal.measures.calibration import softmax
 from hybridal.models.role import Fit
-from hybridal.schedules import Schedule, make_schedule, spec_of
-from hybridal.signals import Signal
+from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
-from hybridal.tasks.from_memory import kind_of
+from hybridal.tasks.from_memory import as_list, class_list, kind_of
 from hybridal.tasks.task import check_classes, spelt
 from hybridal.updates import Plan, Weights
-from hybridal.updates.anchor import Anchor
 
 
 class EstimatorLearner(Learner):
     """Query and teach an estimator with `fit`, `predict_proba` and, unless the schedule is retrain, `partial_fit`.
 
     RETRAIN is `fit` of a fresh clone, FINETUNE is `partial_fit` of the last one. Signals that look at probabilities
-    (accuracy, f1, loss) work; those that look into a network do not. X is an array, a sparse matrix, a frame or a list
-    of rows; ids, by default row numbers, and classes keep their types.
+    (accuracy, f1, loss) work; those that look into a network do not, nor does the acquisition bald. X is an array, a
+    sparse matrix, a frame or a list of rows; ids, by default row numbers, and classes keep their types.
 
     >>> from sklearn.linear_model import SGDClassifier
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
@@ -55,7 +61,7 @@ class EstimatorLearner(Learner):
         X: Any,
         X_validation: Any,
         y_validation: Sequence[Any],
-        classes: Sequence[Any],
+        classes: Iterable[Any],
         ids: Sequence[Any] | None = None,
         schedule: Schedule | str = "hybrid:accuracy",
         acquisition: Acquisition | str = "entropy",
@@ -63,16 +69,20 @@ class EstimatorLearner(Learner):
         **overrides: Any,
     ) -> None:
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
-        if isinstance(schedule.decide(()), Anchor):
-            raise UserError("anchor mixes the weights of a network, which an estimator is not; use another schedule.")
-        _check_abilities(estimator, schedule)
-        rules, X, X_validation = protocol("paper", overrides), _table(X), _table(X_validation)
-        if len(y_validation) != (rows := X_validation.shape[0]):
-            raise UserError(f"y_validation: there are {len(y_validation)} labels for the {rows} rows of X_validation.")
-        task = _task(X.shape[0], ids, y_validation, list(classes))
+        check_abilities(estimator, schedule)
+        rules, X, X_validation = protocol("paper", overrides), _table(X, "X"), _table(X_validation, "X_validation")
+        if X_validation.shape[0] and X.shape[1:] != X_validation.shape[1:]:
+            raise UserError(
+                f"X has rows of {_width(X)} and X_validation of {_width(X_validation)}; give both the same."
+            )
+        labels = as_list(y_validation, "y_validation")
+        if len(labels) != (rows := X_validation.shape[0]):
+            raise UserError(f"y_validation: there are {len(labels)} labels for the {rows} rows of X_validation.")
+        task = _task(X.shape[0], ids, labels, class_list(classes))
         model = EstimatorModel(estimator, X, X_validation, task)
-        model.check_signals(schedule.watches)
+        check_signals(schedule.watches, task.validation.labels, len(task.classes))
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
+        check_acquisition(chosen, X, len(task.classes))
         super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule)
         self._model = model
 
@@ -80,7 +90,7 @@ class EstimatorLearner(Learner):
         """(N, C), a column a class in the order given."""
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
-        return self._model.probabilities(_table(X))
+        return self._model.probabilities(_table(X, "X"))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of each row."""
@@ -102,7 +112,9 @@ class EstimatorModel:
         self.validation_labels: Ints = task.validation.labels
 
     def describe(self, rows: Ints) -> Floats:
-        return _dense(_take(self.X, rows))
+        taken = _take(self.X, rows)
+        check_numbers(taken)
+        return _dense(taken)
 
     def describe_classes(self) -> None:
         return None
@@ -122,7 +134,10 @@ class EstimatorModel:
             try:
                 self._estimator, examples = self._trained(plan, pool)
             except ValueError as error:
-                raise UserError(f"The estimator cannot learn from the labels so far ({error}); teach more.") from error
+                reason = str(error).partition("\n")[0].rstrip(".")
+                raise UserError(
+                    f"The estimator cannot learn from the labels so far ({reason}); teach more, or mend X."
+                ) from error
         with watch("validate"):
             validation = self._validated()
         runs = int(examples > 0)
@@ -130,7 +145,6 @@ class EstimatorModel:
         return Fit({"estimator": self._estimator}, cost, runs, validation, None, watch.seconds)
 
     def _validated(self) -> Outputs | None:
-        """Estimators refuse to say nothing about nothing."""
         if not len(self.validation_labels):
             return None
         return Outputs(np.log(self.probabilities(self._X_validation).clip(1e-12)))
@@ -150,20 +164,12 @@ class EstimatorModel:
     def probabilities(self, X: Any) -> Floats:
         """Columns for all classes of the task; those that the estimator has never seen get nothing."""
         found = np.zeros((X.shape[0], len(self.task.classes)))
-        found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
+        if len(found):  # estimators refuse to say nothing about nothing
+            found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
         return found
 
-    def check_signals(self, signals: Sequence[Signal]) -> None:
-        """Lets them look once, at answers that know nothing: what they cannot see is said before anybody labels."""
-        rows = len(self.validation_labels)
-        nothing = Outputs(np.zeros((rows, len(self.task.classes)))) if rows else None
-        for signal in signals:
-            if signal.needs_features:
-                _no_network()
-            signal.snapshot(_EstimatorLook(nothing, self.validation_labels))
-
     def look(self, validation: Outputs | None, pool: Pool) -> Any:  # noqa: ARG002
-        return _EstimatorLook(validation, self.validation_labels)
+        return EstimatorLook(validation, self.validation_labels)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:  # noqa: ARG002
         return _EstimatorCandidates(self, rows, pool, temperature)
@@ -173,26 +179,6 @@ class EstimatorModel:
 
     def test(self) -> None:
         return None
-
-
-class _EstimatorLook:
-    def __init__(self, validation: Outputs | None, labels: Ints) -> None:
-        self._validation, self.validation_labels = validation, labels
-
-    @property
-    def validation(self) -> Outputs:
-        if self._validation is None:
-            raise UserError("This signal looks at validation rows, and there are none; give some, or use retrain.")
-        return self._validation
-
-    def _no(self) -> NoReturn:
-        _no_network()
-
-    weights = matrices = gradient_norm = labelled = unlabelled = _no
-
-
-def _no_network() -> NoReturn:
-    raise UserError("This signal looks into a network, which an estimator is not; use accuracy, f1 or loss.")
 
 
 class _EstimatorCandidates:
@@ -220,7 +206,7 @@ class _EstimatorCandidates:
         return softmax(np.log(probabilities.clip(1e-12)), self._temperature)
 
     def sampled_probabilities(self, passes: int) -> NoReturn:  # noqa: ARG002
-        raise UserError("bald samples by dropout, which an estimator does not have; use entropy or margin.")
+        no_dropout()
 
 
 def _fresh(estimator: Any) -> Any:
@@ -229,20 +215,21 @@ def _fresh(estimator: Any) -> Any:
     return clone(estimator)
 
 
-def _check_abilities(estimator: Any, schedule: Schedule) -> None:
-    """What it lacks is said before anybody labels."""
-    name = type(estimator).__name__
-    if not hasattr(estimator, "predict_proba"):
-        raise UserError(f"{name} has no predict_proba as it is set up; use an estimator that gives probabilities.")
-    if not hasattr(estimator, "partial_fit") and spec_of(schedule) != "retrain":
-        raise UserError(f"{name} has no partial_fit, so that it cannot be fine-tuned; use the schedule retrain.")
-
-
-def _table(X: Any) -> Any:
+def _table(X: Any, name: str) -> Any:
     """Rows that can be taken by their numbers."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
-    return X if hasattr(X, "shape") else np.asarray(X)
+    try:
+        table = X if hasattr(X, "shape") else np.asarray(X)
+    except ValueError:  # rows of several lengths
+        table = None
+    if table is None or not table.shape:
+        raise UserError(f"{name}: {X!r:.40} is no table; give an array, a sparse matrix, a frame or a list of rows.")
+    return table
+
+
+def _width(X: Any) -> str:
+    return " × ".join(map(str, X.shape[1:])) + " values" if X.shape[1:] else "one value"
 
 
 def _take(X: Any, rows: Ints) -> Any:

@@ -19,7 +19,7 @@ from hybridal.errors import UserError
 from hybridal.learners.batch import Batch, Query
 from hybridal.learners.history import History, curve, measured
 from hybridal.loop.loop import Cell, State
-from hybridal.loop.stopping import Advice, advise
+from hybridal.loop.stopping import ALL_LABELLED, Advice, advise
 from hybridal.schedules import Schedule
 from hybridal.tasks.task import Task, missing, spelt
 from hybridal.updates import Update
@@ -84,7 +84,7 @@ class Learner:
         return [*chosen.ids], candidates
 
     def teach(
-        self, texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None = None, update: bool = True
+        self, texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None = None, update: bool = True
     ) -> Round | None:
         """Takes labels, new or corrected, then updates the model, unless told not to or all so far are to measure on.
 
@@ -109,7 +109,7 @@ class Learner:
             if not ids:
                 break
             texts = {self.cell.task.id(id): self._texts[id] for id in ids}
-            answers = _given(annotator.label(texts), None)
+            answers = _answers(annotator, texts)
             if not answers:
                 break
             fact = self._teach(answers, update=True)
@@ -128,6 +128,8 @@ class Learner:
 
     def advice(self) -> Advice:
         """What the next labels are expected to bring, and whether it is time to stop."""
+        if self.history and not (self._state.pool.labels == UNKNOWN).any():
+            return ALL_LABELLED
         return advise(self.history, len(self.cell.task.classes))
 
     def withdraw(self, ids: Iterable[Any]) -> None:
@@ -196,18 +198,21 @@ class Learner:
 
     def _count(self, n: int | None) -> int:
         n = self.cell.rules.batch if n is None else n
-        if n < 1:
-            raise UserError(f"query({n}): ask for at least one text.")
-        return n
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
+            raise UserError(f"query({n!r}): ask for a whole number of texts, at least one.")
+        return int(n)
 
     def _row(self, id: str) -> int:
         try:
             return self._rows[id]
         except KeyError:
-            raise UserError(f"'{id}' is not the id of a text of task '{self.cell.task.name}'.") from None
+            raise UserError(
+                f"'{id:.40}' is not the id of a text of task '{self.cell.task.name}' to learn from; give ids as "
+                f"`query` does, such as '{self.cell.task.train.ids[0]:.40}'."
+            ) from None
 
 
-def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[Any] | None) -> dict[str, str]:
+def _given(texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None) -> dict[str, str]:
     """Labels by id, as the task spells both; those that stand for none are left out."""
     if isinstance(texts, Mapping):
         if labels is not None:
@@ -217,6 +222,9 @@ def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[An
         ids = listed(texts.ids if isinstance(texts, Batch) else texts, "teach")
     if labels is None:
         raise UserError("teach: there are ids and no labels; give {id: label}, or a label for each id beside them.")
+    if isinstance(labels, str | Mapping | set | frozenset) or not isinstance(labels, Iterable):
+        raise UserError(f"teach: {labels!r:.40} is no list of labels; give one for each text, in the order of the ids.")
+    labels = list(labels)
     if len(labels) != len(ids):
         raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
     given: dict[str, str] = {}
@@ -226,13 +234,24 @@ def _given(texts: Mapping[Any, Any] | Batch | Sequence[Any], labels: Sequence[An
     return given
 
 
+def _answers(annotator: Annotator, texts: Mapping[Any, str]) -> dict[str, str]:
+    if not hasattr(annotator, "label"):
+        raise UserError(f"run: {annotator!r:.40} has no method `label`; give an annotator, such as Callback(function).")
+    answers = annotator.label(texts)
+    if not isinstance(answers, Mapping):
+        raise UserError(
+            f"The annotator gave {answers!r:.40} where labels by id are expected; let it give {{id: label}}."
+        )
+    return _given(answers, None)
+
+
 def listed(ids: Iterable[Any], what: str) -> list[str]:
-    """Ids as the task spells them; a text would be taken for the ids that its letters are."""
+    """Ids as the task spells them, also of queries; a text would be taken for the ids that its letters are."""
     if isinstance(ids, str):
         raise UserError(f"{what}: '{ids:.40}' is one id; give a list of them.")
     if not isinstance(ids, Iterable):
         raise UserError(f"{what}: {ids!r:.40} is no list of ids; give one.")
-    return [*map(spelt, ids)]
+    return [spelt(id.id if isinstance(id, Query) else id) for id in ids]
 
 
 def _known_labels(task: Task) -> Pool:

@@ -207,6 +207,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _column(values: Any, name: str) -> list[Any]:
     """Texts or labels out of whatever holds one after the other."""
-    if isinstance(values, str) or getattr(values, "ndim", 1) != 1:
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
         raise UserError(f"{name} must be a list, a column or a one-dimensional array, a text or label each.")
     return [value.item() if isinstance(value, np.generic) else value for value in values]

@@ -22,6 +22,9 @@ class Advice:
     sentence: str
 
 
+ALL_LABELLED = Advice(True, None, "All texts are labelled.")
+
+
 def advice(
     seen: Sequence[Observation], classes: int, ahead: int = 100, tolerance: float = 0.005, patience: int = 3
 ) -> Advice:

@@ -103,7 +103,9 @@ def shrunk_temperature(logits: Floats, labels: Ints, last: float | None = None, 
 def _fittable(logits: Floats, labels: Ints) -> None:
     paired(logits, labels)
     if not np.isfinite(logits).all():
-        raise UserError("The logits are not finite, so no temperature fits them; training has diverged.")
+        raise UserError(
+            "The logits are not finite, so no temperature fits them; training has diverged: lower its rate."
+        )
 
 
 def _valley(cost: Callable[[float], float]) -> float:

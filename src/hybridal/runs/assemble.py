@@ -48,9 +48,17 @@ def watched(settings: Settings, *schedules: Schedule) -> tuple[Signal, ...]:
     return tuple(by_name.values())
 
 
-def check_signals(signals: Iterable[Signal], rules: Rules) -> None:
-    """Refuses, before anybody labels, those that could not compare two rounds."""
+def check_signals(signals: Iterable[Signal], rules: Rules, task: Task, measured: int) -> None:
+    """Refuses, before anybody labels, those that could not compare two rounds.
+
+    So many validation texts of the task are `measured` on; a share of the labels is beside them where the rules say so.
+    """
     for signal in signals:
+        if signal.needs_validation and not measured and rules.validation != "share":
+            raise UserError(
+                f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "
+                "labels; give it some, or watch alpha."
+            )
         if rules.validation == "share" and signal.same_validation:
             raise UserError(
                 f"The signal '{signal.name}' compares the same validation texts in all rounds, and a share of the "

@@ -87,15 +87,7 @@ def check(settings: Settings, task: Task) -> None:
             field="labels",
         )
     known = int((task.validation.labels != UNKNOWN).sum())
-    grows = settings.rules.validation == "share"
-    measured = grows or (len(task.validation) if settings.labels else known)
-    check_signals(signals, settings.rules)
-    for signal in signals:
-        if not measured and signal.needs_validation:
-            raise UserError(
-                f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "
-                "labels; give it some, or watch alpha."
-            )
+    check_signals(signals, settings.rules, task, len(task.validation) if settings.labels else known)
     check_initial(task, settings.rules, settings.seed)
 
 

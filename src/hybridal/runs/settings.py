@@ -108,12 +108,31 @@ def read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        data, twice = yaml.safe_load(text), _named_twice(yaml.compose(text))
     except FileNotFoundError as error:
         raise UserError(f"There is no file {path}.") from error
-    except (yaml.YAMLError, ValueError, OSError) as error:
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}); name a YAML file.") from error
+    except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{path} is not valid YAML: {reason}") from error
     if not isinstance(data, dict):
         raise UserError(f"{path} must hold `name: value` lines.")
+    if twice:
+        raise UserError(f"{path}, line {twice.start_mark.line + 1}: '{twice.value}' is named again; leave one out.")
     return data
+
+
+def _named_twice(node: Any) -> Any:
+    """A name that stands twice in one place, of which YAML would take the last and say nothing."""
+    if node is None or node.id != "mapping":
+        return None
+    seen: set[str] = set()
+    for name, value in node.value:
+        if name.id == "scalar" and name.value in seen:
+            return name
+        seen.add(str(name.value))
+        if (inside := _named_twice(value)) is not None:
+            return inside
+    return None

@@ -1,12 +1,14 @@
-"""How a process ends that used a GPU."""
+"""How a process ends: one that used a GPU, and one that is stopped before it has begun."""
 
 from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 
 @contextmanager
@@ -35,3 +37,24 @@ def _leave(codes: list[int]) -> None:
     except (OSError, ValueError):
         return  # Python has a code of its own for that
     os._exit(codes[0])
+
+
+@contextmanager
+def left_by_ctrl_c(sentence: str) -> Iterator[None]:
+    """Around imports, of which nothing has to be put in order: Ctrl-C says the sentence and ends the process.
+
+    An exception would show where it came from, and is lost where Python imports: in the callbacks of its locks.
+    """
+
+    def leave(*_: object) -> NoReturn:
+        os.write(2, sentence.encode())
+        os._exit(130)
+
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # a shell's background, or a program that has an answer of its own
+        return
+    signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 
 from hybridal.errors import UserError
 from hybridal.tasks.read import Rows
 from hybridal.tasks.task import check_classes
+
+_log = logging.getLogger(__name__)
+# So many groups of names are spelt out: a column of free text has hundreds.
+MOST = 5
 
 
 def sort_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -64,3 +69,31 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
                     field="classes",
                 )
     return names
+
+
+def note_lookalikes(
+    where: str, found: Iterable[str | None], asked: Sequence[str], notify: Callable[[str], None] | None = None
+) -> None:
+    """Says which labels differ so little that one may be a misspelling of another; they stay classes of their own.
+
+    Whoever asked for all of them by name knows already. Without `notify` the log hears of it.
+
+    >>> note_lookalikes("mail.csv", ["Bug", "bug", "idea"], [], notify=print)
+    mail.csv: 'Bug' and 'bug' are different classes, though only capitals or blanks differ; spell them alike if they ...
+    """
+    groups = _lookalikes({*filter(None, found), *asked}, {*asked})
+    if not groups:
+        return
+    said = [f"{', '.join(map(repr, group[:-1]))} and {group[-1]!r}" for group in groups[:MOST]]
+    said += [f"{len(groups) - MOST} more"] if len(groups) > MOST else []
+    (notify or _log.warning)(
+        f"{where}: {', '.join(said)} are different classes, though only capitals or blanks differ; spell them alike if "
+        "they mean the same."
+    )
+
+
+def _lookalikes(names: set[str], asked: set[str]) -> list[list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name in sorted(names):
+        groups.setdefault(" ".join(name.casefold().split()), []).append(name)
+    return [group for group in groups.values() if len(group) > 1 and not asked.issuperset(group)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybridal.errors import UserError
+from hybridal.tasks.classes import note_lookalikes
 from hybridal.tasks.from_memory import split_of
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task, spelt
@@ -43,7 +44,9 @@ def from_dataset(
     """
     parts = _splits(dataset, name, {"train": train, "validation": validation, "test": test})
     names = None if label is None else getattr(_feature(parts["train"], label, name, "label"), "names", None)
-    classes = names if classes is None else classes
+    if names is not None and classes is None:
+        note_lookalikes(name, names, ())  # such names are often made of whatever the column held
+        classes = names
     found: dict[str, Split] = {}
     types: dict[str, Any] = {}
     for part, rows in parts.items():
@@ -69,10 +72,17 @@ def _splits(dataset: Any, name: str, asked: Mapping[str, str | None]) -> dict[st
     for part, split in wanted.items():
         if split not in there and (part == "train" or asked[part] is not None):
             raise UserError(
-                f"{name}: there is no split '{split}'; it has {', '.join(map(str, there))}: name one with `{part}`.",
+                f"{name}: there is no split '{split}'; it has {', '.join(map(str, there)) or 'none'}: name one with "
+                f"`{part}`.",
                 field=part,
             )
     parts = {part: there[split] for part, split in wanted.items() if split in there}
+    for rows in parts.values():
+        if not hasattr(rows, "features"):
+            raise UserError(
+                f"{name}: a {type(rows).__name__} is no Dataset of Hugging Face; use Task.from_pandas for frames, and "
+                "Task.from_texts for lists."
+            )
     if not all(hasattr(rows, "__len__") for rows in parts.values()):
         raise UserError(f"{name}: the dataset is streamed, which has no end to draw from; load it without streaming.")
     return parts

@@ -11,7 +11,7 @@ import numpy as np
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.core.source import source_of
 from hybridal.errors import UserError
-from hybridal.tasks.classes import choose_classes
+from hybridal.tasks.classes import choose_classes, note_lookalikes
 from hybridal.tasks.read import Rows, read_rows
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task
@@ -32,7 +32,8 @@ def load_files(
 
     The column of the texts is 'text' unless `text` names another. `classes` keeps these classes alone, in this order,
     and names those that no row has yet; without it they are the labels found, sorted. Ids without an id column are row
-    numbers, `train-17` if there are several files. `notify` hears of rows that were left out or repeat a text.
+    numbers, `train-17` if there are several files. `notify` hears of rows that were left out or repeat a text,
+    and of labels that differ only in capitals.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
@@ -58,6 +59,7 @@ def load_files(
             field="label",
         )
     names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], source.classes)
+    note_lookalikes(str(path), rows["train"].labels, source.classes or (), notify)
     splits = {name: _split(part, name if len(rows) > 1 else None, names) for name, part in rows.items()}
     _check_ids(rows, splits)
     sizes = {"validation": source.validation_size, "test": source.test_size}

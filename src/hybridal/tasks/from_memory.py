@@ -10,9 +10,10 @@ import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.tasks.classes import sort_names
+from hybridal.tasks.classes import note_lookalikes, sort_names
+from hybridal.tasks.read import visible
 from hybridal.tasks.splits import hold_out
-from hybridal.tasks.task import Split, Task, check_classes, missing, spelt
+from hybridal.tasks.task import Split, Task, bare, check_classes, missing, spelt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,14 +66,29 @@ def from_pandas(
     >>> from_pandas(frame, text="body", label="kind", test_size=0).classes
     ('+', '-')
     """
+    if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
+        kind = type(frame).__name__
+        raise UserError(f"from_pandas takes a DataFrame of pandas, not a {kind}; give lists or columns to from_texts.")
     for column in (text, label, id):
         if column is not None and column not in frame.columns:
             there = ", ".join(map(str, frame.columns))
             raise UserError(f"The frame has no column '{column}'; it has {there}.")
         if column is not None and (several := list(frame.columns).count(column)) > 1:
             raise UserError(f"The frame has {several} columns '{column}'; rename all but one.")
+    if label is None and classes is None:
+        raise UserError(
+            "The frame's classes are not known; name the column of labels with `label`, or the classes with `classes`.",
+            field="label",
+        )
     if id is None and (levels := frame.index.nlevels) > 1:
         raise UserError(f"The frame's index has {levels} levels; name a column of ids with `id`.", field="id")
+    if id is None and not frame.index.is_unique:
+        twice = frame.index[frame.index.duplicated()][0]
+        raise UserError(
+            f"The frame's index has '{spelt(twice):.40}' twice; name a column of ids with `id`, or number the rows "
+            "anew with `reset_index`.",
+            field="id",
+        )
     return from_texts(
         frame[text],
         None if label is None else frame[label],
@@ -92,25 +108,29 @@ def split_of(
 
     Labels `may_differ` from the classes both ways in a part of the texts, and not in all of them.
     """
-    texts = _listed(texts, f"{name}: texts")
-    labels = [None] * len(texts) if labels is None else _listed(labels, f"{name}: labels")
-    ids = list(range(len(texts))) if ids is None else _listed(ids, f"{name}: ids")
+    texts = as_list(texts, f"{name}: texts")
+    labels = [None] * len(texts) if labels is None else as_list(labels, f"{name}: labels")
+    ids = list(range(len(texts))) if ids is None else as_list(ids, f"{name}: ids")
     for what, values in (("labels", labels), ("ids", ids)):
         if len(values) != len(texts):
             raise UserError(f"{name}: there are {len(texts)} texts and {len(values)} {what}; give one for each text.")
+    if not texts and not may_differ:
+        raise UserError(f"{name}: there are no texts; give some.")
     _check_texts(texts, ids, name)
     found = [None if missing(label) or not spelt(label).strip() else spelt(label) for label in labels]
-    if classes is None:
+    named = classes is not None
+    if not named:
         # By name: as values, True and 1 would be one.
         classes = _sorted({key: label for key, label in zip(found, labels, strict=True) if key is not None}.values())
         if not classes:
             raise UserError(f"{name}: no text has a label; name the classes.")
     else:
-        classes = _sorted(classes) if isinstance(classes, set | frozenset) else _listed(classes, "`classes`")
+        classes = class_list(classes)
     names = tuple("" if missing(one) else spelt(one) for one in classes)
     check_classes(names)
     if not may_differ:
         _check_asked(names, found, name)
+        note_lookalikes(name, found, names if named else ())
     number = {name: i for i, name in enumerate(names)}
     keep = [row for row, label in enumerate(found) if label is None or label in number]
     numbers: Ints = np.array([number.get(found[row] or "", UNKNOWN) for row in keep], dtype=np.int64)
@@ -124,7 +144,7 @@ def split_of(
     return Split(keys, [texts[row] for row in keep], numbers), kinds
 
 
-def _listed(values: Any, what: str) -> list[Any]:
+def as_list(values: Any, what: str) -> list[Any]:
     """As a list, out of whatever holds one after the other; a text, which holds letters, and a mapping are mistakes."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise UserError(f"{what} must be a list, a column or a one-dimensional array, not {values!r:.40}.")
@@ -135,8 +155,13 @@ def _listed(values: Any, what: str) -> list[Any]:
     return listed
 
 
+def class_list(classes: Any) -> list[Any]:
+    """Classes in the order in which they were given; a set has none, and gets that of their names."""
+    return _sorted(classes) if isinstance(classes, set | frozenset) else as_list(classes, "`classes`")
+
+
 def _check_texts(texts: Sequence[Any], ids: Sequence[Any], name: str) -> None:
-    wordless = [row for row, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
+    wordless = [row for row, text in enumerate(texts) if not isinstance(text, str) or not visible(text)]
     if wordless:
         first, more = wordless[0], len(wordless) - 1
         others, them = (f", and {more} more have no words", "them") if more else ("", "it")
@@ -172,7 +197,7 @@ def _check_asked(names: Sequence[str], found: Iterable[str | None], where: str) 
 
 def kind_of(values: Sequence[Any]) -> type:
     """The type that all values have, whole numbers where they are whole; texts where it is another or they differ."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    plain = [value.item() if isinstance(value, np.generic) else bare(value) for value in values]
     if plain and all(isinstance(value, float) and value.is_integer() for value in plain):
         return int
     return next((kind for kind in KINDS if plain and all(type(value) is kind for value in plain)), str)

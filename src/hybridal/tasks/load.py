@@ -40,7 +40,7 @@ def load_task(
 
     The options are those of `TaskSource`. A file needs its columns named, `text`, `label` and `id`; texts are in the
     column 'text' unless said otherwise (see `load_files`). `classes` and `max_words` narrow any task down. `notify`
-    hears of downloads, and of a file's rows that were left out.
+    hears of downloads, of a file's rows that were left out, and of its labels that differ only in capitals.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "mail.csv"

@@ -172,6 +172,8 @@ def read_tables(path: str | Path, wanted: Sequence[str], others: bool = False) -
     >>> [table.columns for table in read_tables(path, [], others=True)]
     [{'text': ['Hello'], 'kind': ['ham']}]
     """
+    if "://" in str(path):
+        raise UserError(f"{path}: texts are not read from the web; download the file and name it.")
     path = Path(path)
     reader = READERS.get(path.suffix.lower())
     if reader is None:
@@ -207,13 +209,14 @@ def _empty(table: FileTable, column: str) -> list[int]:
     found = []
     for row, value in enumerate(table.columns[column]):
         if value is not None and not isinstance(value, str):
-            raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a text; write it as a string.")
-        if value is None or not _visible(value):
+            how = "write a row for each text" if isinstance(value, list | dict) else "write it as a string"
+            raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a text; {how}.")
+        if value is None or not visible(value):
             found.append(row)
     return found
 
 
-def _visible(value: str) -> bool:
+def visible(value: str) -> bool:
     """Whether there is anything to read: a text of spaces or of zero-width characters looks like none."""
     return any(letter.isprintable() and not letter.isspace() for letter in value)
 

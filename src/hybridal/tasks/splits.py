@@ -123,8 +123,9 @@ def size_asked(name: str, asked: int | float | None, default: int, available: in
     field = f"{name}_size"
     if asked is None:
         return min(default, available)
-    if not (0 <= asked < 1 or (asked >= 1 and float(asked).is_integer())):
-        raise UserError(f"`{field}`: {asked} is neither a number of rows nor a share below 1.", field=field)
+    is_number = isinstance(asked, int | float | np.number) and not isinstance(asked, bool)
+    if not is_number or not (0 <= asked < 1 or (asked >= 1 and float(asked).is_integer())):
+        raise UserError(f"`{field}`: {asked!r} is neither a number of rows nor a share below 1.", field=field)
     size = round(asked * available) if 0 < asked < 1 else int(asked)
     if size > available:
         raise UserError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,10 +141,19 @@ class Task:
             known = ", ".join(self.classes)
             raise UserError(f"'{name}' is not a class of task '{self.name}'; its classes are {known}.") from None
 
-    def answers(self, ids: Iterable[str]) -> dict[str, str]:
-        """The known labels of these texts, by class name: what the annotator of a simulation says."""
+    def answers(self, ids: Iterable[Any]) -> dict[Any, str]:
+        """The known labels of these texts, by class name: what the annotator of a simulation says.
+
+        >>> rows = Split(["7", "8"], ["good", "bad"], np.array([1, UNKNOWN]))
+        >>> Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty(), id_type=int).answers([7, 8])
+        {7: 'yes'}
+        """
         labels = {id: label for _, split in self.splits() for id, label in zip(split.ids, split.labels, strict=True)}
-        return {id: self.classes[labels[id]] for id in ids if labels[id] != UNKNOWN}
+        given = {id: spelt(id) for id in ids}
+        for name in given.values():
+            if name not in labels:
+                raise UserError(f"'{name:.40}' is not the id of a text of task '{self.name}'; give ids that it has.")
+        return {id: self.classes[labels[name]] for id, name in given.items() if labels[name] != UNKNOWN}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -244,9 +254,21 @@ def spelt(value: Any) -> str:
     >>> spelt(7), spelt(np.float64(1)), spelt("a"), spelt(np.float32(0.1)) == spelt(float(np.float32(0.1)))
     ('7', '1', 'a', True)
     """
+    value = bare(value)
     if isinstance(value, float | np.floating):
         return str(int(value)) if float(value).is_integer() else str(float(value))
     return str(value)
+
+
+def bare(value: Any) -> Any:
+    """What a member of an enumeration of texts or numbers stands for, and is equal to; all else as it is.
+
+    >>> class Kind(str, Enum):
+    ...     HAM = "ham"
+    >>> bare(Kind.HAM), bare(7)
+    ('ham', 7)
+    """
+    return value.value if isinstance(value, Enum) and isinstance(value, str | int | float) else value
 
 
 def missing(value: Any) -> bool:
@@ -265,6 +287,8 @@ def check_classes(classes: Sequence[str]) -> None:
 
     >>> check_classes(["spam", "ham"])
     """
+    if isinstance(classes, str):
+        raise UserError(f"`classes`: '{classes:.40}' is one text; give a list of names.", field="classes")
     if len(set(classes)) < len(classes):
         twice = next(name for name in classes if list(classes).count(name) > 1)
         raise UserError(f"`classes`: '{twice}' is named twice; name each class once.", field="classes")

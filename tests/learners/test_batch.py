@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from hybridal.learners.batch import Batch, Query
+
+
+def test_a_frame_has_a_row_a_text_and_a_column_a_class() -> None:
+    frame = Batch((Query(7, "so so", 0.69, {"bad": 0.5, "good": 0.5}), Query(3, "fine"))).to_pandas()
+    assert [*frame.columns] == ["text", "score", "p(bad)", "p(good)"]
+    assert [*frame.index] == [7, 3]
+
+
+def test_the_frame_of_nothing_has_its_columns_too() -> None:
+    frame = Batch(()).to_pandas()
+    assert ([*frame.columns], frame.index.name, len(frame)) == (["text", "score"], "id", 0)
+
+
+def test_a_part_is_a_batch_again() -> None:
+    whole = Batch((Query(7, "so so"), Query(3, "fine"), Query(1, "bad")))
+    assert whole[1:].ids == [3, 1]
+    assert whole[0].text == "so so"

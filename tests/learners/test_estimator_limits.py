@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+from hybridal.acquisition import ACQUISITIONS
+from hybridal.errors import UserError
+from hybridal.learners.estimator import EstimatorLearner
+from hybridal.signals import SIGNALS
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+Y = np.where(X[:, 0] > 0, "up", "down")
+NETWORK = sorted({*SIGNALS.names()} - {"accuracy", "f1", "loss"})
+COMPARING = ("badge", "cal", "coreset", "typiclust")
+
+
+def learner_of(estimator: Any, schedule: str = "retrain", X: Any = X, validation: int = 40, **options: Any) -> Any:
+    return EstimatorLearner(
+        estimator, X, X[:validation], [*Y[:validation]], ["down", "up"], schedule=schedule, **options
+    )
+
+
+@pytest.mark.parametrize(("schedule", "signal"), [("auto", "agreement"), *((f"hybrid:{s}", s) for s in NETWORK)])
+def test_signals_that_look_into_a_network(schedule: str, signal: str) -> None:
+    said = f"The signal '{signal}' looks into a network, which an estimator is not; use accuracy, f1 or loss"
+    with pytest.raises(UserError, match=said):
+        learner_of(GaussianNB(), schedule)
+
+
+def test_signals_that_look_at_validation_rows_where_there_are_none() -> None:
+    with pytest.raises(UserError, match="The signal 'accuracy' looks at validation rows, and there are none"):
+        learner_of(GaussianNB(), "hybrid:accuracy", validation=0)
+
+
+def test_what_mixes_weights() -> None:
+    with pytest.raises(UserError, match="anchor mixes the weights of a network"):
+        learner_of(GaussianNB(), "anchor:0.5")
+
+
+def test_abilities() -> None:
+    with pytest.raises(UserError, match=r"LogisticRegression has no partial_fit, .*; use the schedule retrain"):
+        learner_of(LogisticRegression(), "hybrid:accuracy")
+    with pytest.raises(UserError, match="SGDClassifier has no predict_proba as it is set up"):
+        learner_of(SGDClassifier(loss="hinge"))
+
+
+def test_an_acquisition_that_samples_by_dropout() -> None:
+    with pytest.raises(UserError, match=r"This acquisition samples by dropout, .*; use entropy or margin"):
+        learner_of(GaussianNB(), acquisition="bald:3")
+
+
+@pytest.mark.parametrize("acquisition", sorted({*ACQUISITIONS.names()} - {"bald"}))
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, csr_array])
+def test_every_other_acquisition_chooses(acquisition: str, kind: Any) -> None:
+    learner = learner_of(SGDClassifier(loss="log_loss"), X=kind(X), acquisition=acquisition)
+    batch = learner.query(20)
+    learner.teach(batch, Y[batch.ids])
+    assert len(learner.query(5)) == 5
+
+
+@pytest.mark.parametrize("acquisition", COMPARING)
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (np.array(["soup", "team"] * 20), "could not convert string to float"),
+        (np.where(X < -2.3, np.nan, X), "some values are missing or infinite"),
+        (csr_array(np.where(X < -2.3, np.inf, X)), "some values are missing or infinite"),
+    ],
+)
+def test_acquisitions_that_compare_rows_need_numbers(acquisition: str, rows: Any, why: str) -> None:
+    with pytest.raises(UserError, match=f"X cannot be compared row by row.*{why}.* use entropy"):
+        learner_of(GaussianNB(), X=rows, acquisition=acquisition)
+
+
+def test_first_rows_that_are_spread_out_need_numbers() -> None:
+    texts = np.array(["soup and salt", "team and coach"] * 20)
+    bag = make_pipeline(CountVectorizer(), LogisticRegression())
+    learner = learner_of(bag, X=texts)  # the estimator alone takes texts
+    batch = learner.query(20)
+    assert learner.teach(batch, Y[batch.ids]).labels == 20
+    with pytest.raises(UserError, match="X cannot be compared row by row"):
+        learner_of(bag, X=texts, initial_draw="spread").query(5)
