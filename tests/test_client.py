@@ -99,6 +99,11 @@ def test_half_a_character_is_told_by_its_row_before_any_text_is_sent(
     assert len([*opened(app).texts()]) == 3
 
 
+def test_one_text_is_not_added_letter_by_letter(app: Served) -> None:
+    with pytest.raises(UserError, match="'crash' is one text"):
+        opened(app).add("crash")
+
+
 def test_half_a_character_is_looked_for_and_not_found(app: Served) -> None:
     assert [*opened(app).texts("\ud83d")] == []
     with pytest.raises(RequestError, match="There is no such text"):

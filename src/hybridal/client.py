@@ -89,6 +89,8 @@ class Project:
         How many were new: a text whose id and words are there is left as it is. Labels count as those of a file, or
         are only `suggested`.
         """
+        if isinstance(texts, str):
+            raise UserError(f"{texts!r:.40} is one text, and would be added letter by letter; give a list of texts.")
         rows = [{"text": one} if isinstance(one, str) else one for one in texts]
         columns = [column for column in ("text", "id", "label") if any(column in row for row in rows)]
         fields = {column: column for column in columns} | ({"suggested": "true"} if suggested else {})
