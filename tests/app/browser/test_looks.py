@@ -51,3 +51,37 @@ def test_buttons_for_thumbs_are_large_enough(window: Window, app: Served) -> Non
     assert len(boxes) > 6
     assert min(min(box["width"], box["height"]) for box in boxes) >= 40
     assert all(box["y"] >= 0 and box["y"] + box["height"] <= 740 for box in boxes)
+
+
+def test_on_a_phone_a_class_and_its_key_stand_in_the_middle_of_their_button(window: Window, app: Served) -> None:
+    page = window.open(app.link, viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    expect(page.locator("#text")).not_to_be_empty()
+    middle = "element => { const box = element.getBoundingClientRect(); return box.y + box.height / 2; }"
+    button = page.locator("#classes button").first
+    for part in ("kbd", "bdi"):
+        assert button.locator(part).evaluate(middle) == pytest.approx(button.evaluate(middle), abs=1)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_buttons_of_a_text_stand_together(window: Window, app: Served, width: int) -> None:
+    page = window.open(app.link, at="/texts", viewport={"width": width, "height": 640})
+    row = page.locator(".item").first
+    edges = [box["x"] + box["width"] for part in (row.locator(".actions"), row) if (box := part.bounding_box())]
+    assert edges[1] - edges[0] < 30
+    row.get_by_role("button", name="Open").click()
+    dialog = page.get_by_role("dialog")
+    save, delete = (dialog.get_by_role("button", name=name).bounding_box() for name in ("Save", "Delete"))
+    assert save
+    assert delete
+    assert delete["x"] - save["x"] - save["width"] < 30
+
+
+def test_fields_for_words_run_in_the_direction_of_the_words(window: Window, app: Served) -> None:
+    page = window.open(app.link)
+    expect(page.locator("#text")).not_to_be_empty()
+    page.keyboard.press("c")
+    page.get_by_label("Comment, sent with your answer").fill("שלום")
+    expect(page.get_by_label("Comment, sent with your answer")).to_have_css("direction", "rtl")
+    page.goto(f"{app.address}/texts")
+    page.get_by_label("Search").fill("مرحبا")
+    expect(page.get_by_label("Search")).to_have_css("direction", "rtl")
