@@ -57,6 +57,8 @@ function moves(rounds, switched, signal) {
     [rounds.length - anew - refitted, "continued from the previous weights"],
     [refitted, "only fitted its last layer to the new labels"],
   ].filter(([number]) => number);
+  if (rounds.length === 1) return `The one update so far ${kinds[0][1]}.`;
+  if (kinds.length === 1) return `All ${whole(rounds.length)} updates so far ${kinds[0][1]}.`;
   return `${count(rounds.length, "update")} so far: ${kinds.map(([number, what]) => `${whole(number)} ${what}`).join(", ")}.`;
 }
 
