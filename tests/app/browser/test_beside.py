@@ -22,6 +22,10 @@ WORDS = """Label what the writer *wants*, not how they feel.
 
 > When in doubt, skip.
 
+| class | means |
+|---|---|
+| feature | something that somebody would like to have one day, and says so |
+
 <img src=x onerror="document.title = 'hacked'">
 """
 
@@ -39,6 +43,8 @@ def test_guidelines_are_written_and_read(window: Window, app: Served, shot: Call
     expect(panel.locator("strong").first).to_have_text("a")
     expect(panel).to_contain_text("<img src=x")
     assert page.title() != "hacked"
+    lines = "cell => { const all = new Range(); all.selectNodeContents(cell); return all.getClientRects().length; }"
+    assert panel.get_by_role("cell", name="feature").evaluate(lines) == 1
     shot(page, "guidelines")
     text = page.locator("#text").inner_text()
     page.keyboard.press("0")
