@@ -55,7 +55,7 @@ function moves(rounds, switched, signal) {
   const kinds = [
     [anew, "retrained the model from scratch"],
     [rounds.length - anew - refitted, "continued from the previous weights"],
-    [refitted, "only fitted its last layer to the new labels"],
+    [refitted, "only fitted the model's last layer to the new labels"],
   ].filter(([number]) => number);
   if (rounds.length === 1) return `The one update so far ${kinds[0][1]}.`;
   if (kinds.length === 1) return `All ${whole(rounds.length)} updates so far ${kinds[0][1]}.`;
