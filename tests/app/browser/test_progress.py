@@ -74,6 +74,7 @@ def test_every_drawing_is_right_and_has_its_numbers_beside_it(page: Page) -> Non
     assert [table.locator("tbody tr").count() for table in tables] == [4, 4, 4, 1]
     expect(page.locator("figure").last).to_contain_text("30 (75%)")
     expect(page.locator("#tiles")).to_contain_text("1 min 30 s")
+    expect(page.locator("#tiles")).to_contain_text("of 20 planned")  # as on the page Label: there are no more texts
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import { byId, el } from "./dom.js";
 import { count, duration, figure, percent, whole } from "./format.js";
 import { servesFinish, showFinish } from "./finish.js";
 import { frame } from "./frame.js";
+import { goalOf } from "./goal.js";
 import { told } from "./toast.js";
 
 const { trainer } = await frame;
@@ -74,7 +75,7 @@ function tiles({ counts, budget }, { rounds, saved }) {
     [
       "Labels",
       whole(counts.labelled),
-      `of ${whole(budget)} planned, ${whole(counts.validation)} of them for validation`,
+      `of ${whole(goalOf(budget, counts.texts))} planned, ${whole(counts.validation)} of them for validation`,
     ],
   ];
   if (last) {
