@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from hybridal.app.labelling.annotations import annotate
+
+from ..made_up import me
 from .served import Served
 from .window import Window, go_and_settle
 
@@ -74,6 +77,22 @@ def test_the_buttons_of_a_text_stand_together(window: Window, app: Served, width
     assert save
     assert delete
     assert delete["x"] - save["x"] - save["width"] < 30
+
+
+def test_the_buttons_of_a_long_message_keep_their_words_whole(window: Window, app: Served) -> None:
+    page = window.open(app.link, at="/texts", viewport={"width": 320, "height": 640})
+    for number in range(3):
+        page.locator(".item input[type=checkbox]").nth(number).check()
+    with app.project.sessions.begin() as session:
+        for number in range(2):
+            annotate(session, me(app.project), f"t{number}", "skip", key=f"t{number}")
+    page.get_by_label("Label the selected texts as").select_option("a")
+    page.get_by_role("button", name="Save").click()
+    for name in ("Undo", "Close"):
+        button = page.locator("#toasts").get_by_role("button", name=name)
+        expect(button).to_be_in_viewport(ratio=1)
+        lines = "button => { const all = new Range(); all.selectNode(button.firstChild); return all.getClientRects(); }"
+        assert len(button.evaluate(lines)) == 1
 
 
 def test_fields_for_words_run_in_the_direction_of_the_words(window: Window, app: Served) -> None:
