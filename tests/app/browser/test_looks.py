@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from hybridal.app.labelling.annotations import annotate
 
 from ..made_up import me
-from .served import Served
+from .served import Served, served
 from .window import Window, go_and_settle
 
 pytestmark = pytest.mark.browser
@@ -93,6 +93,16 @@ def test_the_buttons_of_a_long_message_keep_their_words_whole(window: Window, ap
         expect(button).to_be_in_viewport(ratio=1)
         lines = "button => { const all = new Range(); all.selectNode(button.firstChild); return all.getClientRects(); }"
         assert len(button.evaluate(lines)) == 1
+
+
+def test_a_class_of_any_script_stands_beside_its_key(window: Window, tmp_path: Path) -> None:
+    with served(tmp_path / "p", classes=["שגיאה", "b"]) as app:
+        page = window.open(app.link)
+        start = "name => { const it = new Range(); it.selectNode(name.firstChild); return it.getClientRects()[0].x; }"
+        name, key = page.locator("#classes bdi").first, page.locator("#classes kbd").first.bounding_box()
+        expect(name).to_be_visible()
+        assert key
+        assert name.evaluate(start) - key["x"] - key["width"] < 20
 
 
 def test_fields_for_words_run_in_the_direction_of_the_words(window: Window, app: Served) -> None:
