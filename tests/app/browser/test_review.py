@@ -54,6 +54,34 @@ def test_a_probable_label_error_is_put_right_or_kept_for_good(window: Window, ap
     assert consensus(app.project) == {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated")}
 
 
+def test_how_far_people_agree_is_told_again_after_a_decision(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        ada = add_person(session, "Ada", "annotator")
+    for text in ("t1", "t2", "t3"):
+        says(app, me(app.project), text, "a")
+        says(app, ada, text, "b")
+    page = window.open(app.link, at="/review#disagreements")
+    expect(page.locator("#beside")).to_contain_text("on 3 texts")
+    page.get_by_role("button", name="b", exact=True).first.click()
+    expect(page.locator("#beside")).to_contain_text("on 2 texts")
+
+
+def test_who_has_gone_to_another_tab_stays_there_when_a_decision_is_saved(window: Window, app: Served) -> None:
+    for text in ("t1", "t2"):
+        says(app, me(app.project), text, "a", flagged=True)
+    page = window.open(app.link, at="/review#flagged", routed=True)
+    held: list[Route] = []
+    page.route("**/api/adjudications", lambda route: held.append(route))
+    page.get_by_role("button", name="Keep a").first.click()
+    page.get_by_role("tab", name="Skipped").click()
+    expect(page.locator("#items")).to_have_text("Nothing was skipped.")
+    held[0].continue_()
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    page.wait_for_timeout(300)  # in which the list of flagged texts would come
+    expect(page.locator("#items")).to_have_text("Nothing was skipped.")
+    expect(page.get_by_role("tab", name="Skipped")).to_be_focused()
+
+
 def hurried(window: Window, app: Served, at: str, **options: object) -> Page:
     """The page of a person whose clock goes faster."""
     context = window.person(routed=False, **options)

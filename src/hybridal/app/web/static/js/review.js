@@ -77,7 +77,7 @@ async function countOthers() {
   await Promise.all(counted.map(async (kind) => tally(kind, (await kind.load()).length)));
 }
 
-async function load(kind) {
+async function load(kind, isSettled = false) {
   const mine = ++asked;
   const items = await kind.load();
   if (mine !== asked) return; // another tab was opened, or a text was settled meanwhile
@@ -86,9 +86,9 @@ async function load(kind) {
   const rows = items.map((item) => ({ id: item.id, source: JSON.stringify([item, names]), draw: () => row(kind, item) }));
   const none = { id: "", source: "", draw: () => el("li", { class: "nothing" }, kind.none) };
   const wasShown = byId("items").children.length > 0;
-  if (!renewList(byId("items"), rows.length ? rows : [none])) return;
-  if (wasShown) changed = performance.now();
-  await kind.beside?.(byId("beside"));
+  const isChanged = renewList(byId("items"), rows.length ? rows : [none]);
+  if (isChanged && wasShown) changed = performance.now();
+  if (isChanged || isSettled) await kind.beside?.(byId("beside"));
 }
 
 function row(kind, item) {
@@ -98,11 +98,12 @@ function row(kind, item) {
     leave();
   });
   const leave = () => {
+    if (!isOpen(kind)) return; // somebody has gone to another tab meanwhile
     const next = place.nextElementSibling;
     place.remove();
     // The keyboard stays where the work is.
     (next?.querySelector("button, select") ?? byId("panel")).focus();
-    told(() => load(kind)); // there may be more than one list's worth
+    told(() => load(kind, true)); // there may be more than one list's worth
   };
   const look = el(
     "button",
