@@ -89,6 +89,27 @@ def test_what_is_refused_is_said_in_the_apps_own_sentence(app: Served, tmp_path:
     assert unknown.value.status == 401
 
 
+@pytest.mark.parametrize("row", ["half \ud83d", {"text": "whole", "id": "\ud83d"}, {"text": "whole", "\ud83d": "page"}])
+def test_half_a_character_is_told_by_its_row_before_any_text_is_sent(
+    app: Served, row: str | dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "A_PART", 10)  # an upload for each
+    with pytest.raises(UserError, match=r"^text 1 holds U\+D83D, half a character"):
+        opened(app).add(["one that is whole", row])
+    assert len([*opened(app).texts()]) == 3
+
+
+def test_one_text_is_not_added_letter_by_letter(app: Served) -> None:
+    with pytest.raises(UserError, match="'crash' is one text"):
+        opened(app).add("crash")
+
+
+def test_half_a_character_is_looked_for_and_not_found(app: Served) -> None:
+    assert [*opened(app).texts("\ud83d")] == []
+    with pytest.raises(RequestError, match="There is no such text"):
+        opened(app).text("\ud83d")
+
+
 @pytest.mark.parametrize(("url", "token"), [("ftp://x", "t"), ("label.example.org", "t"), ("http://x", "a\r\nHost: y")])
 def test_a_bad_address_or_token_is_told_before_anything_is_sent(url: str, token: str) -> None:
     with pytest.raises(UserError, match=r"`url`|`token`"):

@@ -25,6 +25,8 @@ TOKEN_VARIABLE = "HYBRIDAL_TOKEN"
 TRIES = 5
 A_PART = 10_000_000  # characters of one upload: the app takes five times as much
 
+HALVES = "surrogatepass"  # half a character in a question: the app, which has none, finds nothing
+
 
 class RequestError(UserError):
     """The app refused a request, or could not be reached (then `status` is 0); the message is its own sentence."""
@@ -79,7 +81,7 @@ class Project:
 
     def text(self, id: str) -> Text:
         """One text."""
-        return _text(self._json("GET", f"/texts/{quote(id, safe='')}"))
+        return _text(self._json("GET", f"/texts/{quote(id, safe='', errors=HALVES)}"))
 
     def add(self, texts: Iterable[str | Mapping[str, Any]], *, suggested: bool = False) -> int:
         """Adds texts: strings, or rows with `text` and perhaps `id`, `label` and whatever else shall stand beside it.
@@ -87,12 +89,14 @@ class Project:
         How many were new: a text whose id and words are there is left as it is. Labels count as those of a file, or
         are only `suggested`.
         """
+        if isinstance(texts, str):
+            raise UserError(f"{texts!r:.40} is one text, and would be added letter by letter; give a list of texts.")
         rows = [{"text": one} if isinstance(one, str) else one for one in texts]
         columns = [column for column in ("text", "id", "label") if any(column in row for row in rows)]
         fields = {column: column for column in columns} | ({"suggested": "true"} if suggested else {})
         empty = dict.fromkeys(columns)  # every part has every column, whatever its rows say
         added = 0
-        for lines in _parts(json.dumps(empty | {**row}, ensure_ascii=False) + "\n" for row in rows):
+        for lines in _parts([_line(at, empty | {**row}) for at, row in enumerate(rows)]):
             added += self._upload("/texts", fields, "texts.jsonl", lines)["added"]
         return added
 
@@ -138,7 +142,7 @@ class Project:
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, again: bool = False
     ) -> dict[str, Any]:
         content = None if body is None else json.dumps(body).encode()
-        where = f"{path}?{urlencode(query)}" if query else path
+        where = f"{path}?{urlencode(query, errors=HALVES)}" if query else path
         with self._ask(method, where, content, "application/json", again=again) as reply:
             return _object(reply)
 
@@ -204,6 +208,20 @@ def _object(reply: HTTPResponse) -> dict[str, Any]:
 def _text(item: Mapping[str, Any]) -> Text:
     known = item["prediction"] or {}
     return Text(item["id"], item["text"], item.get("class"), known.get("class"), known.get("probability"))
+
+
+def _line(at: int, row: Mapping[str, Any]) -> str:
+    """A row as a file has it. Half a character cannot be written, and is told before anything is sent."""
+    line = json.dumps(row, ensure_ascii=False) + "\n"
+    try:
+        line.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"text {at} holds U+{ord(line[error.start]):04X}, half a character (a lone surrogate); correct it or leave "
+            "it out.",
+            field="texts",
+        ) from error
+    return line
 
 
 def _parts(lines: Iterable[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from hybridal.app.labelling.annotations import annotate
+from hybridal.app.labelling.texts import Row, add
 
 from ..made_up import leave_reader, me
 from .served import Served, served
@@ -20,6 +21,10 @@ WORDS = """Label what the writer *wants*, not how they feel.
 - **b** is for everything that rolls
 
 > When in doubt, skip.
+
+| class | means |
+|---|---|
+| feature | something that somebody would like to have one day, and says so |
 
 <img src=x onerror="document.title = 'hacked'">
 """
@@ -38,6 +43,8 @@ def test_guidelines_are_written_and_read(window: Window, app: Served, shot: Call
     expect(panel.locator("strong").first).to_have_text("a")
     expect(panel).to_contain_text("<img src=x")
     assert page.title() != "hacked"
+    lines = "cell => { const all = new Range(); all.selectNodeContents(cell); return all.getClientRects().length; }"
+    assert panel.get_by_role("cell", name="feature").evaluate(lines) == 1
     shot(page, "guidelines")
     text = page.locator("#text").inner_text()
     page.keyboard.press("0")
@@ -130,6 +137,27 @@ def test_other_columns_and_suggestions_stand_beside_the_text(
     shot(page, "context")
     page.keyboard.press("2")
     expect(page.locator("#last")).to_contain_text("Labelled")
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_what_a_column_says_has_room_beside_a_long_name(window: Window, tmp_path: Path, width: int) -> None:
+    name = "a column whose name somebody once wrote as a whole sentence_with_one_word_that_cannot_be_broken"
+    with served(tmp_path / "p") as app:
+        with app.project.sessions.begin() as session:
+            add(session, [Row("new", "A new text", None, {"who": "Ada Lovelace", name: "here"})])
+            for number in range(20):
+                annotate(session, me(app.project), f"t{number}", "skip", key=f"t{number}")
+        page = window.open(app.link, viewport={"width": width, "height": 640})
+        expect(page.locator("#text")).to_have_text("A new text")
+        if width < 1000:
+            page.keyboard.press("0")
+        beside, shares = page.locator("#beside"), "dl => dl.querySelector('dd').offsetWidth / dl.offsetWidth"
+        assert beside.locator("dl").evaluate(shares) > 0.5
+        assert beside.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
+        page.goto(f"{app.address}/texts?search=new")
+        page.get_by_role("button", name="Open").click()
+        page.get_by_text("Other columns of the file").click()
+        assert page.locator("dialog .context").evaluate(shares) > 0.5
 
 
 def test_the_text_shows_where_the_model_stops_reading(

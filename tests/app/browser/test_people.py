@@ -103,7 +103,10 @@ def test_an_llm_is_tried_on_five_texts_before_a_job(
         page.get_by_role("button", name="Try it on five texts").click()
         expect(page.locator(".trial > li")).to_have_count(5)
         expect(page.locator(".trial > li").first).to_contain_text("b (80%)")
-    shot(page, "llm-trial")
+        shot(page, "llm-trial")
+    page.get_by_role("button", name="Try it on five texts").click()
+    expect(page.locator("#toasts")).to_contain_text("failed (no connection).")  # once, not for each text
+    expect(page.locator(".trial")).to_have_count(0)
     assert app.answers() == []
 
 

@@ -74,6 +74,27 @@ def test_every_drawing_is_right_and_has_its_numbers_beside_it(page: Page) -> Non
     assert [table.locator("tbody tr").count() for table in tables] == [4, 4, 4, 1]
     expect(page.locator("figure").last).to_contain_text("30 (75%)")
     expect(page.locator("#tiles")).to_contain_text("1 min 30 s")
+    expect(page.locator("#tiles")).to_contain_text("of 20 planned")  # as on the page Label: there are no more texts
+
+
+@pytest.mark.parametrize(
+    ("updates", "sentence"),
+    [
+        (["retrain"], "The one update so far retrained the model from scratch."),
+        (["refit"] * 2, "All 2 updates so far only fitted the model's last layer to the new labels."),
+        (
+            ["retrain", "retrain", "refit"],
+            "3 updates so far: 2 retrained the model from scratch, "
+            "1 only fitted the model's last layer to the new labels.",
+        ),
+    ],
+)
+def test_how_the_model_was_updated_is_one_sentence(page: Page, updates: list[str], sentence: str) -> None:
+    rounds = [a_round(number, update, 0.8, None) for number, update in enumerate(updates, start=1)]
+    told = {**PROGRESS, "rounds": rounds, "switch": None, "signal": None, "advice": None}
+    page.route("**/api/progress", lambda route: route.fulfill(json=told))
+    page.reload()
+    expect(page.locator("#story")).to_have_text(sentence)
 
 
 def test_every_kind_of_update_has_a_shape_of_its_own(page: Page) -> None:

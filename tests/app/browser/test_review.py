@@ -1,23 +1,25 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Annotation, Class, Person, Prediction, Text
+from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.people import add_person
 
 from ..made_up import consensus, me
 from .served import Served
-from .window import Window
+from .window import HURRY, Window
 
 pytestmark = pytest.mark.browser
 
 
-def says(app: Served, person: Person, text: str, name: str, flagged: bool = False) -> None:
+def says(app: Served, person: Person, text: str, name: str, flagged: bool = False, decides: bool = False) -> None:
     with app.project.sessions.begin() as session:
-        annotate(session, person, text, "label", class_name=name, flagged=flagged, key=f"{person.name}-{text}")
+        key = f"{person.name}-{text}-{decides}"
+        annotate(session, person, text, "label", class_name=name, flagged=flagged, key=key, decides=decides)
 
 
 def test_a_disagreement_is_decided(window: Window, app: Served) -> None:
@@ -50,6 +52,129 @@ def test_a_probable_label_error_is_put_right_or_kept_for_good(window: Window, ap
         "There is no label that the model contradicts with a probability of 50% or more."
     )
     assert consensus(app.project) == {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated")}
+
+
+def test_how_far_people_agree_is_told_again_after_a_decision(window: Window, app: Served) -> None:
+    with app.project.sessions.begin() as session:
+        ada = add_person(session, "Ada", "annotator")
+    for text in ("t1", "t2", "t3"):
+        says(app, me(app.project), text, "a")
+        says(app, ada, text, "b")
+    page = window.open(app.link, at="/review#disagreements")
+    expect(page.locator("#beside")).to_contain_text("on 3 texts")
+    page.get_by_role("button", name="b", exact=True).first.click()
+    expect(page.locator("#beside")).to_contain_text("on 2 texts")
+
+
+def test_who_has_gone_to_another_tab_stays_there_when_a_decision_is_saved(window: Window, app: Served) -> None:
+    for text in ("t1", "t2"):
+        says(app, me(app.project), text, "a", flagged=True)
+    page = window.open(app.link, at="/review#flagged", routed=True)
+    held: list[Route] = []
+    page.route("**/api/adjudications", lambda route: held.append(route))
+    page.get_by_role("button", name="Keep a").first.click()
+    page.get_by_role("tab", name="Skipped").click()
+    expect(page.locator("#items")).to_have_text("Nothing was skipped.")
+    held[0].continue_()
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    page.wait_for_timeout(300)  # in which the list of flagged texts would come
+    expect(page.locator("#items")).to_have_text("Nothing was skipped.")
+    expect(page.get_by_role("tab", name="Skipped")).to_be_focused()
+
+
+def hurried(window: Window, app: Served, at: str, **options: object) -> Page:
+    """The page of a person whose clock goes faster."""
+    context = window.person(routed=False, **options)
+    context.add_init_script(HURRY)
+    context.request.get(app.link)
+    page = context.new_page()
+    page.goto(f"{app.address}{at}")
+    return page
+
+
+def row_of(page: Page, text: str) -> Locator:
+    return page.locator(".item").filter(has=page.get_by_text(text, exact=True))
+
+
+def test_what_others_do_is_shown_to_who_stays_on_the_page(window: Window, app: Served) -> None:
+    owner = me(app.project)
+    for text in ("t1", "t2"):
+        says(app, owner, text, "a", flagged=True)
+    page = hurried(window, app, "/review#flagged")
+    expect(page.locator(".item .written")).to_have_text(["text 2", "text 1"])
+    says(app, owner, "t1", "b", decides=True)
+    says(app, owner, "t0", "a", flagged=True)
+    expect(page.locator(".item .written")).to_have_text(["text 0", "text 2"])
+    with app.project.sessions.begin() as session:
+        ada = add_person(session, "Ada", "annotator")
+        classes.add(session, ["d"])
+    says(app, ada, "t0", "c")
+    expect(page.get_by_role("tab", name="Disagreements")).to_have_text("Disagreements1")
+    expect(row_of(page, "text 2").get_by_label("change to …").locator("option")).to_have_text(
+        ["change to …", "b", "c", "d"]
+    )
+
+
+def test_a_row_that_somebody_is_in_neither_moves_nor_forgets_when_the_list_changes(window: Window, app: Served) -> None:
+    owner = me(app.project)
+    for text in ("t4", "t5", "t6", "t7", "t8"):
+        says(app, owner, text, "a", flagged=True)
+    page = hurried(window, app, "/review#flagged", viewport={"width": 360, "height": 400})
+    row = row_of(page, "text 6")
+    other = row.get_by_label("change to …")
+    other.select_option("c")
+    other.focus()
+    page.evaluate("scrollTo(0, 300)")
+    there = other.evaluate("select => select.getBoundingClientRect().top")
+    for text in ("t0", "t1"):
+        says(app, owner, text, "a", flagged=True)
+    says(app, owner, "t7", "b", decides=True)
+    expect(page.locator(".item .written")).to_have_text([f"text {n}" for n in (1, 0, 8, 6, 5, 4)])
+    expect(other).to_be_focused()
+    expect(other).to_have_value("c")
+    assert other.evaluate("select => select.getBoundingClientRect().top") == pytest.approx(there, abs=1)
+    says(app, owner, "t6", "b", decides=True)
+    expect(row).to_contain_text("This text is no longer in the list")
+    expect(page.get_by_role("tab", name="Flagged")).to_have_text("Flagged5")
+    expect(other).to_be_focused()
+    row.get_by_role("button", name="Save").click()
+    expect(page.locator(".item .written")).to_have_text([f"text {n}" for n in (1, 0, 8, 5, 4)])
+    expect(row_of(page, "text 5").get_by_role("button", name="Keep a")).to_be_focused()
+    assert consensus(app.project)["t6"] == ("c", "adjudicated")
+
+
+def test_who_has_a_text_open_comes_back_to_its_row(window: Window, app: Served) -> None:
+    owner = me(app.project)
+    for text in ("t1", "t2"):
+        says(app, owner, text, "a", flagged=True)
+    page = hurried(window, app, "/review#flagged")
+    opener = row_of(page, "text 1").get_by_role("button", name="Open")
+    opener.click()
+    says(app, owner, "t1", "b", decides=True)
+    for _ in range(2):  # what came with the one before would be shown
+        with page.expect_response("**/api/texts?state=flagged"):
+            pass
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    expect(row_of(page, "text 1")).to_contain_text("no longer in the list")
+
+
+def test_a_click_right_after_the_list_has_changed_by_itself_is_not_meant_for_it(window: Window, app: Served) -> None:
+    owner = me(app.project)
+    says(app, owner, "t1", "a", flagged=True)
+    page = hurried(window, app, "/review#flagged")
+    expect(row_of(page, "text 1")).to_be_visible()
+    page.evaluate("""() => new MutationObserver((_, all) => {
+      const click = (detail) => new MouseEvent("click", { bubbles: true, detail });
+      const press = (row, detail) => row.querySelector("button").dispatchEvent(click(detail));
+      const [first, second] = document.querySelectorAll(".item");
+      press(first, 1); // where another row was
+      press(second, 0); // by keyboard, which stays with its row
+      all.disconnect();
+    }).observe(document.getElementById("items"), { childList: true })""")
+    says(app, owner, "t0", "a", flagged=True)
+    expect(page.locator(".item .written")).to_have_text(["text 0"])
+    assert consensus(app.project) == {"t0": ("a", "people"), "t1": ("a", "adjudicated")}
 
 
 def test_tabs_are_walked_with_arrows(window: Window, app: Served) -> None:

@@ -33,6 +33,10 @@ def test_the_bar_says_what_the_trainer_does_and_offers_a_retry(window: Window, a
     does(phase="training", update="retrain", round=1, done=2, total=6, seconds_left=75)
     says("Retraining the model, round 1: epoch 2 of 6, about 1 min 15 s left.")
     assert abs(float(bar.get_by_role("progressbar").evaluate("bar => bar.value")) - 1 / 3) < 1e-9
+    does(phase="waiting", done=5, total=8)
+    says("The model learns again after 3 more labels, validation aside.")
+    does(phase="waiting", done=0, total=8)
+    says("The model has learnt from all labels, and learns again after 8 more labels, validation aside.")
     does(phase="training", beat=now() - 600)
     says("The trainer last responded 10 minutes ago. Your labels are safe.")
     does(phase="failed", error="The disk is full.")

@@ -177,7 +177,7 @@ class Client:
             except httpx.TimeoutException:
                 problem = f"no answer within {self._timeout:g} seconds"
             except httpx.TransportError as error:
-                problem = f"no connection ({type(error).__name__})"
+                problem = "no connection" if isinstance(error, httpx.ConnectError) else "the connection broke off"
             else:
                 if status == 200 and (reply := _read(body)):
                     self._extras = extras

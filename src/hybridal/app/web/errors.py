@@ -63,8 +63,8 @@ def status_and_message(error: Exception) -> tuple[int, str]:
     if isinstance(error, UnicodeEncodeError):
         return 422, "The text contains a lone surrogate, which is not a valid character."
     if isinstance(error, HTTPException):
-        words = {404: "Page not found.", 405: "This method is not allowed here."}.get(error.status_code)
-        return error.status_code, words or f"{str(error.detail).rstrip('.')}."
+        words = {404: "There is nothing at this address.", 405: "This method is not allowed here."}
+        return error.status_code, words.get(error.status_code, f"{str(error.detail).rstrip('.')}.")
     log.error("A request failed.", exc_info=error)
     if isinstance(error, IntegrityError):
         return 409, "Somebody else changed this at the same time; reload and try again."

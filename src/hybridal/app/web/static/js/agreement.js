@@ -1,13 +1,14 @@
 /** How far people agree, in one number and in words. */
 import { get } from "./api.js";
 import { table } from "./charts/figure.js";
-import { el } from "./dom.js";
+import { el, redraw } from "./dom.js";
 import { count, percent } from "./format.js";
 
 /** @param {HTMLElement} place */
 export async function agreement(place) {
   const found = await get("/api/agreement");
-  place.replaceChildren(el("h2", {}, "Agreement"), ...(found.alpha == null ? nothingYet(found) : told(found)));
+  const wasOpen = place.querySelector("details")?.open;
+  redraw(place, [el("h2", {}, "Agreement"), ...(found.alpha == null ? nothingYet(found) : told(found, wasOpen))]);
 }
 
 function nothingYet({ note }) {
@@ -17,7 +18,7 @@ function nothingYet({ note }) {
   ];
 }
 
-function told({ alpha, low, high, texts, pairs, note, between }) {
+function told({ alpha, low, high, texts, pairs, note, between }, open) {
   const sure = low == null ? note : `between ${low.toFixed(2)} and ${high.toFixed(2)} with a confidence of 95%`;
   return [
     el(
@@ -34,7 +35,7 @@ function told({ alpha, low, high, texts, pairs, note, between }) {
     ),
     el(
       "details",
-      {},
+      { open },
       el("summary", {}, "Who agrees with whom"),
       table("Pairs of people", ["One", "Other", "Texts", "Agreed", "Most often confused"], between.map(row)),
     ),

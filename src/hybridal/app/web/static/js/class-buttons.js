@@ -92,6 +92,7 @@ export class ClassButtons {
       placeholder: "Find a class; Enter picks the first",
       "aria-label": "Find a class; Enter picks the first",
       "aria-keyshortcuts": "/",
+      dir: "auto",
       autocomplete: "off",
     });
     field.addEventListener("input", () => this.#arrange());

@@ -3,10 +3,13 @@ import { link } from "./api.js";
 import { byId, el } from "./dom.js";
 import { whole } from "./format.js";
 
-/** @param {number} labelled @param {number} budget @param {number} texts there can be no more labels than these */
+/** How many labels are planned: there can be no more than texts. */
+export const goalOf = (budget, texts) => (texts ? Math.min(budget, texts) : budget);
+
+/** @param {number} labelled @param {number} budget @param {number} texts */
 export function showGoal(labelled, budget, texts) {
   const [done, far, bar] = byId("goal").children;
-  const goal = texts ? Math.min(budget, texts) : budget;
+  const goal = goalOf(budget, texts);
   done.replaceChildren(el("b", {}, whole(labelled)), ` of ${whole(goal)} labels`);
   far.textContent = labelled < goal ? `${whole(goal - labelled)} to go` : "Goal reached";
   bar.max = goal;

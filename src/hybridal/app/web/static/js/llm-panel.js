@@ -9,7 +9,7 @@ import { toast, told } from "./toast.js";
 const PAUSE = 3000;
 const SHARE = { type: "number", min: 0, max: 1, step: 0.01, required: true };
 const FIELDS = [
-  ["base_url", "Address of the server", { type: "url", placeholder: "its base URL, up to /v1", required: true }],
+  ["base_url", "Address of the server", { type: "url", placeholder: "the address up to /v1", required: true }],
   ["model", "Model", { placeholder: "its name there", required: true }],
   ["budget_tokens", "Tokens it may use", { type: "number", min: 0, required: true }],
   ["per_minute", "Questions a minute", { type: "number", min: 1, required: true }],
@@ -81,18 +81,26 @@ function show(llm, state) {
         ),
       ),
     ),
-    el(
-      "p",
-      { class: "small muted" },
-      `${count(llm.asked, "text")} asked about: ${whole(llm.labels)} labelled by it, the others left to people (${count(llm.unusable, "unusable answer")}); ${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. ${llm.has_key ? "" : "No key is set, which a server on this machine may not need."}`,
-    ),
+    el("p", { class: "small muted" }, ...facts(llm)),
   ]);
   if (active) lookLater(state);
+}
+
+function* facts(llm) {
+  if (llm.asked || llm.spent_tokens) {
+    const left = `the others left to people (${count(llm.unusable, "unusable answer")})`;
+    yield `${count(llm.asked, "text")} asked about: ${whole(llm.labels)} labelled by it, ${left}; `;
+    yield `${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. `;
+  }
+  if (!llm.has_key) yield "No key is set, which a server on this machine may not need.";
 }
 
 /** What it says of five texts, below its state; nothing of it is kept. */
 async function tryIt(state) {
   const { items } = await post("/api/llm/trial");
+  state.querySelector(".trial")?.remove();
+  const [problem, ...others] = new Set(items.map((item) => item.problem));
+  if (problem && !others.length) return void toast(problem, { stays: true }); // what is wrong with all is said once
   const rows = items.map(({ text, class: name, confidence, reason, problem }) =>
     el(
       "li",
@@ -103,7 +111,6 @@ async function tryIt(state) {
     ),
   );
   const none = el("p", { class: "muted trial" }, "There is no text left that it could be asked about.");
-  state.querySelector(".trial")?.remove();
   state.append(rows.length ? el("ul", { class: "items trial" }, ...rows) : none);
   toast(rows.length ? `What it says of ${count(rows.length, "text")} is below.` : none.textContent);
 }

@@ -9,6 +9,7 @@ import { byId, el } from "./dom.js";
 import { count, duration, figure, percent, whole } from "./format.js";
 import { servesFinish, showFinish } from "./finish.js";
 import { frame } from "./frame.js";
+import { goalOf } from "./goal.js";
 import { told } from "./toast.js";
 
 const { trainer } = await frame;
@@ -55,8 +56,10 @@ function moves(rounds, switched, signal) {
   const kinds = [
     [anew, "retrained the model from scratch"],
     [rounds.length - anew - refitted, "continued from the previous weights"],
-    [refitted, "only fitted its last layer to the new labels"],
+    [refitted, "only fitted the model's last layer to the new labels"],
   ].filter(([number]) => number);
+  if (rounds.length === 1) return `The one update so far ${kinds[0][1]}.`;
+  if (kinds.length === 1) return `All ${whole(rounds.length)} updates so far ${kinds[0][1]}.`;
   return `${count(rounds.length, "update")} so far: ${kinds.map(([number, what]) => `${whole(number)} ${what}`).join(", ")}.`;
 }
 
@@ -72,7 +75,7 @@ function tiles({ counts, budget }, { rounds, saved }) {
     [
       "Labels",
       whole(counts.labelled),
-      `of ${whole(budget)} planned, ${whole(counts.validation)} of them for validation`,
+      `of ${whole(goalOf(budget, counts.texts))} planned, ${whole(counts.validation)} of them for validation`,
     ],
   ];
   if (last) {

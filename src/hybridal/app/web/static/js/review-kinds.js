@@ -12,17 +12,16 @@ import { sender } from "./sender.js";
  *   beside?: (place: HTMLElement) => Promise<void>,
  *   draw: (item: any, settle: (act: () => Promise<any>) => void) => HTMLElement[]}} Kind
  *   `most` is the length of a list that may be cut; one without has no end. `beside` fills a panel above the list.
- * @param {{classes: {name: string}[]}} project
+ * @param {{classes: {name: string}[]}} project whose classes may be others each time that a text is drawn
  * @returns {Kind[]}
  */
 export function kinds(project) {
-  const { classes } = project;
   const send = sender();
   const answer = (item, name) =>
     send("/api/annotations", { text: item.id, action: "label", class: name, flagged: false, comment: "" });
   const decide = (item, name) => send("/api/adjudications", { text: item.id, class: name });
   const choose = (item, say, settle, label = "label as …", named = []) => {
-    const others = classes.filter(({ name }) => !named.includes(name));
+    const others = project.classes.filter(({ name }) => !named.includes(name));
     if (!others.length) return null;
     const select = classSelect(others, label);
     const act = () => settle(() => say(item, select.value));
@@ -49,8 +48,8 @@ export function kinds(project) {
         el(
           "span",
           { class: "facts" },
-          classBadge(item.class, classes, "label:"),
-          classBadge(item.prediction, classes, "model:", percent(item.probability)),
+          classBadge(item.class, project.classes, "label:"),
+          classBadge(item.prediction, project.classes, "model:", percent(item.probability)),
         ),
         el(
           "span",
@@ -79,7 +78,7 @@ export function kinds(project) {
             el(
               "dd",
               {},
-              classBadge(said.class, classes),
+              classBadge(said.class, project.classes),
               said.comment ? el("span", { class: "written muted", dir: "auto" }, ` ${said.comment}`) : null,
             ),
           ]),
@@ -108,7 +107,7 @@ export function kinds(project) {
       about: "Unlabelled texts about which the model is least certain.",
       load: doubts("uncertain"),
       draw: (item, settle) => [
-        el("span", { class: "facts" }, classBadge(item.prediction, classes, "model:", percent(item.probability))),
+        el("span", { class: "facts" }, classBadge(item.prediction, project.classes, "model:", percent(item.probability))),
         el("span", { class: "actions" }, choose(item, answer, settle)),
       ],
     },
@@ -121,7 +120,7 @@ export function kinds(project) {
       load: listed("flagged"),
       most: 50,
       draw: (item, settle) => [
-        facts(item, classes),
+        facts(item, project.classes),
         el(
           "span",
           { class: "actions" },
@@ -137,7 +136,7 @@ export function kinds(project) {
       about: "Skipped texts that have no label yet.",
       load: listed("skipped"),
       most: 50,
-      draw: (item, settle) => [facts(item, classes), el("span", { class: "actions" }, choose(item, answer, settle))],
+      draw: (item, settle) => [facts(item, project.classes), el("span", { class: "actions" }, choose(item, answer, settle))],
     },
   ];
 }

@@ -1,14 +1,23 @@
 /** The page for second looks: one list at a time, under tabs. */
+import { getProject } from "./api.js";
 import { once } from "./controls.js";
-import { byId, el, redraw } from "./dom.js";
+import { byId, el, say } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
+import { renewList } from "./live-list.js";
 import { kinds } from "./review-kinds.js";
 import { openText } from "./text-dialog.js";
 import { toast, told } from "./toast.js";
 
-const { project } = await frame;
+const NEWS = 20_000;
+// Nobody reads a row in this time: what is clicked right after the list changed by itself was meant for another one.
+const GLANCE = 250;
+const UNLISTED = "This text is no longer in the list: somebody settled it, or the model was updated.";
+
+const { project, trainer } = await frame;
 const all = kinds(project);
+let changed = -Infinity;
+let asked = 0;
 const tabs = all.map((kind) =>
   el(
     "button",
@@ -26,11 +35,20 @@ byId("tabs").addEventListener("keydown", (event) => {
   tabs[next].focus();
   open(all[next]);
 });
-// The second half of a double click would meet the text that has moved up.
-byId("items").addEventListener("click", (event) => event.detail > 1 && event.stopPropagation(), true);
-const first = all.find(({ name }) => `#${name}` === location.hash) ?? all[0];
-await open(first);
-for (const kind of all) if (kind !== first) told(async () => tally(kind, (await kind.load()).length));
+byId("items").addEventListener(
+  "click",
+  (event) => {
+    // The second half of a double click would meet the text that has moved up.
+    if (event.detail > 1 || (event.detail && performance.now() - changed < GLANCE)) event.stopPropagation();
+  },
+  true,
+);
+await open(all.find(({ name }) => `#${name}` === location.hash) ?? all[0]);
+told(countOthers);
+trainer.addEventListener("round", () => told(refresh));
+document.addEventListener("visibilitychange", () => document.hidden || told(refresh));
+// Others settle and label meanwhile; without a connection there is no news.
+setInterval(() => document.hidden || refresh().catch(() => {}), NEWS);
 
 function open(kind) {
   tabs.forEach((tab, index) => {
@@ -42,34 +60,57 @@ function open(kind) {
   byId("about").textContent = kind.about;
   byId("items").replaceChildren();
   byId("beside").hidden = !kind.beside;
-  return Promise.all([told(() => load(kind)), kind.beside && told(() => kind.beside(byId("beside")))]);
+  return told(() => load(kind));
 }
 
-async function load(kind) {
+function isOpen(kind) {
+  return location.hash === `#${kind.name}`;
+}
+
+async function refresh() {
+  Object.assign(project, await getProject());
+  await Promise.all([load(all.find(isOpen)), countOthers()]);
+}
+
+async function countOthers() {
+  const counted = all.filter((kind) => kind.most && !isOpen(kind));
+  await Promise.all(counted.map(async (kind) => tally(kind, (await kind.load()).length)));
+}
+
+async function load(kind, isSettled = false) {
+  const mine = ++asked;
   const items = await kind.load();
-  if (location.hash !== `#${kind.name}`) return; // another tab was opened meanwhile
+  if (mine !== asked) return; // another tab was opened, or a text was settled meanwhile
   tally(kind, items.length);
-  redraw(byId("items"), items.length ? items.map((item) => row(kind, item)) : [el("li", { class: "nothing" }, kind.none)]);
+  const names = project.classes.map(({ name }) => name);
+  const rows = items.map((item) => ({ id: item.id, source: JSON.stringify([item, names]), draw: () => row(kind, item) }));
+  const none = { id: "", source: "", draw: () => el("li", { class: "nothing" }, kind.none) };
+  const wasShown = byId("items").children.length > 0;
+  const isChanged = renewList(byId("items"), rows.length ? rows : [none]);
+  if (isChanged && wasShown) changed = performance.now();
+  if (isChanged || isSettled) await kind.beside?.(byId("beside"));
 }
 
 function row(kind, item) {
   const settle = once(async (act) => {
     if (!(await told(act))) return;
+    toast("Saved.");
+    leave();
+  });
+  const leave = () => {
+    if (!isOpen(kind)) return; // somebody has gone to another tab meanwhile
     const next = place.nextElementSibling;
     place.remove();
-    tally(kind, byId("items").children.length);
-    toast("Saved.");
-    if (kind.beside) told(() => kind.beside(byId("beside")));
     // The keyboard stays where the work is.
     (next?.querySelector("button, select") ?? byId("panel")).focus();
-    if (!byId("items").children.length) told(() => load(kind)); // there may be more than one list's worth
-  });
+    told(() => load(kind, true)); // there may be more than one list's worth
+  };
   const look = el(
     "button",
     {
       type: "button",
       class: "plain",
-      onclick: once(() => told(() => openText(item.id, project, () => told(() => load(kind))))),
+      onclick: once(() => told(() => openText(item.id, project, leave))),
     },
     "Open",
   );
@@ -81,13 +122,14 @@ function row(kind, item) {
     el("p", { class: "written", dir: "auto" }, item.text),
     item.comment ? el("p", { class: "remark", dir: "auto" }, item.comment) : null,
     el("div", { class: "row", role: "group", "aria-label": item.text }, said, actions),
+    el("p", { class: "why-unlisted small muted" }, UNLISTED),
   );
   return place;
 }
 
 function tally(kind, n) {
   const number = n < kind.most ? whole(n) : `${n}+`;
-  tabs[all.indexOf(kind)].querySelector(".count").textContent = n && kind.most ? number : "";
+  say(tabs[all.indexOf(kind)].querySelector(".count"), n && kind.most ? number : "");
   showTab();
 }
 

@@ -48,13 +48,11 @@ function loading() {
 function waiting(trainer) {
   const { round, new_labels: fresh, needed } = trainer;
   const next = round ? "The model learns again" : "The model starts to learn";
-  const upToDate = round ? "The model has learnt from all labels." : "The model waits for the first labels.";
-  const sentence =
-    needed > fresh
-      ? `${next} after ${count(needed - fresh, "more label")}, validation aside.`
-      : needed
-        ? `${next} in a moment.`
-        : upToDate;
+  const upToDate = round ? "The model has learnt from all labels" : "The model waits for the first labels";
+  const when = needed > fresh ? `after ${count(needed - fresh, "more label")}, validation aside` : "in a moment";
+  let sentence = needed ? `${next} ${when}.` : `${upToDate}.`;
+  // Who has labelled everything is not told to go on.
+  if (round && !fresh && needed) sentence = `${upToDate}, and learns again ${when}.`;
   return { mood: "quiet", sentence, ask: round && fresh ? ["Train now", "train"] : undefined };
 }
 
