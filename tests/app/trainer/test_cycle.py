@@ -101,7 +101,8 @@ def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
     assert [fact.validation.n for fact in history if fact.validation] == [6, 7, 8, 9]
     assert [fact.update for fact in history] == ["retrain", "retrain", "refit", "finetune:3"]
     # A probe; the protocol's two epochs; a new head; three epochs, since there are twice as many labels.
-    batches = [-(-fact.labels // 8) for fact in history]
+    # The names of both classes are examples too.
+    batches = [-(-(fact.labels + 2) // 8) for fact in history]
     assert [fact.cost.steps for fact in history] == [0, 2 * batches[1], 0, 3 * batches[3]]
     assert len(history[-1].acquired) == 24
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
 from hybridal.app.trainer.publish import published_round
+from hybridal.app.trainer.snapshot import snapshot
 from hybridal.loop.first_draw import first_draw
 from hybridal.models import evaluation
 from hybridal.randomness import stream
@@ -171,6 +173,21 @@ def test_labels_that_are_due_at_once_get_a_first_model_before_a_round(
     assert cycle.turn()
     [(round, chosen)] = begun
     assert (round, chosen >= 6) == (1, True)
+
+
+def test_names_are_left_out_where_a_class_has_gone_meanwhile(project: Project) -> None:
+    cycle = prepared(project)
+    label_some(project, 6, 6)
+    assert cycle.first is not None
+    with project.reads() as session:
+        now = snapshot(session)
+    stays, *_ = now.classes
+    pool, validation = (
+        {id: number for id, number in known.items() if number == stays} for known in (now.pool, now.validation)
+    )
+    fewer = replace(now, classes={stays: now.classes[stays]}, pool=pool, validation=validation)
+    _, found = cycle.first.learn(fewer)
+    assert (found.probabilities == 1).all()
 
 
 def test_its_round_encodes_only_what_it_has_not_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

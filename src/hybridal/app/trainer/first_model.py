@@ -57,6 +57,7 @@ class FirstModel:
         # Its round looks at the model's sample of the pool too.
         sample = [task.train.ids[row] for row in model.sample]
         self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe_until else []
+        self._names = model.named if self.probe_until else model.named[:0]
 
     def serves(self, now: Snapshot) -> bool:
         """Whether these labels are so few that the model is a probe."""
@@ -64,11 +65,15 @@ class FirstModel:
 
     def is_ready(self, labelled: Iterable[str] = ()) -> bool:
         """Whether nothing is left to compute before these labels are learnt."""
-        return not self._waiting and not self._missing(labelled)
+        return not len(self._names) and not self._waiting and not self._missing(labelled)
 
     def prepare(self, labelled: Iterable[str] = ()) -> None:
-        """Computes the features of a few texts more: those with labels first."""
+        """Computes the features of a few texts more: those with labels first, then the names of the classes."""
         missing = self._missing(labelled)
+        if not missing and len(self._names):
+            some, self._names = self._names[:AT_ONCE], self._names[AT_ONCE:]
+            self.chapter.model.features.of(some)
+            return
         if not missing:
             missing, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
         self._describe(missing[:AT_ONCE])
@@ -113,7 +118,9 @@ class FirstModel:
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
-        probe = self._prober.best(self._features(pool), labels, len(classes), self.chapter.model.name_features)
+        # Those who have changed the classes meanwhile wait for a chapter that knows the new names.
+        named = self.chapter.model.name_features if classes == [*self.chapter.frame.classes] else None
+        probe = self._prober.best(self._features(pool), labels, len(classes), named)
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
         temperature = shrunk_temperature(seen, truth, trained=False)
