@@ -150,6 +150,18 @@ def test_what_is_no_run_folder(tmp_path: Path) -> None:
         RunFolder.open(tmp_path)
 
 
+def test_a_run_keeps_the_rules_that_it_began_with(tmp_path: Path) -> None:
+    """Though the protocol of that name has other ones since, or ones that nobody knew of then."""
+    folder = RunFolder.create(tmp_path / "run", Settings("toy", overrides={"rounds": 3}), TASK, {})
+    said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
+    del said["protocol"]["names"]
+    said["protocol"]["min_steps"] = 7
+    (folder.path / "run.json").write_text(json.dumps(said), encoding="utf-8")
+    rules = folder.settings().rules
+    assert (rules.names, rules.min_steps, rules.rounds) == (False, 7, 3)
+    assert protocol("best").names
+
+
 @pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b"{}", b'{"settings": 3}', b'{"settings": {}}'])
 def test_a_damaged_run_json_is_named(folder: RunFolder, damage: bytes) -> None:
     (folder.path / "run.json").write_bytes(damage)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from hybridal.core.facts import Chosen, Round
+from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.runs.journal import Journal
 from hybridal.runs.settings import Settings
@@ -88,7 +90,14 @@ class RunFolder:
         return data
 
     def settings(self) -> Settings:
-        return Settings.from_json(self.about()["settings"])
+        """Those that it was begun with, by the rules of that time: what a protocol is called for may have changed."""
+        about = self.about()
+        said, rules = Settings.from_json(about["settings"]), about.get("protocol")
+        if not isinstance(rules, dict):
+            return said
+        then = {part.name: rules.get(part.name, part.default) for part in fields(Rules) if part.name != "name"}
+        changed = {name: value for name, value in then.items() if getattr(said.rules, name) != value}
+        return said.with_changes({"overrides": changed}) if changed else said
 
     def task(self) -> Task:
         """The texts that the run was begun with."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Products and decompositions of NumPy within take one thread.
+    """Products and decompositions of NumPy and SciPy within take one thread.
 
     Beside another busy process its threads wait for one that does not get its turn: with two on two cores a fit of half
     a second took ten to a hundred times as long. And sums added up by two threads end in other digits than by one, so
@@ -21,14 +22,41 @@ def one_blas_thread() -> Iterator[None]:
     ...     print(np.ones((2, 2)) @ np.ones(2))
     [2. 2.]
     """
-    with _controller().limit(limits=1, user_api="blas"):
+    _limit.enter()
+    try:
         yield
+    finally:
+        _limit.leave()
+
+
+class _Limit:
+    """A library has one number of threads for all who call it: the first who enters sets it, the last resets it."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limiter: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limiter.restore_original_limits()
+
+
+_limit = _Limit()
 
 
 @cache
 def _controller() -> Any:
     """Looks for libraries once, which takes longer than a small fit."""
     import numpy as np  # noqa: F401 - brings its BLAS
+    import scipy.linalg  # noqa: F401 - brings another
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

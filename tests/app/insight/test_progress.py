@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -201,6 +202,15 @@ def test_where_nothing_stops_early_the_rules_say_what_a_retrain_would_have_taken
     found = saving([round_of(1), round_of(2, "replay:equal:balanced", epochs=2), round_of(9, "refit", epochs=0)], rules)
     # Twenty labels: twenty epochs of two steps. A refit has no steps, and is no training.
     assert "4 steps where retraining would have taken about 40 steps" in found["sentence"]
+
+
+def test_names_of_classes_are_part_of_what_a_retrain_would_have_taken() -> None:
+    rules = protocol("best", {"max_epochs": 10, "min_steps": 0, "train_batch": 10})
+    retrained, tuned = round_of(1), round_of(2, "finetune:3", epochs=3)
+    examples = (retrained.labels + 5) * retrained.cost.epochs
+    named = replace(retrained, cost=replace(retrained.cost, examples=examples))
+    steps = 10 * -(-(tuned.labels + 5) // 10)
+    assert f"would have taken about {steps} steps" in saving([named, tuned], rules)["sentence"]
 
 
 @given(st.integers(1, 5000), st.data())

@@ -174,6 +174,8 @@ def test_a_renamed_class_is_the_same_class(project: Project) -> None:
     assert cycle.turn()
     assert words(project) == ["RR"]
     assert row(project).error == ""
+    assert cycle.chapter is not None
+    assert set(cycle.chapter.learner.cell.task.classes) == {"food", "games"}  # whose names are examples
 
 
 def weights_of(cycle: Cycle) -> dict[str, Any]:

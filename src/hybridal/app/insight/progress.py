@@ -138,7 +138,9 @@ def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
     examples, taken = (sum(getattr(fact.cost, name) for fact in retrains) for name in ("examples", "steps"))
     passes = sum(fact.cost.examples / fact.labels for fact in retrains if fact.labels) / len(retrains)
     if rules.stop_after is None:
-        steps = [rules.epochs(fact.labels) * math.ceil(fact.labels / rules.train_batch) for fact in tuned]
+        names = round(sum(fact.cost.examples / fact.cost.epochs - fact.labels for fact in retrains) / len(retrains))
+        seen = [fact.labels + names for fact in tuned]  # those of the classes are examples too
+        steps = [rules.epochs(size) * math.ceil(size / rules.train_batch) for size in seen]
     else:
         steps = [round(passes * fact.labels * taken / examples) for fact in tuned]
     spent = sum(fact.cost.steps for fact in tuned)

@@ -28,7 +28,7 @@ from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 class Frame:
     """The classes by number, how many texts are set aside for validation, and how the model is made.
 
-    Names are not part of it: a class that is renamed is the same class.
+    Names are not part of it: a class that is renamed is the same class, though its model may read its name.
     """
 
     classes: tuple[int, ...]
@@ -130,6 +130,11 @@ class Chapter:
         """Whether all texts that are there are of this chapter; some of its own may be deleted."""
         task = self.learner.cell.task
         return len({*task.train.ids, *task.validation.ids} - snapshot.deleted) == snapshot.texts
+
+    def calls(self, snapshot: Snapshot) -> bool:
+        """Whether the classes have the names that this chapter's model has learnt, if it learns names."""
+        rules, known = self.learner.cell.rules, self.learner.cell.task.classes
+        return not rules.names or dict(zip(self.frame.classes, known, strict=True)) == {**snapshot.classes}
 
     def take(self, snapshot: Snapshot) -> None:
         """The next update learns what the snapshot says now: corrected labels and those taken back count too."""

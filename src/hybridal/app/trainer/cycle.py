@@ -213,14 +213,15 @@ class Cycle:
         publish(self.project, round, queue[: self._ahead], [scored], now.answer, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
-        """The chapter that goes on; where classes or texts have come or gone, in a folder and with a head for them.
+        """The chapter that goes on; where classes or texts have come or gone, or classes have another name that is
+        learnt, in a folder and with a head for them.
 
         Only a model that is made otherwise learns all labels from the beginning.
         """
         frame, runs = Frame.of(now, self.project), self.project.runs
         prepared = self.first.chapter if self.first else None
         last = self.chapter or prepared or chapters.newest(runs)
-        if last is not None and last.frame == frame and last.holds(now):
+        if last is not None and last.frame == frame and last.holds(now) and last.calls(now):
             return last
         self.status.say("loading")
         with self.project.reads() as session:

@@ -118,8 +118,8 @@ class FirstModel:
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
-        # Those who have changed the classes meanwhile wait for a chapter that knows the new names.
-        named = self.chapter.model.name_features if classes == [*self.chapter.frame.classes] else None
+        # Who has changed the classes meanwhile waits for a chapter that knows the new names.
+        named = self.chapter.model.name_features if self.chapter.calls(now) else None
         probe = self._prober.best(self._features(pool), labels, len(classes), named)
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
