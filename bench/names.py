@@ -81,6 +81,9 @@ def main(tasks: Sequence[str]) -> None:
     rows = []
     for name in tasks or map(str, preset("learners").tasks):
         task = load_task(name)
+        if not spoken(task.classes):
+            print(f"{name}: the names of its classes say nothing.")
+            continue
         model = build_model(Settings(name, device="cpu"), task, ())
         rows.append(row(name, read(task, model)))
         print("|", " | ".join(rows[-1]), "|", flush=True)
