@@ -118,6 +118,11 @@ def test_a_last_round_does_not_repeat_a_training_that_was_just_made() -> None:
     assert Auto().decide(history, News(known=160, last=True)).spec == "refit"
     assert Auto().decide(history, News(known=160, added=1, last=True)).spec == "finetune:3"
     assert Auto().decide([*history, fact("refit", 161)], News(known=161, last=True)).spec == "finetune:3"
+    # Nor where somebody asks for it again, and nothing has come since.
+    asked_before = replace(fact("refit", 160), news=News(known=160, last=True))
+    assert Auto().decide([*history, asked_before], News(known=160, last=True)).spec == "refit"
+    corrected = replace(fact("refit", 160), news=News(known=159, corrected=1))
+    assert Auto().decide([*history, corrected], News(known=160, last=True)).spec == "finetune:3"
 
 
 def test_a_history_without_a_retraining_is_gone_on_with() -> None:

@@ -58,7 +58,8 @@ class Auto(Schedule):
         if why := self._reason(history, news):
             return Retrain(reason=why)
         trained = history[learnt[-1]]
-        if news.last and (news.changed or trained is not history[-1]):
+        since = [*(fact.news for fact in history[learnt[-1] + 1 :] if fact.news), news]
+        if news.last and (news.labels != trained.labels or any(n.changed for n in since)):
             return FineTune(EPOCHS, reason="the last round")
         if news.labels >= (1 + GROWN) * trained.labels:
             why = f"{news.labels} labels, {trained.labels} when the encoder was last trained"
