@@ -15,8 +15,9 @@ from sklearn.metrics import f1_score
 from bench.tables import interval, table
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import nll
+from hybridal.models.names import spoken
 from hybridal.models.probe import Prober
-from hybridal.models.transformer import TransformerModel, spoken
+from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model
 from hybridal.runs.settings import Settings

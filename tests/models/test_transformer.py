@@ -16,9 +16,10 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.measures.calibration import nll
 from hybridal.models import evaluation, tokens
+from hybridal.models.names import spoken
 from hybridal.models.probe import fit_probe
 from hybridal.models.role import Model
-from hybridal.models.transformer import TransformerModel, spoken
+from hybridal.models.transformer import TransformerModel
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule

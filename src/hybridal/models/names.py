@@ -1,0 +1,33 @@
+"""The names of classes as texts, for an encoder to read."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+
+def spoken(classes: Sequence[str]) -> list[str]:
+    """The names of classes as texts, `card_arrival` and `LostCard` as two words; [] where one of them says nothing.
+
+    Numbers say nothing, and would draw texts that are near to numbers; nor do names that differ in their numbers alone.
+    A name that sounds like another, as C and C++ do, stays as it is written.
+
+    >>> spoken(["card_arrival", "LostCard", "Sci/Tech"]), spoken(["good", "2"]), spoken(["LABEL_0", "LABEL_1"])
+    (['card arrival', 'Lost Card', 'Sci Tech'], [], [])
+    >>> spoken(["C", "C++", "Go"]), spoken(["तकनीक", "ดี"])
+    (['C', 'C++', 'Go'], ['तकनीक', 'ดี'])
+    """
+    names = [_words(name) for name in classes]
+    heard = Counter(name.casefold() for name in names)
+    names = [said if heard[said.casefold()] == 1 else name for said, name in zip(names, classes, strict=True)]
+    same = len(names) > 1 and len({re.sub(r"\d", "", name) for name in names}) == 1
+    return [] if same or not all(any(map(str.isalpha, name)) for name in names) else names
+
+
+def _words(name: str) -> str:
+    """Letters, their marks and numbers, with blanks for all else."""
+    composed = unicodedata.normalize("NFC", name)
+    kept = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in composed)
+    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kept).split())
