@@ -50,7 +50,7 @@ def _cell(study: str, cell: CellPlan, engine: str) -> dict[str, Any]:
     task, backbone = Path(asked.task), known_backbone(Path(asked.backbone).name)
     # A file that is called after its split belongs to the task that its folder is called after.
     called = known_task(task.parent.name if task.stem == "train" else task.stem)
-    values = (engine, study, called, backbone, asked.protocol, asked.acquisition)
+    values = (engine, study, called, backbone, asked.protocol, asked.chosen_by)
     named = (*values, variant_name(cell.variant), asked.seed)
     return {**dict(zip(CELL, named, strict=True)), "rounds": asked.rules.rounds}
 

@@ -53,7 +53,7 @@ def rows(folder: StudyFolder, classes: dict[str, int]) -> pd.DataFrame:
 def _run(cell: CellPlan, task: str) -> dict[str, Any]:
     asked = cell.settings
     draw, validation = asked.rules.initial_draw, validation_of(asked.rules)
-    values = (asked.protocol, task, asked.acquisition, draw, validation, "", asked.seed)
+    values = (asked.protocol, task, asked.chosen_by, draw, validation, "", asked.seed)
     return dict(zip(RUN, values, strict=True))
 
 

@@ -12,6 +12,7 @@ from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Setting
 from hybridal.core.rules import PRESETS, protocol
 from hybridal.errors import UserError
+from hybridal.runs.settings import usual_acquisition
 from hybridal.schedules import make_schedule
 
 DEFAULTS: Mapping[str, Any] = {
@@ -35,7 +36,7 @@ DEFAULTS: Mapping[str, Any] = {
     "protocol": "best",
     # The app sets texts aside itself, and the first model, a probe, is there after ten labels.
     "overrides": {"validation": "fixed", "validation_size": None, "initial": 10},
-    "acquisition": "entropy",
+    "acquisition": "margin",  # with another protocol, what goes with it
     "device": "auto",
     "seed": 42,
     "columns": [],  # that texts came with, beside their words, label and id
@@ -56,7 +57,9 @@ _DECIDED = select(Setting.name, Setting.value)
 
 def read(session: Session) -> dict[str, Any]:
     """All settings: those decided, and the defaults of the others."""
-    return {**DEFAULTS, **{row.name: row.value for row in execute(session, _DECIDED)}}
+    decided = {row.name: row.value for row in execute(session, _DECIDED)}
+    usual = usual_acquisition(decided.get("protocol", DEFAULTS["protocol"]))
+    return {**DEFAULTS, "acquisition": usual, **decided}
 
 
 def write(session: Session, changes: Mapping[str, Any]) -> None:

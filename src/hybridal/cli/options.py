@@ -101,7 +101,8 @@ AcquisitionSpec = Annotated[
     str | None,
     typer.Option(
         "--acquisition",
-        help="entropy, random, margin, least-confidence, badge, coreset, bald, cal or typiclust.",
+        help="margin (default under best), entropy (under the others), random, least-confidence, badge, coreset, "
+        "bald, cal or typiclust.",
         rich_help_panel=_METHOD,
     ),
 ]

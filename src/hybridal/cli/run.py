@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -55,7 +56,7 @@ def resolve(asked: o.Asked) -> Settings:
 def _demo(written: Mapping[str, Any], asked: Mapping[str, Any]) -> Settings:
     """The demo with what the file says; its numbers are those of its protocol, and go with it."""
     ours = {} if "protocol" in written or "protocol" in asked else DEMO.overrides
-    return Settings.from_json({**DEMO.to_json(), **written, "overrides": {**ours, **written.get("overrides", {})}})
+    return Settings.from_json({**asdict(DEMO), **written, "overrides": {**ours, **written.get("overrides", {})}})
 
 
 def default_folder(settings: Settings) -> Path:

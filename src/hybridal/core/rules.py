@@ -40,6 +40,7 @@ class Rules:
         train_batch: Texts of a training step.
         max_epochs: At most so many epochs a training.
         min_steps: At least so many steps a training, unless its update brings its own number of epochs.
+        brief_steps: At least so many where it does.
         stop_after: Epochs without a lower validation loss that end it; None: nothing does, and the last is kept.
         min_delta: By how much the loss must be lower to count.
         looks: Looks at validation in an epoch.
@@ -82,6 +83,7 @@ class Rules:
     train_batch: int = 16
     max_epochs: int = 10
     min_steps: int = 0
+    brief_steps: int = 0
     stop_after: int | None = 2
     min_delta: float = 1e-4
     looks: int = 1
@@ -115,7 +117,7 @@ class Rules:
         _require(self.learning_rate > 0, "learning_rate", "must be positive")
         _require(0 < self.validation_share < 1, "validation_share", "is a share of the labels, between 0 and 1")
         _require(self.warmup <= 1, "warmup", "is a share of the steps, at most 1")
-        for name in ("weight_decay", "min_delta", "warmup", "min_steps", "probe_until"):
+        for name in ("weight_decay", "min_delta", "warmup", "min_steps", "brief_steps", "probe_until"):
             _require(getattr(self, name) >= 0, name, "must not be negative")
 
     def held(self, labels: int) -> int:
@@ -127,15 +129,17 @@ class Rules:
         wanted = int(self.validation_share * labels) if self.validation == "share" else 0
         return wanted if self.validation_size is None else min(wanted, self.validation_size)
 
-    def epochs(self, examples: int, batch: int | None = None) -> int:
-        """How often a training goes over its examples if nothing stops it.
+    def epochs(self, examples: int, batch: int | None = None, asked: int | None = None) -> int:
+        """How often a training goes over its examples if nothing stops it; `asked` is what its update brings along.
 
-        >>> protocol("paper", {"max_epochs": 4, "min_steps": 77}).epochs(40)  # three steps an epoch
-        26
+        >>> rules = protocol("paper", {"max_epochs": 4, "min_steps": 77, "brief_steps": 7})
+        >>> rules.epochs(40), rules.epochs(40, asked=2)  # three steps an epoch
+        (26, 3)
         """
         if not examples:
             return 0
-        return max(self.max_epochs, math.ceil(self.min_steps / math.ceil(examples / (batch or self.train_batch))))
+        least = self.brief_steps if asked else self.min_steps
+        return max(asked or self.max_epochs, math.ceil(least / math.ceil(examples / (batch or self.train_batch))))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -166,6 +170,7 @@ PRESETS: Mapping[str, Rules] = {
         warmup=0.1,
         max_epochs=10,
         min_steps=160,
+        brief_steps=96,
         stop_after=None,
         average=True,
         validation="share",

@@ -122,7 +122,7 @@ class ReadOnce(StudyFolder):
 def factors(cell: CellPlan, spec: str) -> dict[str, Any]:
     """What tells a run from the others of its study."""
     asked = cell.settings
-    values = (asked.task, asked.backbone, asked.acquisition, variant_name(cell.variant), asked.seed, spec)
+    values = (asked.task, asked.backbone, asked.chosen_by, variant_name(cell.variant), asked.seed, spec)
     return dict(zip(FACTORS, values, strict=True))
 
 

@@ -23,7 +23,7 @@ from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder, described
-from hybridal.runs.settings import ALL_OF_THEM, Settings
+from hybridal.runs.settings import ALL_OF_THEM, Settings, usual_acquisition
 from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
@@ -39,8 +39,8 @@ class ActiveLearner(Learner):
     a task are measured on. Without any, a share of the labels is: texts drawn at random come first in a query. With
     `validation="fixed"`, validation texts without labels are asked for before all others. `observer` hears how far
     trainings are, and may be exchanged at any time; a `tracker`, "mlflow" or "tensorboard", gets the figures of
-    each round. Keywords beyond the named ones replace fields of the protocol, as in `ActiveLearner(task,
-    learning_rate=5e-5)`.
+    each round. Without an `acquisition`, the protocol's own chooses. Keywords beyond the named ones replace fields of
+    the protocol, as in `ActiveLearner(task, learning_rate=5e-5)`.
 
     >>> from hybridal.testing.small import toy_task
     >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
@@ -56,7 +56,7 @@ class ActiveLearner(Learner):
         backbone: str = "minilm",
         schedule: Schedule | str = "auto",
         protocol: str = "best",
-        acquisition: Acquisition | str = "entropy",
+        acquisition: Acquisition | str | None = None,
         signals: Sequence[Signal | str] = (),
         seed: int = 42,
         device: str = "auto",
@@ -71,6 +71,8 @@ class ActiveLearner(Learner):
         if (task.validation.labels != UNKNOWN).any():
             overrides = {**ALL_OF_THEM, **overrides}
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
+        if acquisition is None:
+            acquisition = usual_acquisition(protocol)
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         asked = [SIGNALS.make(signal) if isinstance(signal, str) else signal for signal in signals]
         self.settings = Settings(
@@ -259,7 +261,7 @@ class ActiveLearner(Learner):
             backbone=settings.backbone,
             schedule=settings.schedule,
             protocol=settings.protocol,
-            acquisition=settings.acquisition,
+            acquisition=settings.chosen_by,
             signals=settings.signals,
             seed=settings.seed,
             device=device or settings.device,

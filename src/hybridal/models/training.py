@@ -47,7 +47,7 @@ def fit(
     steps = _steps(classifier, rules)
     steps.begin(plan.moments)
     size = plan.batch or rules.train_batch
-    epochs = plan.epochs if plan.epochs and len(examples.rows) else rules.epochs(len(examples.rows), size)
+    epochs = rules.epochs(len(examples.rows), size, plan.epochs)
     steps_an_epoch = math.ceil(len(examples.rows) / size)
     looks_an_epoch = max(1, min(rules.looks, steps_an_epoch))
     total = epochs * steps_an_epoch

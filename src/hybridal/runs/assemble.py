@@ -89,7 +89,7 @@ def build_cell(
     settings: Settings, task: Task, model: Model, signals: tuple[Signal, ...], annotator: Annotator | None = None
 ) -> Cell:
     """Puts the parts together; the annotator is asked for what the task does not know."""
-    acquisition = ACQUISITIONS.make(settings.acquisition)
+    acquisition = ACQUISITIONS.make(settings.chosen_by)
     oracle = Oracle(task, annotator)
     every = settings.test_every_round or settings.stop == "auto"  # any round may be the last
     return Cell(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)

@@ -71,7 +71,7 @@ def check(settings: Settings, task: Task) -> None:
     from hybridal.models.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))
-    ACQUISITIONS.make(settings.acquisition)
+    ACQUISITIONS.make(settings.chosen_by)
     if settings.tracker is not None:
         TRACKERS.make(settings.tracker)
     choose_device(settings.device)

@@ -20,8 +20,8 @@ ALL_OF_THEM: Mapping[str, Any] = {"validation": "fixed", "validation_size": None
 class Settings(TaskSource):
     """One run, asked for: where its task comes from, and what is to be done with it.
 
-    `overrides` replace fields of the protocol; `signals` are watched and recorded beside the schedule's own; `labels`
-    is a file to label in, by hand. With `stop` "auto" a run ends when more labels are not expected to make the model
+    `overrides` replace fields of the protocol; without an `acquisition`, its own is taken; `signals` are watched and
+    recorded beside the schedule's own; `labels` is a file to label in, by hand. With `stop` "auto" a run ends when more labels are not expected to make the model
     better. A `tracker` gets the figures of each round too.
 
     >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.schedule
@@ -32,7 +32,7 @@ class Settings(TaskSource):
     protocol: str = "best"
     overrides: Mapping[str, Any] = field(default_factory=dict)
     schedule: str = "auto"
-    acquisition: str = "entropy"
+    acquisition: str | None = None
     signals: tuple[str, ...] = ()
     seed: int = 42
     device: str = "auto"
@@ -52,8 +52,14 @@ class Settings(TaskSource):
         asked = self.validation is not None or self.validation_size is not None
         return protocol(self.protocol, {**(ALL_OF_THEM if asked else {}), **self.overrides})
 
+    @property
+    def chosen_by(self) -> str:
+        """The acquisition that was asked for, or else that of the protocol."""
+        return self.acquisition or usual_acquisition(self.protocol)
+
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """With the acquisition by its name: what a protocol takes may change, a run that has begun does not."""
+        return {**asdict(self), "acquisition": self.chosen_by}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
@@ -76,6 +82,15 @@ class Settings(TaskSource):
         return replace(self, **{**changes, "overrides": merged})
 
 
+def usual_acquisition(protocol: str) -> str:
+    """What labels are chosen by where nobody says: under `best` what pays (docs/findings.md), else as in the paper.
+
+    >>> usual_acquisition("best"), usual_acquisition("paper")
+    ('margin', 'entropy')
+    """
+    return "margin" if protocol == "best" else "entropy"
+
+
 def _name(field: str, item: Any) -> str:
     """A number may be a name; what was written as yes or no is neither by the time that it arrives here."""
     if item is None or isinstance(item, bool):
@@ -92,7 +107,15 @@ DEMO = Settings(
     task="newsgroups",
     classes=("comp.graphics", "rec.sport.hockey", "sci.space", "talk.politics.guns"),
     test_size=400,
-    overrides={"initial": 24, "rounds": 8, "batch": 16, "candidates": 192, "max_length": 40, "min_steps": 60},
+    overrides={
+        "initial": 24,
+        "rounds": 8,
+        "batch": 16,
+        "candidates": 192,
+        "max_length": 40,
+        "min_steps": 60,
+        "brief_steps": 36,
+    },
 )
 
 

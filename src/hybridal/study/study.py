@@ -12,7 +12,7 @@ from typing import Any
 from hybridal.core.checked import wrong_kinds
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
-from hybridal.runs.settings import Settings, read_yaml
+from hybridal.runs.settings import Settings, read_yaml, usual_acquisition
 from hybridal.schedules import make_schedule
 from hybridal.system.files import strict_json
 
@@ -35,7 +35,7 @@ class CellPlan:
         """A folder name: readable, and different for different cells."""
         asked = self.settings
         digest = hashlib.sha256(strict_json(asked.to_json()).encode()).hexdigest()[:8]
-        parts = [Path(asked.task).stem, Path(asked.backbone).name, asked.acquisition, *_spelt(self.variant)]
+        parts = [Path(asked.task).stem, Path(asked.backbone).name, asked.chosen_by, *_spelt(self.variant)]
         name = "-".join([*parts, f"s{asked.seed}", digest])
         return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
 
@@ -48,9 +48,10 @@ class CellPlan:
 class Study:
     """Many runs that answer one question together.
 
-    A task is a name, or a mapping with `task` and its columns. `vary` lists protocol overrides, one variant of every
-    cell each; `overrides` hold for all. `signals` are recorded beside those that the schedules watch. With
-    `test_every_round` the test texts are asked about in each round and not only at the end.
+    A task is a name, or a mapping with `task` and its columns. Without `acquisitions`, the protocol's own is taken.
+    `vary` lists protocol overrides, one variant of every cell each; `overrides` hold for all. `signals` are recorded
+    beside those that the schedules watch. With `test_every_round` the test texts are asked about in each round and not
+    only at the end.
 
     >>> study = Study("tiny", tasks=("trec",), schedules=("retrain", "finetune"), seeds=(1, 2))
     >>> len(study.cells()), study.runs
@@ -61,7 +62,7 @@ class Study:
     tasks: tuple[str | Choice, ...]
     schedules: tuple[str, ...]
     backbones: tuple[str, ...] = ("minilm",)
-    acquisitions: tuple[str, ...] = ("entropy",)
+    acquisitions: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (42, 43, 44, 45, 46)
     protocol: str = "paper"
     overrides: Choice = field(default_factory=dict)
@@ -71,6 +72,8 @@ class Study:
     test_every_round: bool = False
 
     def __post_init__(self) -> None:
+        if not self.acquisitions:
+            object.__setattr__(self, "acquisitions", (usual_acquisition(self.protocol),))
         for name, wrong in wrong_kinds(self):
             raise UserError(f"Study '{self.name}': `{name}` {wrong}.")
         for name in ("schedules", *FACTORS):

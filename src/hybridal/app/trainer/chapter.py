@@ -162,7 +162,7 @@ class Chapter:
         some = min(labels, 2 * (news.added + news.corrected))
         seen = {"retrain": labels, "finetune": labels, "refit": 0}.get(update.name, some)
         seen += len(self.model.named) if seen else 0
-        return seen * (getattr(update, "epochs", None) or rules.epochs(seen))
+        return seen * rules.epochs(seen, asked=getattr(update, "epochs", None))
 
     def choose(self, n: int) -> tuple[list[str], list[Scored]]:
         """The ids to label next, best first, and what the model thinks of all that it chose from, if of any."""
