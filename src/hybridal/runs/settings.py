@@ -21,8 +21,8 @@ class Settings(TaskSource):
     """One run, asked for: where its task comes from, and what is to be done with it.
 
     `overrides` replace fields of the protocol; without an `acquisition`, its own is taken; `signals` are watched and
-    recorded beside the schedule's own; `labels` is a file to label in, by hand. With `stop` "auto" a run ends when more labels are not expected to make the model
-    better. A `tracker` gets the figures of each round too.
+    recorded beside the schedule's own; `labels` is a file to label in, by hand. With `stop` "auto" a run ends when more
+    labels are not expected to make the model better. A `tracker` gets the figures of each round too.
 
     >>> Settings("imdb", overrides={"rounds": 3}).rules.rounds, DEMO.schedule
     (3, 'auto')
