@@ -14,37 +14,57 @@ from hybridal.measures.forecast import Observation, forecast
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 TOTALS = {1: 50, 2: 101, 4: 203, 10: 509, 19: 968}  # labels in all, those for validation with them, by round
-OURS = {"acquisition": "entropy", "first_draw": "spread", "validation": "share 0.1, 50 at most"}
-CHANCE = {**OURS, "acquisition": "random", "first_draw": "random"}
-LEARNERS: Mapping[str, Mapping[str, str]] = {
-    "**auto**, entropy": {**OURS, "schedule": "auto"},
-    "retrain each round, entropy": {**OURS, "schedule": "retrain"},
-    "finetune each round, entropy": {**OURS, "schedule": "finetune"},
-    "frozen + logistic regression, entropy": {**OURS, "schedule": "refit"},
-    "auto with 768 examples at least, random labels": {**CHANCE, "schedule": "auto:768 examples"},
-    "frozen + logistic regression, random labels": {**CHANCE, "schedule": "refit"},
+SHARE = {"first_draw": "spread", "validation": "share 0.1, 50 at most"}
+# What people get now, and what they got before names of classes were examples.
+NOW: Mapping[str, str | int] = {**SHARE, "acquisition": "margin", "names": "yes", "brief_steps": 96}
+BEFORE: Mapping[str, str | int] = {**SHARE, "acquisition": "entropy", "names": "no", "brief_steps": 0}
+Described = Mapping[str, Mapping[str, str | int]]
+SIDE_BY_SIDE: Described = {  # the same labels to choose from, another update
+    "**auto**": {**NOW, "schedule": "auto"},
+    "retrain each round": {**NOW, "schedule": "retrain"},
+    "finetune each round": {**NOW, "schedule": "finetune"},
+    "frozen + logistic regression": {**NOW, "schedule": "refit"},
 }
-SIDE_BY_SIDE = dict(list(LEARNERS.items())[:4])  # the same labels to choose from, another update
-VARIANTS: Mapping[str, Mapping[str, str]] = {
-    "labels grown by 0.5, two epochs": {**OURS, "schedule": "auto:+50%,2"},
-    "**by 0.6, three epochs** (`auto`)": {**OURS, "schedule": "auto"},
-    "by 0.75, three; four in the last round": {**OURS, "schedule": "auto:+75%,3,last 4"},
-    "by 0.6, three, and 768 examples at least": {**OURS, "schedule": "auto:768 examples"},
-    "by 0.6, three, and 1,024 examples at least": {**OURS, "schedule": "auto:1024 examples"},
+LEARNERS: Described = {
+    **SIDE_BY_SIDE,
+    "auto, labels by entropy": {**NOW, "acquisition": "entropy", "schedule": "auto"},
+    "auto, random labels after the same first draw": {**NOW, "acquisition": "random", "schedule": "auto"},
 }
-VALIDATION = {
-    "none": {**OURS, "schedule": "auto:+50%,2", "validation": "none"},
-    "**a tenth, 50 at most**": {**OURS, "schedule": "auto:+50%,2"},
-    "a fifth": {**OURS, "schedule": "auto:+50%,2", "validation": "share 0.2"},
-    "none, `auto`": {**OURS, "schedule": "auto", "validation": "none"},
-    "**a tenth, 50 at most, `auto`**": {**OURS, "schedule": "auto"},
+OLDER: Described = {name: {**BEFORE, "schedule": which["schedule"]} for name, which in SIDE_BY_SIDE.items()}
+CHANGES: Described = {
+    "before: entropy, three epochs": {**BEFORE, "schedule": "auto"},
+    "and names of classes": {**BEFORE, "names": "yes", "schedule": "auto"},
+    "and margins": {**NOW, "brief_steps": 0, "schedule": "auto"},
+    "**and 96 steps at least**": {**NOW, "schedule": "auto"},
+}
+ACQUISITIONS: Described = {
+    f"**{by}**" if by == "margin" else by: {**NOW, "acquisition": by, "brief_steps": 0, "schedule": "auto"}
+    for by in ("margin", "badge", "least-confidence", "entropy", "random")
+}
+BRIEF: Described = {
+    "none": {**NOW, "brief_steps": 0, "schedule": "auto"},
+    "80 steps, two epochs": {**NOW, "brief_steps": 80, "schedule": "auto:2 epochs"},
+    "80 steps, three epochs": {**NOW, "brief_steps": 80, "schedule": "auto"},
+    "**96 steps, three epochs**": {**NOW, "schedule": "auto"},
+}
+VARIANTS: Described = {
+    "labels grown by 0.5, two epochs": {**BEFORE, "schedule": "auto:+50%,2"},
+    "**by 0.6, three epochs**": {**BEFORE, "schedule": "auto"},
+    "by 0.75, three; four in the last round": {**BEFORE, "schedule": "auto:+75%,3,last 4"},
+}
+VALIDATION: Described = {
+    "none, before names": {**BEFORE, "schedule": "auto:+50%,2", "validation": "none"},
+    "a tenth, 50 at most, before names": {**BEFORE, "schedule": "auto:+50%,2"},
+    "a fifth, before names": {**BEFORE, "schedule": "auto:+50%,2", "validation": "share 0.2"},
+    "none": {**NOW, "schedule": "auto", "validation": "none"},
+    "**a tenth, 50 at most**": {**NOW, "schedule": "auto"},
 }
 CELL = ["task", "seed"]
 # The constants of `auto` and of the forecast were chosen on the first seeds; the fresh ones came when they stood.
 CHOSEN_ON, FRESH = (42, 43, 44), (45, 46, 47)
 
 
-def chosen(facts: pd.DataFrame, which: Mapping[str, str]) -> pd.DataFrame:
+def chosen(facts: pd.DataFrame, which: Mapping[str, str | int]) -> pd.DataFrame:
     """The runs that are described so."""
     return facts[np.logical_and.reduce([facts[name] == value for name, value in which.items()])]
 
@@ -53,11 +73,13 @@ def steps(runs: pd.DataFrame) -> str:
     return f"{runs.groupby(CELL, observed=True).steps.sum().mean():,.0f}"
 
 
-def curves(facts: pd.DataFrame, which: Mapping[str, Mapping[str, str]], measure: str) -> str:
-    """A measure after so many labels, mean over tasks and seeds."""
+def curves(facts: pd.DataFrame, which: Described, measure: str) -> str:
+    """A measure after so many labels, mean over the tasks and seeds that all of them have."""
+    found = {name: chosen(facts, described) for name, described in which.items()}
+    common = set.intersection(*(set(map(tuple, runs[CELL].to_numpy())) for runs in found.values()))
     rows = []
-    for name, described in which.items():
-        runs = chosen(facts, described)
+    for name, all_runs in found.items():
+        runs = all_runs[[cell in common for cell in map(tuple, all_runs[CELL].to_numpy())]]
         means = runs.groupby("round")[measure].mean()
         rows.append([name, *(f"{means[number]:.3f}" for number in TOTALS), steps(runs)])
     return table([measure.removeprefix("test_").replace("_", " "), *map(str, TOTALS.values()), "steps"], rows)
@@ -70,7 +92,7 @@ def by_task(facts: pd.DataFrame) -> str:
     for task in sorted(facts["task"].unique()):
         ends = [runs[runs["task"] == task][["test_f1", "test_nll_scaled"]].mean() for runs in last.values()]
         rows.append([f"`{task}`", *(f"{f1:.3f} / {nll:.3f}" for f1, nll in ends)])
-    return table(["968 labels, entropy", "auto", "retrain", "finetune", "frozen"], rows)
+    return table(["968 labels", "auto", "retrain", "finetune", "frozen"], rows)
 
 
 def paired(facts: pd.DataFrame, measure: str, number: int = 19) -> dict[str, pd.Series[float]]:
@@ -99,24 +121,24 @@ def verdicts(facts: pd.DataFrame) -> str:
     return table([*head, "not below, over nine tasks", "not above"], rows)
 
 
-def first_labels(facts: pd.DataFrame) -> str:
+def first_labels(facts: pd.DataFrame, fresh: pd.DataFrame) -> str:
     """What choosing and training gain with few labels, over task means: each time the same learner twice."""
-    floor, brief = "auto:768 examples", "auto:+50%,2"
+    no_floor = {**NOW, "brief_steps": 0, "schedule": "auto"}
     pairs = {
-        "a frozen encoder, same labels": ({**OURS, "schedule": "auto"}, {**OURS, "schedule": "refit"}),
-        "random labels": ({**OURS, "schedule": floor}, {**CHANCE, "schedule": floor}),
+        "a frozen encoder, same labels": (fresh, LEARNERS["**auto**"], SIDE_BY_SIDE["frozen + logistic regression"]),
+        "a random first draw": (facts, no_floor, {**no_floor, "first_draw": "random"}),
         "random labels after the same first draw": (
-            {**OURS, "schedule": brief},
-            {**OURS, "acquisition": "random", "schedule": brief},
+            fresh,
+            LEARNERS["**auto**"],
+            {**NOW, "acquisition": "random", "schedule": "auto"},
         ),
     }
     rows = []
     for number in (1, 2, 4, 10):
-        at = facts[facts["round"] == number]
         cells = []
-        for one, other in pairs.values():
-            f1 = [chosen(at, which).groupby("task", observed=True)["test_f1"].mean() for which in (one, other)]
-            mean, low, _ = bounds(100 * (f1[0] - f1[1]))
+        for runs, *both in pairs.values():
+            one, other = (chosen(runs[runs["round"] == number], which).set_index(CELL)["test_f1"] for which in both)
+            mean, low, _ = bounds(100 * (one - other).dropna().groupby("task", observed=True).mean())
             cells.append("the same" if mean == 0 else f"{mean:+.1f} ({low:+.1f} at least)")
         rows.append([str(TOTALS[number]), *cells])
     return table(["labels", *(f"over {name}" for name in pairs)], rows)
@@ -172,36 +194,32 @@ def back_test(kinds: Mapping[str, pd.DataFrame]) -> str:
 
 
 def draw(path: Path) -> None:
-    """Steps against F1 and scaled NLL at the end, each learner a point."""
+    """F1 by labels, and steps against F1 and scaled NLL at the end, each learner a line and a point."""
     import matplotlib.pyplot as plt
 
     facts = pd.read_parquet(RESULTS / "learners.parquet")
-    facts = facts[facts["seed"].isin(CHOSEN_ON)]  # which all learners have
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
-    for axis, measure, title in zip(
-        axes, ("test_f1", "test_nll_scaled"), ("macro-F1 (more is better)", "scaled NLL (less is better)"), strict=True
-    ):
-        for number, (name, which) in enumerate(LEARNERS.items()):
-            runs = chosen(facts, which)
-            cost = runs.groupby(CELL, observed=True).steps.sum().mean()
-            ends = runs[runs["round"] == 19]
-            means = ends.groupby("seed")[measure].mean()
-            axis.errorbar(
-                cost,
-                means.mean(),
-                yerr=[[means.mean() - means.min()], [means.max() - means.mean()]],
-                marker="osD^vX"[number],
-                markersize=9 if number == 0 else 7,
-                color=f"C{number}",
-                linestyle="none",
-                label=name.replace("**", ""),
-            )
+    facts = facts[facts["seed"].isin(FRESH)]  # which all learners have
+    figure, axes = plt.subplots(1, 3, figsize=(12, 4), constrained_layout=True)
+    for number, (name, which) in enumerate(LEARNERS.items()):
+        runs, mark = chosen(facts, which), {"marker": "osD^vX"[number], "color": f"C{number}"}
+        by_round = runs.groupby("round")["test_f1"].mean()
+        labels = [50 + 51 * (at - 1) for at in by_round.index]
+        axes[0].plot(labels, by_round, markevery=3, markersize=5, label=name.replace("**", ""), **mark)
+        cost = runs.groupby(CELL, observed=True).steps.sum().mean()
+        for axis, measure in zip(axes[1:], ("test_f1", "test_nll_scaled"), strict=True):
+            ends = runs[runs["round"] == 19].groupby("seed")[measure].mean()
+            bar = [[ends.mean() - ends.min()], [ends.max() - ends.mean()]]
+            axis.errorbar(cost, ends.mean(), yerr=bar, markersize=9 if number == 0 else 7, linestyle="none", **mark)
+    axes[0].set(title="macro-F1 (more is better)", xlabel="labels, those for validation counted")
+    axes[1].set(title="macro-F1 with 968 labels", xlabel="optimiser steps of a run")
+    axes[2].set(title="scaled NLL with 968 labels (less is better)", xlabel="optimiser steps of a run")
+    for axis in axes[1:]:
         axis.set_xscale("symlog", linthresh=100)
         axis.set_xlim(-20, 12_000)
-        axis.set_xlabel("optimiser steps of a run")
-        axis.set_title(title, fontsize=10)
+    for axis in axes:
+        axis.title.set_fontsize(10)
         axis.grid(alpha=0.3)
-    axes[1].legend(fontsize=7, loc="upper right")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
@@ -211,24 +229,24 @@ def tables() -> dict[str, str]:
     everything = pd.read_parquet(RESULTS / "learners.parquet")
     facts, fresh = (everything[everything["seed"].isin(seeds)] for seeds in (CHOSEN_ON, FRESH))
     late = pd.read_parquet(RESULTS / "late-class.parquet")
-    auto = LEARNERS["**auto**, entropy"]
+    auto = SIDE_BY_SIDE["**auto**"]
     forecasts = {
-        "50 validation labels": chosen(facts, auto),
-        "the same, fresh seeds": chosen(fresh, auto),
-        "none": chosen(facts, VALIDATION["none, `auto`"]),
+        "50 validation labels": chosen(fresh, auto),
+        "the same, first seeds": chosen(facts, auto),
+        "none, first seeds": chosen(facts, VALIDATION["none"]),
     }
     return {
-        "F1": curves(facts, LEARNERS, "test_f1"),
-        "scaled NLL": curves(facts, LEARNERS, "test_nll_scaled"),
-        "first labels": first_labels(facts),
-        "verdicts": verdicts(facts),
-        "by task": by_task(facts),
-        "fresh seeds, F1": curves(fresh, SIDE_BY_SIDE, "test_f1"),
-        "fresh seeds, scaled NLL": curves(fresh, SIDE_BY_SIDE, "test_nll_scaled"),
-        "fresh seeds, verdicts": verdicts(fresh),
-        "fresh seeds, by task": by_task(fresh),
+        "F1": curves(fresh, LEARNERS, "test_f1"),
+        "scaled NLL": curves(fresh, LEARNERS, "test_nll_scaled"),
+        "first labels": first_labels(facts, fresh),
+        "verdicts": verdicts(fresh),
+        "by task": by_task(fresh),
+        "changes": curves(facts, CHANGES, "test_f1"),
+        "changes, NLL": curves(facts, CHANGES, "test_nll_scaled"),
+        "acquisitions": curves(facts, ACQUISITIONS, "test_f1"),
+        "brief trainings": curves(facts, BRIEF, "test_f1"),
+        "before": curves(everything, OLDER, "test_f1"),
         "variants": curves(facts, VARIANTS, "test_f1"),
-        "variants, NLL": curves(facts, VARIANTS, "test_nll_scaled"),
         "validation": curves(facts, VALIDATION, "test_f1"),
         "validation, NLL": curves(facts, VALIDATION, "test_nll_scaled"),
         "late class": late_class(late),

@@ -18,7 +18,7 @@ from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 from hybridal.tasks import load_task
 
-RUN = ["protocol", "task", "acquisition", "first_draw", "validation", "schedule", "seed"]
+RUN = ["protocol", "task", "acquisition", "first_draw", "validation", "names", "brief_steps", "schedule", "seed"]
 # What bench.facts calls by the names of presets, these files call by those of folders.
 FOLDERS = {"agnews": "ag_news"}
 TESTED = ("accuracy", "f1", "nll", "ece", "nll_scaled", "ece_scaled")
@@ -52,9 +52,10 @@ def rows(folder: StudyFolder, classes: dict[str, int]) -> pd.DataFrame:
 
 def _run(cell: CellPlan, task: str) -> dict[str, Any]:
     asked = cell.settings
-    draw, validation = asked.rules.initial_draw, validation_of(asked.rules)
-    values = (asked.protocol, task, asked.chosen_by, draw, validation, "", asked.seed)
-    return dict(zip(RUN, values, strict=True))
+    rules = asked.rules
+    names = "yes" if rules.names else "no"
+    shaped = (rules.initial_draw, validation_of(rules), names, rules.brief_steps)
+    return dict(zip(RUN, (asked.protocol, task, asked.chosen_by, *shaped, "", asked.seed), strict=True))
 
 
 def _row(fact: Round) -> dict[str, Any]:

@@ -39,7 +39,8 @@ def test_whole_runs_become_rows(tmp_path: Path) -> None:
     folder = study(tmp_path / "study", ("retrain", "finetune", "hybrid:accuracy"), ("R", "RR", "F"))
     found = rounds.rows(folder, {"agnews": 4})
     assert found["schedule"].unique().tolist() == ["retrain", "hybrid:accuracy"]  # which has not switched yet
-    assert found[rounds.RUN].iloc[0].tolist() == ["paper", "ag_news", "entropy", "equal", "50 fixed", "retrain", 1]
+    described = ["paper", "ag_news", "entropy", "equal", "50 fixed", "no", 0, "retrain", 1]
+    assert found[rounds.RUN].iloc[0].tolist() == described
     own = found[found["schedule"] == "retrain"]
     assert own[["round", "labels", "steps", "test_f1", "validation_n"]].to_numpy().tolist() == [
         [1, 20, 7, 0.1, 0],
