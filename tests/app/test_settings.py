@@ -6,6 +6,7 @@ import pytest
 
 from hybridal.app.project import Project
 from hybridal.app.settings import DEFAULTS, check
+from hybridal.core.rules import PRESETS
 from hybridal.errors import UserError
 
 
@@ -13,6 +14,18 @@ def test_what_is_not_decided_has_its_default(project: Project) -> None:
     project.decide({"batch": 32})
     found = project.settings()
     assert found == {**DEFAULTS, "name": "made up", "key": found["key"], "batch": 32}
+
+
+def test_what_chooses_goes_with_the_protocol_unless_it_is_decided(project: Project) -> None:
+    assert project.setting("acquisition") == "margin"
+    project.decide({"protocol": "paper"})
+    assert project.setting("acquisition") == "entropy"
+    project.decide({"protocol": "best"})
+    assert project.setting("acquisition") == "margin"
+    project.decide({"acquisition": "badge"})
+    for name in PRESETS:
+        project.decide({"protocol": name})
+        assert project.setting("acquisition") == "badge"
 
 
 @pytest.mark.parametrize(

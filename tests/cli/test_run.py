@@ -404,6 +404,13 @@ class TestConfig:
         ):
             assert (settings.task, settings.classes) == (DEMO.task, DEMO.classes)
             assert settings.rules == protocol("paper", {"rounds": 2})
+            assert settings.chosen_by == "entropy"
+
+    def test_the_demo_chooses_by_what_is_named(self, tmp_path: Path) -> None:
+        config = self.write(tmp_path, "protocol: paper\nacquisition: badge\n")
+        assert resolve(Asked({"overrides": {}}, config)).chosen_by == "badge"
+        assert resolve(Asked({"protocol": "paper", "acquisition": "random", "overrides": {}})).chosen_by == "random"
+        assert resolve(Asked({"overrides": {}})).chosen_by == "margin"
 
     def test_epsilon_and_patience_replace_the_schedules_own(self) -> None:
         settings = resolve(Asked({"task": "a.csv", "schedule": "hybrid:loss:0.5:7"}, epsilon=0.25))

@@ -81,7 +81,7 @@ def _walk(cell: CellPlan, schedule: Schedule, facts: dict[str, Round]) -> None:
 def _round(cell: CellPlan, word: str, update: str, t: int) -> Round:
     """A function of the cell and its word, as invariant 1 asks."""
     asked = cell.settings
-    draw = random.Random(f"{asked.task} {asked.backbone} {asked.acquisition} {cell.variant} {asked.seed} {word}")
+    draw = random.Random(f"{asked.task} {asked.backbone} {asked.chosen_by} {cell.variant} {asked.seed} {word}")
     luck = random.Random(f"{asked.task} {asked.seed}").gauss(0, 0.01)
     last = t == asked.rules.rounds
     worn = 0.05 * (len(word) - word.count("R"))

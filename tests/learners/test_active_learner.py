@@ -13,6 +13,9 @@ import pytest
 import torch
 
 from hybridal import ActiveLearner
+from hybridal.acquisition import ACQUISITIONS
+from hybridal.acquisition.entropy import Entropy
+from hybridal.acquisition.margin import Margin
 from hybridal.annotators.callback import Callback
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
@@ -113,6 +116,39 @@ def test_a_schedule_may_be_an_object_and_signals_names() -> None:
 def test_a_task_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_learner, "load_task", {"toys": TASK}.__getitem__)
     assert learner_of("toys").cell.task is TASK
+
+
+@pytest.mark.parametrize(
+    ("protocol", "asked", "chosen"),
+    [
+        ("best", None, "margin"),
+        ("paper", None, "entropy"),
+        ("quick", None, "entropy"),
+        ("best", "entropy", "entropy"),
+        ("paper", "margin", "margin"),
+        ("best", Margin(), "margin"),
+    ],
+)
+def test_the_protocol_says_what_chooses_unless_somebody_does(
+    protocol: str, asked: Any, chosen: str, tmp_path: Path
+) -> None:
+    learner = learner_of(protocol=protocol, acquisition=asked)
+    assert learner.cell.acquisition == ACQUISITIONS.make(chosen)
+    learner.save(tmp_path / "run")
+    assert RunFolder(tmp_path / "run").about()["settings"]["acquisition"] == chosen
+    again = ActiveLearner.load(tmp_path / "run")
+    assert (again.cell.acquisition, again.settings.acquisition) == (ACQUISITIONS.make(chosen), chosen)
+
+
+def test_a_learner_of_before_margins_goes_on_by_entropy(tmp_path: Path) -> None:
+    """Its folder says so, and knows nothing of brief steps."""
+    learner_of(protocol="best").save(tmp_path)
+    said = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    said["settings"]["acquisition"] = "entropy"
+    del said["protocol"]["brief_steps"]
+    (tmp_path / "run.json").write_text(json.dumps(said), encoding="utf-8")
+    again = ActiveLearner.load(tmp_path)
+    assert (again.cell.acquisition, again.cell.rules.brief_steps) == (Entropy(), 0)
 
 
 def test_a_rule_that_is_none_is_refused() -> None:
@@ -545,6 +581,7 @@ def by_default(task: Task) -> ActiveLearner:
         "candidates": 30,
         "max_length": 16,
         "min_steps": 4,
+        "brief_steps": 4,
         "max_epochs": 2,
         "probe_until": 15,
     }

@@ -73,7 +73,7 @@ def cell_of(
         model,
         settings.rules,
         settings.seed,
-        acquisition or ACQUISITIONS.make(settings.acquisition),
+        acquisition or ACQUISITIONS.make(settings.chosen_by),
         signals,
         annotator or Oracle(task),
         settings.test_every_round,

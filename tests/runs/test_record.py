@@ -22,7 +22,7 @@ from hybridal.testing.schedule import fake_history
 from hybridal.testing.small import toy_task
 
 TASK = toy_task(20, 6, 4)
-SETTINGS = Settings("toy", protocol="reference", overrides={"rounds": 3}, signals=("alpha",))
+SETTINGS = Settings("toy", protocol="reference", overrides={"rounds": 3}, acquisition="badge", signals=("alpha",))
 
 HOLDER = """
 import sys
@@ -160,6 +160,25 @@ def test_a_run_keeps_the_rules_that_it_began_with(tmp_path: Path) -> None:
     rules = folder.settings().rules
     assert (rules.names, rules.min_steps, rules.rounds) == (False, 7, 3)
     assert protocol("best").names
+
+
+@pytest.mark.parametrize(("name", "acquisition"), [("best", "margin"), ("paper", "entropy")])
+def test_a_folder_says_what_chooses_though_nobody_asked_for_it(tmp_path: Path, name: str, acquisition: str) -> None:
+    folder = RunFolder.create(tmp_path / "run", Settings("toy", protocol=name), TASK, {})
+    assert folder.about()["settings"]["acquisition"] == acquisition
+    assert folder.settings().acquisition == acquisition
+
+
+def test_a_run_keeps_what_it_chose_by_and_the_floors_of_its_time(tmp_path: Path) -> None:
+    """As one of before margins and brief steps were the defaults, when they were not known of."""
+    folder = RunFolder.create(tmp_path / "run", Settings("toy"), TASK, {})
+    said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
+    said["settings"]["acquisition"] = "entropy"
+    del said["protocol"]["brief_steps"]
+    (folder.path / "run.json").write_text(json.dumps(said), encoding="utf-8")
+    settings = folder.settings()
+    assert (settings.protocol, settings.chosen_by, settings.rules.brief_steps) == ("best", "entropy", 0)
+    assert settings.rules.epochs(21, asked=3) == 3
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b"[]", b"{}", b'{"settings": 3}', b'{"settings": {}}'])

@@ -83,6 +83,7 @@ def settings(tmp_path: Path) -> Settings:
         protocol="quick",
         overrides=OVERRIDES,
         schedule="hybrid:accuracy:0.9:1",
+        acquisition="entropy",
         device="cpu",
     )
 
@@ -107,6 +108,7 @@ class TestBegin:
         [
             ({"schedule": "sometimes"}, "There is no schedule named 'sometimes'"),
             ({"acquisition": "entropie"}, "did you mean 'entropy'?"),
+            ({"acquisition": ""}, "There is no acquisition named ''"),
             ({"signals": ("accuracie",)}, "did you mean 'accuracy'?"),
             ({"protocol": "slow"}, "There is no protocol named 'slow'"),
             ({"overrides": {"round": 3}}, "`round` is not a field of a protocol"),
@@ -394,8 +396,9 @@ class TestBest:
 
     @pytest.fixture
     def best(self, settings: Settings) -> Settings:
-        rules = {"rounds": 6, "initial": 12, "batch": 8, "candidates": 40, "max_epochs": 2, "min_steps": 6}
-        overrides = {**rules, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
+        rules = {"rounds": 6, "initial": 12, "batch": 8, "candidates": 40, "max_epochs": 2}
+        steps = {"min_steps": 6, "brief_steps": 10}
+        overrides = {**rules, **steps, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
         return Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
 
     def test_it_begins_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
@@ -417,10 +420,22 @@ class TestBest:
         history = run.carry_on(folder)
         assert history[3].update == "finetune:3"
         assert history[3].labels == history[2].labels  # nobody was asked for more
-        assert history[3].cost.examples == 3 * (history[3].labels + 2)  # and the names of both classes
+        # And the names of both classes; two steps an epoch, of which there are to be ten.
+        assert (history[3].cost.examples, history[3].cost.steps) == (5 * (history[3].labels + 2), 10)
         assert run.carry_on(folder) == history
         again = run.carry_on(run.begin(replace(best, stop="auto"), tmp_path / "again"))
         assert no_seconds(again) == no_seconds(history)
+
+    @pytest.mark.parametrize(("asked", "recorded", "sign"), [(None, "margin", -1), ("entropy", "entropy", 1)])
+    def test_it_chooses_by_margins_and_a_run_by_what_its_file_says(
+        self, best: Settings, tmp_path: Path, asked: str | None, recorded: str, sign: int
+    ) -> None:
+        few = best.with_changes({"acquisition": asked, "overrides": {"rounds": 3}})
+        folder = run.begin(few, tmp_path / "run")
+        assert folder.about()["settings"]["acquisition"] == recorded
+        history = run.carry_on(RunFolder.open(folder.path))
+        # An entropy is positive, and a margin scored below zero.
+        assert {np.sign(score) for fact in history for score in fact.scores} == {sign}
 
     def test_a_share_of_all_labels_is_measured_on_and_counted(self, best: Settings, tmp_path: Path) -> None:
         folder = run.begin(best, tmp_path / "run")

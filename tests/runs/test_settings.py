@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hybridal.core.rules import protocol
+from hybridal.core.rules import PRESETS, protocol
 from hybridal.errors import UserError
-from hybridal.runs.settings import DEMO, Settings, read_settings
+from hybridal.runs.settings import DEMO, Settings, read_settings, usual_acquisition
 
 FULL = Settings(
     "mail.csv", text="body", label="kind", id="nr", validation="v.csv", test="t.csv", validation_size=0.1, test_size=50,
@@ -22,7 +22,9 @@ FULL = Settings(
 
 @pytest.mark.parametrize("settings", [FULL, DEMO, Settings("imdb")])
 def test_settings_survive_json(settings: Settings) -> None:
-    assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+    again = Settings.from_json(json.loads(json.dumps(settings.to_json())))
+    assert again == replace(settings, acquisition=settings.chosen_by)
+    assert again.to_json() == settings.to_json()
 
 
 def test_every_setting_is_tried_above() -> None:
@@ -56,6 +58,36 @@ def test_changes_are_laid_over_and_overrides_merged() -> None:
     assert FULL.with_changes({}) == FULL
 
 
+def test_margins_choose_under_best_and_entropy_under_the_others() -> None:
+    usual = {name: usual_acquisition(name) for name in PRESETS}
+    assert usual == {"paper": "entropy", "reference": "entropy", "best": "margin", "quick": "entropy"}
+    assert {name: Settings("imdb", protocol=name).chosen_by for name in PRESETS} == usual
+    assert (Settings("imdb").chosen_by, DEMO.chosen_by) == ("margin", "margin")
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+@pytest.mark.parametrize("acquisition", ["entropy", "margin", "badge"])
+def test_an_acquisition_that_is_named_wins(name: str, acquisition: str) -> None:
+    settings = Settings("imdb", protocol=name, acquisition=acquisition)
+    assert settings.chosen_by == settings.to_json()["acquisition"] == acquisition
+    for other in PRESETS:
+        assert settings.with_changes({"protocol": other}).chosen_by == acquisition
+
+
+def test_the_acquisition_goes_with_the_protocol_until_it_is_written_down() -> None:
+    settings = Settings("imdb")
+    assert settings.with_changes({"protocol": "paper"}).chosen_by == "entropy"
+    assert settings.with_changes({"protocol": "paper"}).to_json()["acquisition"] == "entropy"
+    assert settings.with_changes({"overrides": {"rounds": 3}}).chosen_by == "margin"
+    recorded = Settings.from_json(settings.to_json())
+    assert recorded.with_changes({"protocol": "paper"}).chosen_by == "margin"
+
+
+def test_null_is_no_acquisition_and_an_empty_name_is_one() -> None:
+    assert Settings.from_json({"task": "imdb", "acquisition": None}).chosen_by == "margin"
+    assert Settings.from_json({"task": "imdb", "acquisition": ""}).chosen_by == ""  # refused with the unknown ones
+
+
 def test_an_unknown_setting_gets_the_list() -> None:
     with pytest.raises(UserError, match="'shedule' is not a setting; there are acquisition, backbone, classes"):
         Settings.from_json({"task": "imdb", "shedule": "retrain"})
@@ -73,6 +105,8 @@ def test_an_unknown_setting_gets_the_list() -> None:
         ("classes", {"ham": 1}),
         ("max_words", 2.5),
         ("backbone", None),
+        ("acquisition", 3),
+        ("acquisition", ["margin", "random"]),
         ("overrides", 3),
         ("overrides", ["rounds"]),
         ("overrides", None),

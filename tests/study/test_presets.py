@@ -96,12 +96,20 @@ def file(tmp_path: Path) -> dict[str, Any]:
 def played(name: str, task: dict[str, Any], folder: Path, **rules: Any) -> dict[tuple[str, str], tuple[Round, ...]]:
     """A preset on two cores: by acquisition and schedule, what its rounds were."""
     study = preset(name)
-    small = {"batch": 10, "candidates": 60, "max_epochs": 3, "min_steps": 8, "learning_rate": 1e-3, **rules}
+    small = {
+        "batch": 10,
+        "candidates": 60,
+        "max_epochs": 3,
+        "min_steps": 8,
+        "brief_steps": 5,
+        "learning_rate": 1e-3,
+        **rules,
+    }
     study = replace(study, tasks=(task,), overrides={**study.overrides, **small}, device="cpu")
     home = begin_study(study.shrunk(backbones=("tiny",), seeds=(1,)), folder / "study")
     assert [outcome.error for outcome in run_study(home, Here())] == [None] * len(home.cells)
     return {
-        (cell.settings.acquisition, spec): history
+        (cell.settings.chosen_by, spec): history
         for cell in home.cells
         for spec, history in histories(
             home.facts(cell), [make_schedule(spec) for spec in cell.schedules], cell.settings.rules.rounds
@@ -113,7 +121,7 @@ def test_learners_in_small(file: dict[str, Any], tmp_path: Path) -> None:
     runs = played("learners", file, tmp_path, initial=20, rounds=6)
     steps = {run: sum(fact.cost.steps for fact in history) for run, history in runs.items()}
     assert {schedule for _, schedule in runs} == {"auto", "retrain", "finetune", "refit"}
-    for acquisition in ("entropy", "random"):
+    for acquisition in ("margin", "random"):
         # Nothing to train, little, and the same amount from either start.
         assert steps[acquisition, "refit"] == 0
         assert 0 < steps[acquisition, "auto"] < 0.7 * steps[acquisition, "retrain"]
@@ -123,8 +131,8 @@ def test_learners_in_small(file: dict[str, Any], tmp_path: Path) -> None:
         assert all(fact.test is not None for fact in history)
     first = {history[0].labels for history in runs.values()}, {history[0].held for history in runs.values()}
     assert [len(values) for values in first] == [1, 1]  # the first draw asks no model, so it is the same for all
-    assert runs["entropy", "auto"][-1].reason == "the last round"
-    learnt, frozen = (runs["entropy", schedule][-1].test for schedule in ("auto", "refit"))
+    assert runs["margin", "auto"][-1].reason == "the last round"
+    learnt, frozen = (runs["margin", schedule][-1].test for schedule in ("auto", "refit"))
     assert learnt is not None
     assert frozen is not None
     assert learnt.f1 > frozen.f1 - 0.02

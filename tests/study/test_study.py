@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from itertools import product
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def test_cells_are_every_combination_of_the_factors() -> None:
     cells = study.cells()
     wanted = set(product(("imdb", "sst2"), ("minilm", "bert"), ("entropy", "random"), (50, 100), (1, 2, 3)))
     settings = [cell.settings for cell in cells]
-    found = {(s.task, s.backbone, s.acquisition, s.rules.initial, s.seed) for s in settings}
+    found = {(s.task, s.backbone, s.chosen_by, s.rules.initial, s.seed) for s in settings}
     assert found == wanted
     assert len(cells) == len(wanted) == len({cell.key for cell in cells})
     assert study.runs == 2 * len(wanted)
@@ -47,6 +48,37 @@ def test_a_study_survives_json() -> None:
     assert [cell.key for cell in again.cells()] == [cell.key for cell in study.cells()]
 
 
+def chosen_by(study: Study) -> list[str]:
+    return sorted({cell.settings.chosen_by for cell in study.cells()})
+
+
+def test_without_acquisitions_the_protocol_s_own_is_taken() -> None:
+    paper = Study("s", ("imdb",), ("retrain",), seeds=(1,))
+    best = Study("s", ("imdb",), ("retrain",), seeds=(1,), protocol="best")
+    assert (chosen_by(paper), chosen_by(best)) == (["entropy"], ["margin"])
+    assert (chosen_by(paper.shrunk(protocol="best")), chosen_by(best.shrunk(protocol="paper"))) == (
+        ["margin"],
+        ["entropy"],
+    )
+    assert best.cells()[0].key.startswith("imdb-minilm-margin-s1-")
+
+
+def test_acquisitions_that_are_named_win() -> None:
+    named = Study("s", ("imdb",), ("retrain",), acquisitions=("random", "entropy"), protocol="best")
+    assert chosen_by(named) == chosen_by(named.shrunk(protocol="paper")) == ["entropy", "random"]
+    assert chosen_by(named.shrunk(acquisitions=("badge",))) == ["badge"]
+
+
+@pytest.mark.parametrize(("name", "acquisition"), [("best", "margin"), ("paper", "entropy")])
+def test_a_study_that_is_written_down_says_what_chooses(name: str, acquisition: str) -> None:
+    study = Study("s", ("imdb",), ("retrain",), protocol=name)
+    written = json.loads(json.dumps(study.to_json()))
+    assert written["acquisitions"] == [acquisition]
+    again = Study.from_json(written)
+    assert again.acquisitions == (acquisition,)
+    assert [cell.key for cell in again.cells()] == [cell.key for cell in study.cells()]
+
+
 def test_a_yaml_file_is_a_study(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
@@ -65,6 +97,8 @@ def test_a_yaml_file_is_a_study(tmp_path: Path) -> None:
         ("tasks: [imdb]\nschedules: [retrain]\nsede: [1]\n", "'sede' is not a field of a study"),
         ("tasks: [imdb]\nschedules: []\n", "`schedules` is empty"),
         ("tasks: imdb\nschedules: [retrain]\n", "`tasks` must be a list like .*, not 'imdb'"),
+        ("tasks: [imdb]\nschedules: [retrain]\nacquisitions: margin\n", "`acquisitions` must be a list like"),
+        ("tasks: [imdb]\nschedules: [retrain]\nacquisitions: null\n", "`acquisitions` must be a list like"),
         ("tasks: [imdb]\nschedules: [retrain]\nseeds: 42\n", "`seeds` must be a list like .*, not 42"),
         ("tasks: [imdb]\nschedules: [retrain]\nseeds: [1, 2, 1]\n", "`seeds` has 1 twice; name it once"),
         ("tasks: [imdb]\nschedules: [retrain]\nvary: [{batch: 8}, {batch: 8}]\n", "`vary` has .* twice"),

@@ -55,7 +55,7 @@ class Settings(TaskSource):
     @property
     def chosen_by(self) -> str:
         """The acquisition that was asked for, or else that of the protocol."""
-        return self.acquisition or usual_acquisition(self.protocol)
+        return usual_acquisition(self.protocol) if self.acquisition is None else self.acquisition
 
     def to_json(self) -> dict[str, Any]:
         """With the acquisition by its name: what a protocol takes may change, a run that has begun does not."""

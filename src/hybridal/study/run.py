@@ -40,7 +40,7 @@ def checked_tasks(study: Study, notify: Notify = silent, fetch: bool = True) -> 
     Without `fetch`, benchmarks that would have to come from the hub first are left out, and of their cells only the
     names of components are checked.
     """
-    for spec in study.acquisitions:
+    for spec in study.chosen_by:
         ACQUISITIONS.make(spec)
     for spec in study.signals:
         SIGNALS.make(spec)

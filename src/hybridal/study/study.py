@@ -72,12 +72,10 @@ class Study:
     test_every_round: bool = False
 
     def __post_init__(self) -> None:
-        if not self.acquisitions:
-            object.__setattr__(self, "acquisitions", (usual_acquisition(self.protocol),))
         for name, wrong in wrong_kinds(self):
             raise UserError(f"Study '{self.name}': `{name}` {wrong}.")
         for name in ("schedules", *FACTORS):
-            if not getattr(self, name):
+            if name != "acquisitions" and not getattr(self, name):
                 raise UserError(f"Study '{self.name}': `{name}` is empty; name at least one.")
         self._check_distinct()
         for variant in self.vary:
@@ -94,13 +92,18 @@ class Study:
                     other = ", or copy its file under another name" if name == "tasks" else ""
                     raise UserError(f"Study '{self.name}': `{name}` has {value!r} twice; name it once{other}.")
 
+    @property
+    def chosen_by(self) -> tuple[str, ...]:
+        """The acquisitions that were asked for, or else that of the protocol."""
+        return self.acquisitions or (usual_acquisition(self.protocol),)
+
     def cells(self) -> list[CellPlan]:
         """Every combination of the factors."""
         schedules = tuple(dict.fromkeys(make_schedule(spec).spec for spec in self.schedules))
         return [CellPlan(settings, variant, schedules) for settings, variant in self._settings()]
 
     def _settings(self) -> Iterator[tuple[Settings, Choice]]:
-        factors = product(self.tasks, self.backbones, self.acquisitions, self.vary, self.seeds)
+        factors = product(self.tasks, self.backbones, self.chosen_by, self.vary, self.seeds)
         for task, backbone, acquisition, variant, seed in factors:
             asked = {"task": task} if isinstance(task, str) else dict(task)
             yield (
@@ -132,7 +135,8 @@ class Study:
         return replace(self, **{**given, "overrides": {**self.overrides, **rounds, **given.get("overrides", {})}})
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """With its acquisitions by name, as those of its cells are."""
+        return {**asdict(self), "acquisitions": self.chosen_by}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Study:

@@ -59,9 +59,19 @@ def test_classes_and_the_making_of_the_model_change_it(project: Project) -> None
 def test_the_protocol_suits_somebody_who_labels(project: Project) -> None:
     found = learner_options(project)
     assert (found["backbone"], found["protocol"], found["seed"], found["max_epochs"]) == ("tiny", "best", 42, 2)
-    assert found["schedule"] == "auto"
+    assert (found["schedule"], found["acquisition"]) == ("auto", "margin")
     assert (found["batch"], found["initial"], found["rounds"], found["candidates"]) == (6, 6, 134, 24)
     assert found["calibrate"] is True
+
+
+def test_another_protocol_chooses_by_its_own_acquisition_unless_one_is_decided(project: Project) -> None:
+    before = frame(project)
+    project.decide({"protocol": "paper"})
+    assert learner_options(project)["acquisition"] == frame(project).engine["acquisition"] == "entropy"
+    project.decide({"protocol": "best"})
+    assert frame(project) == before
+    project.decide({"protocol": "paper", "acquisition": "random"})
+    assert learner_options(project)["acquisition"] == "random"
 
 
 @pytest.mark.parametrize(("asked", "candidates"), [({"candidates": 7}, 24), ({"candidates": None}, None), ({}, 1000)])

@@ -34,6 +34,11 @@ def test_how_the_model_is_made_is_kept_only_where_it_is_other(owner: Visit, proj
     assert owner.patch("/api/settings", {"protocol": "worst"}).status_code == 400
 
 
+def test_another_protocol_shows_what_chooses_under_it(owner: Visit) -> None:
+    assert owner.get("/api/project").json()["settings"]["acquisition"] == "margin"
+    assert owner.patch("/api/settings", {"protocol": "paper"}).json()["acquisition"] == "entropy"
+
+
 def say(project: Project, **values: object) -> None:
     with project.sessions.begin() as session:
         session.execute(update(Trainer).values(**values))
