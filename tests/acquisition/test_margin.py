@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hybridal.acquisition.entropy import Entropy
 from hybridal.acquisition.margin import Margin
 from hybridal.testing import FakeCandidates
 
@@ -21,3 +22,16 @@ def test_the_smallest_are_chosen() -> None:
 def test_two_classes_are_enough() -> None:
     candidates = FakeCandidates(["a", "b"], [[0.75, 0.25], [0.5, 0.5]])
     assert Margin().select(candidates, 2, np.random.default_rng(0)).ids == ("b", "a")
+
+
+def test_one_class_leaves_nothing_to_tell_apart() -> None:
+    candidates = FakeCandidates(["b", "a"], [[1.0], [1.0]])
+    found = Margin().select(candidates, 2, np.random.default_rng(0))
+    assert (found.ids, found.scores) == (("a", "b"), (-1.0, -1.0))
+
+
+def test_with_two_classes_the_choice_is_that_of_entropy() -> None:
+    likely = np.random.default_rng(3).uniform(size=40)
+    candidates = FakeCandidates([f"t{n}" for n in range(40)], [[p, 1 - p] for p in likely.tolist()])
+    chosen = {type(one): one.select(candidates, 25, np.random.default_rng(0)).ids for one in (Margin(), Entropy())}
+    assert chosen[Margin] == chosen[Entropy]

@@ -15,15 +15,16 @@ from hybridal.core.outputs import Floats
 
 
 def margins(probabilities: Floats) -> NDArray[np.float64]:
-    """How far the likeliest class of each row lies above the second.
+    """How far the likeliest class of each row lies above the second; where there is none, above nothing.
 
     >>> margins(np.array([[0.25, 0.5, 0.25], [0.0, 1.0, 0.0]])).tolist()
     [0.25, 1.0]
     """
-    found = np.empty(len(probabilities))
-    for some in chunks(len(probabilities), probabilities.shape[1]):
-        two = np.partition(probabilities[some].astype(np.float64), -2, axis=1)[:, -2:]
-        found[some] = two[:, 1] - two[:, 0]
+    rows, classes = probabilities.shape
+    found = np.empty(rows)
+    for some in chunks(rows, classes):
+        two = np.partition(probabilities[some].astype(np.float64), -min(2, classes), axis=1)[:, -2:]
+        found[some] = two[:, -1] - two[:, :-1].sum(axis=1)
     return found
 
 

@@ -175,6 +175,25 @@ def test_labels_that_are_due_at_once_get_a_first_model_before_a_round(
     assert (round, chosen >= 6) == (1, True)
 
 
+def test_it_chooses_by_margins_as_the_round_that_follows(project: Project) -> None:
+    with project.sessions.begin() as session:
+        classes.add(session, ["space"])  # of two classes, others would choose the same
+    cycle = prepared(project)
+    labelled = {*label_some(project, 6, 6)}
+    assert cycle.first is not None
+    with project.reads() as session:
+        now = snapshot(session)
+        pool = {*session.scalars(select(Text.id).where(Text.split == "pool"))}
+    chosen, found = cycle.first.learn(now)
+    assert {*chosen} == ({*found.ids} & pool) - labelled
+    likeliest = {id: sorted(some.tolist())[-2:] for id, some in zip(found.ids, found.probabilities, strict=True)}
+    apart = [best - second for second, best in map(likeliest.__getitem__, chosen)]
+    assert apart == sorted(apart)
+    assert cycle.turn()
+    assert cycle.chapter is not None
+    assert cycle.chapter.learner.settings.acquisition == "margin"
+
+
 def test_names_are_left_out_where_a_class_has_gone_meanwhile(project: Project) -> None:
     cycle = prepared(project)
     label_some(project, 6, 6)

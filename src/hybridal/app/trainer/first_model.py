@@ -14,6 +14,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from hybridal.acquisition.margin import margins
 from hybridal.app.db.schema import Text
 from hybridal.app.labelling.classes import active, examples_of
 from hybridal.app.trainer.chapter import Chapter
@@ -112,7 +113,7 @@ class FirstModel:
             self.prepare()
 
     def learn(self, now: Snapshot) -> tuple[list[str], Scored]:
-        """The ids to label next, the most uncertain first, and what the probe of these labels says of all it knows."""
+        """The ids to label next, by margin, and what the probe of these labels says of all it knows."""
         self._prepare_enough([*now.pool, *now.validation])
         classes = list(now.classes)
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
@@ -126,8 +127,8 @@ class FirstModel:
         temperature = shrunk_temperature(seen, truth, trained=False)
         found = Scored([*self.known], softmax(probe.logits(self._features(self.known)), temperature), classes)
         rows, _ = self._of[0]
-        free = [(doubt, id) for doubt, id in zip(found.doubts, found.ids, strict=True) if id in rows and id not in pool]
-        return [id for _, id in sorted(free, key=lambda one: -one[0])], found
+        apart = dict(zip(found.ids, margins(found.probabilities), strict=True))
+        return sorted((id for id in found.ids if id in rows and id not in pool), key=apart.__getitem__), found
 
     def _features(self, ids: Iterable[str]) -> Floats:
         return np.stack([self.known[id] for id in ids])
