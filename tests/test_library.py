@@ -34,7 +34,14 @@ from .cli.made_up import EnoughLabels
 from .runs.stand_in_hub import stand_in_hub
 from .trackers.test_tracking import Flaky
 
-RULES: dict[str, Any] = {"max_length": 12, "max_epochs": 2, "min_steps": 4, "learning_rate": 2e-3, "probe_until": 10}
+RULES: dict[str, Any] = {
+    "max_length": 12,
+    "max_epochs": 2,
+    "min_steps": 4,
+    "brief_steps": 4,
+    "learning_rate": 2e-3,
+    "probe_until": 10,
+}
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,8 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hybridal.core.rules import PRESETS, Rules, protocol
 from hybridal.errors import UserError
@@ -24,7 +26,7 @@ INVALID: list[tuple[str, Any]] = [
         for value in (0, -1, 2.5, "many", True)
     ),
     *(("train_layers", value) for value in (-1, 2.5, "top", True)),
-    *((name, value) for name in ("min_steps", "probe_until") for value in (-1, 2.5, "few", None, True)),
+    *((name, value) for name in ("min_steps", "brief_steps", "probe_until") for value in (-1, 2.5, "few", None, True)),
     *(("warmup", value) for value in (-0.1, 1.1, NAN, "short", None, True)),
     *(("validation_share", value) for value in (0, 1, -0.1, NAN, "some", None, True)),
     *((name, value) for name in ("decay", "keep_start", "average", "names") for value in ("yes", 1, None)),
@@ -59,6 +61,8 @@ def test_every_field_has_an_invalid_value_above() -> None:
         ("learning_rate", 1),
         ("weight_decay", 0),
         ("min_delta", 0.0),
+        ("min_steps", 0),
+        ("brief_steps", 0),
         ("calibrate", True),
         ("split_seed", None),
         ("split_seed", 0),
@@ -78,7 +82,7 @@ def test_a_number_that_yaml_reads_as_text_is_a_number() -> None:
 @pytest.mark.parametrize("name", ["round", "name", "Rounds", ""])
 def test_an_unknown_field_gets_the_list(name: str) -> None:
     with pytest.raises(
-        UserError, match=f"`{name}` is not a field of a protocol; there are average, batch, calibrate, candidates"
+        UserError, match=f"`{name}` is not a field of a protocol; there are average, batch, brief_steps, calibrate, "
     ):
         protocol("paper", {name: 3})
 
@@ -99,6 +103,32 @@ def test_a_preset_bears_its_name_and_survives_json(name: str) -> None:
 def test_overrides_change_nothing_else() -> None:
     changed = asdict(protocol("reference", {"rounds": 3, "stop_after": None}))
     assert changed == asdict(PRESETS["reference"]) | {"rounds": 3, "stop_after": None}
+
+
+SOME, FLOOR = st.integers(1, 40), st.integers(0, 300)
+
+
+@given(st.integers(1, 200), SOME, st.none() | SOME, SOME, FLOOR, FLOOR)
+def test_a_training_takes_no_more_epochs_than_its_floor_of_steps_asks_for(
+    examples: int, batch: int, asked: int | None, max_epochs: int, min_steps: int, brief_steps: int
+) -> None:
+    """Those of its update or of the protocol, and more one by one; an epoch's last step may have fewer examples."""
+    numbers = {"max_epochs": max_epochs, "min_steps": min_steps, "brief_steps": brief_steps}
+    epochs, least = (max_epochs, min_steps) if asked is None else (asked, brief_steps)
+    while epochs * len(range(0, examples, batch)) < least:
+        epochs += 1
+    assert protocol("paper", numbers).epochs(examples, batch, asked) == epochs
+    assert protocol("paper", {**numbers, "train_batch": batch}).epochs(examples, asked=asked) == epochs
+
+
+@pytest.mark.parametrize("asked", [None, 3])
+def test_without_examples_there_is_no_epoch(asked: int | None) -> None:
+    assert protocol("best").epochs(0, asked=asked) == 0
+
+
+def test_only_best_has_floors_of_steps() -> None:
+    floors = {name: (rules.min_steps, rules.brief_steps) for name, rules in PRESETS.items()}
+    assert floors == {"paper": (0, 0), "reference": (0, 0), "best": (160, 96), "quick": (0, 0)}
 
 
 def test_the_paper_s_numbers() -> None:

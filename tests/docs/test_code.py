@@ -53,6 +53,7 @@ def run(page: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     pd.DataFrame(rows, columns=["body", "category"]).to_csv("tickets.csv", index=False)
     names: dict[str, Any] = {"__name__": "page"}
     for block in CODE[page]:
-        quick = block.replace('backbone="minilm"', 'backbone="tiny", device="cpu", min_steps=0, max_epochs=1')
+        small = 'backbone="tiny", device="cpu", min_steps=0, brief_steps=0, max_epochs=1'
+        quick = block.replace('backbone="minilm"', small)
         quick = quick.replace(SITE, address)
         exec(compile(quick, page, "exec", dont_inherit=True), names)

@@ -422,14 +422,40 @@ def test_where_validation_stops_there_is_no_mean(scripted: Scripted) -> None:
     assert same_weights(found.weights, script.weights[1])
 
 
-@pytest.mark.parametrize(("epochs", "steps"), [(None, 21), (2, 6)])
-def test_a_training_has_a_floor_of_steps_unless_its_update_brings_epochs(
-    classifier: Classifier, examples: Examples, epochs: int | None, steps: int
+@pytest.mark.parametrize(("epochs", "brief_steps", "steps"), [(None, 0, 21), (None, 30, 21), (2, 0, 6), (2, 10, 12)])
+def test_a_training_has_a_floor_of_steps_and_another_where_its_update_brings_epochs(
+    classifier: Classifier, examples: Examples, epochs: int | None, brief_steps: int, steps: int
 ) -> None:
-    rules = rules_of(stop_after=None, max_epochs=4, min_steps=19)  # three steps an epoch
+    rules = rules_of(stop_after=None, max_epochs=4, min_steps=19, brief_steps=brief_steps)  # three steps an epoch
     plan = Plan(classifier.pretrained, examples.rows, dropout=False, epochs=epochs)
     found = fit(classifier, plan, examples, None, NO_LABELS, rules, 5, 2)
     assert (found.cost.steps, found.cost.planned) == (steps, steps)
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "epochs"),
+    [
+        ("best", 16, 48),  # of two steps, which makes 96
+        ("best", 1, 5),  # of 21, until there are 96
+        ("paper", 16, 3),
+        ("paper", 1, 3),
+    ],
+)
+def test_few_labels_are_gone_over_often_under_best_and_three_times_in_the_paper(
+    classifier: Classifier, examples: Examples, name: str, batch: int, epochs: int
+) -> None:
+    rules = protocol(name, {"train_batch": batch})
+    found = train(classifier, examples, rules, epochs=3)
+    assert (found.cost.epochs, found.cost.examples) == (epochs, epochs * 21)
+    assert found.cost.steps == epochs * math.ceil(21 / batch)
+
+
+def test_many_labels_are_gone_over_three_times_under_best_too(
+    tiny: Backbone, task: Task, classifier: Classifier
+) -> None:
+    many = examples_of(tiny, task.train, np.arange(40))
+    found = train(classifier, many, protocol("best", {"train_batch": 1}), epochs=3)
+    assert (found.cost.epochs, found.cost.steps) == (3, 120)
 
 
 def test_each_step_has_its_own_rate(classifier: Classifier, examples: Examples) -> None:

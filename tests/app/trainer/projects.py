@@ -24,6 +24,7 @@ RULES: dict[str, Any] = {
     "probe_until": 10,
     "max_epochs": 2,
     "min_steps": 0,
+    "brief_steps": 0,
     "train_batch": 8,
     "learning_rate": 2e-3,
 }

@@ -99,6 +99,19 @@ def test_a_chapter_appears_whole_and_can_be_taken_up(project: Project) -> None:
     assert chapter.learner.history[-1].validation == again.learner.history[-1].validation
 
 
+@pytest.mark.parametrize(("brief_steps", "epochs"), [(0, 3), (2, 3), (7, 4), (96, 48)])
+def test_the_examples_of_the_next_update_are_those_that_it_trains_on(
+    project: Project, brief_steps: int, epochs: int
+) -> None:
+    project.decide({"overrides": {**project.setting("overrides"), "probe_until": 0, "brief_steps": brief_steps}})
+    chapter = begun(project)
+    label(project, unlabelled(project, "pool", 6))
+    chapter.take(taken(project))
+    foreseen, fact = chapter.examples(), chapter.learn(Observer())
+    assert (fact.update, fact.cost.epochs) == ("finetune:3", epochs)  # of 14 examples in batches of eight
+    assert foreseen == fact.cost.examples == epochs * 14
+
+
 def test_the_next_chapter_counts_on(project: Project) -> None:
     begun(project).save()
     second = begun(project)
