@@ -42,7 +42,8 @@ PROTOCOLS = """# Protocol
 
 The numbers of a run. Four sets are prepared; any field can be replaced: `--protocol paper --set learning_rate=5e-5`, or
 `ActiveLearner(task, protocol="paper", learning_rate=5e-5)`. `best` is the default ([why](../findings.md)), `paper` is
-the paper's text, `reference` how the published code behaves, and `quick` is for trying things out."""
+the paper's text, `reference` how the published code behaves, and `quick` is for trying things out. Unless you name an
+acquisition, `best` chooses texts by `margin`, and the others by `entropy`, as the paper does."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -40,7 +40,7 @@ class Rules:
         train_batch: Texts of a training step.
         max_epochs: At most so many epochs a training.
         min_steps: At least so many steps a training, unless its update brings its own number of epochs.
-        brief_steps: At least so many where it does.
+        brief_steps: At least so many steps a training whose update does, as that of `finetune:3`.
         stop_after: Epochs without a lower validation loss that end it; None: nothing does, and the last is kept.
         min_delta: By how much the loss must be lower to count.
         looks: Looks at validation in an epoch.
