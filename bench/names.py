@@ -1,12 +1,13 @@
-"""What the names of classes are worth as examples: `python -m bench.names [TASK …]`, without any those of `learners`.
+"""What is said of classes as examples of them: `python -m bench.names [TASK …]`, without any those of `learners`.
 
-Probes of the frozen encoder on labels drawn at random, with and without names; a few minutes on two cores.
+Probes of the frozen encoder on labels drawn at random: without names, with names, and with a line of description too
+where there is one below. A few minutes on two cores.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +16,8 @@ from sklearn.metrics import f1_score
 from bench.tables import interval, table
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import nll
-from hybridal.models.names import spoken
-from hybridal.models.probe import Prober
+from hybridal.models.names import said_of, spoken
+from hybridal.models.probe import Known, Prober
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model
@@ -27,17 +28,52 @@ from hybridal.tasks import Task, load_task
 LABELS = (10, 50, 100, 200, 400)
 DRAWS = 5
 POOL, TESTED = 2000, 1000  # texts of a task at most
+# Written once, from what the classes are said to be, before any text was looked at.
+MEANINGS: Mapping[str, Mapping[str, str]] = {
+    "trec": {
+        "ABBR": "what an abbreviation stands for",
+        "DESC": "definitions, descriptions, reasons, and how something is done",
+        "ENTY": "things such as animals, food, products, sports or words",
+        "HUM": "a person or a group of people",
+        "LOC": "a place such as a city, a country or a mountain",
+        "NUM": "a number such as a date, a count, a price or a distance",
+    },
+    "sst2": {"negative": "the critic finds the film bad", "positive": "the critic likes the film"},
+    "tweeteval": {
+        "negative": "a tweet by somebody who is unhappy, angry or disappointed",
+        "neutral": "a tweet that states facts without feeling",
+        "positive": "a tweet by somebody who is happy or enthusiastic",
+    },
+    "agnews": {
+        "World": "politics, wars and disasters in other countries",
+        "Sports": "games, players and teams",
+        "Business": "companies, markets and the economy",
+        "Sci/Tech": "science, computers, software and space",
+    },
+    "imdb": {
+        "negative": "a review by somebody who did not like the movie",
+        "positive": "a review by somebody who loved the movie",
+    },
+    "jigsaw": {
+        "non-toxic": "a polite comment about an article",
+        "toxic": "a rude, insulting, hateful or threatening comment",
+    },
+    "sms_spam": {
+        "ham": "a personal message to a friend",
+        "spam": "unwanted advertising, prizes to claim and premium services",
+    },
+}
 
 
 @dataclass(frozen=True)
 class Read:
-    """What the pretrained encoder says of some texts of a task, and of the names of its classes."""
+    """What the pretrained encoder makes of some texts of a task, and of what is said of its classes, more and more."""
 
     features: Floats
     labels: Ints
     tested: Floats
     truth: Ints
-    names: Floats
+    said: Sequence[Known | None]
 
 
 def read(task: Task, model: TransformerModel) -> Read:
@@ -46,50 +82,55 @@ def read(task: Task, model: TransformerModel) -> Read:
     train, test = (
         split.take(rng.permutation(len(split))[:most]) for split, most in ((task.train, POOL), (task.test, TESTED))
     )
-    names = model.embed(spoken(task.classes))
-    return Read(model.embed(train.texts), train.labels, model.embed(test.texts), test.labels, names)
+    said: list[Known | None] = [None]
+    for meanings in [{}, task.meanings] if task.meanings else [{}]:
+        texts, of = said_of(task.classes, meanings)
+        said.append((model.embed(texts), of))
+    return Read(model.embed(train.texts), train.labels, model.embed(test.texts), test.labels, said)
 
 
-def scores(known: Read) -> Iterator[tuple[int, bool, float, float]]:
-    """Labels, whether names are examples, macro-F1 and NLL, draw by draw."""
-    classes = len(known.names)
+def scores(known: Read, classes: int) -> Iterator[tuple[int, int, float, float]]:
+    """Labels, how much is said of classes, macro-F1 and NLL, draw by draw."""
     for draw in range(DRAWS):
         rows = stream(draw, "labels").permutation(len(known.labels))
         prober = Prober(draw)
         for labels in LABELS:
             some = rows[:labels]
-            for named in (False, True):
-                names = known.names if named else None
-                probe = prober.best(known.features[some], known.labels[some], classes, names)
+            for level, said in enumerate(known.said):
+                probe = prober.best(known.features[some], known.labels[some], classes, said)
                 logits = probe.logits(known.tested)
                 right = f1_score(known.truth, logits.argmax(axis=1), average="macro", zero_division=0)
-                yield labels, named, float(right), nll(logits, known.truth)
+                yield labels, level, float(right), nll(logits, known.truth)
 
 
-def row(name: str, known: Read) -> list[str]:
-    """F1 without and with names, and the gain in points with its interval over draws."""
-    found = list(scores(known))
+def row(task: Task, found: Sequence[tuple[int, int, float, float]], level: int) -> list[str]:
+    """F1 with less and with this much said of classes, and the gain in points with its interval over draws."""
     cells = []
     for labels in LABELS:
-        f1 = [np.array([f1 for n, said, f1, _ in found if (n, said) == (labels, named)]) for named in (False, True)]
+        f1 = [np.array([f1 for n, said, f1, _ in found if (n, said) == (labels, at)]) for at in (level - 1, level)]
         gain, low, high = interval(100 * (f1[1] - f1[0]))
         cells.append(f"{f1[0].mean():.3f} → {f1[1].mean():.3f} ({gain:+.1f} [{low:+.1f}, {high:+.1f}])")
-    losses = [np.mean([loss for n, said, _, loss in found if (n, said) == (100, named)]) for named in (False, True)]
-    return [f"`{name}`", str(len(known.names)), *cells, f"{losses[0]:.2f} → {losses[1]:.2f}"]
+    losses = [np.mean([loss for n, said, _, loss in found if (n, said) == (100, at)]) for at in (level - 1, level)]
+    return [f"`{task.name}`", str(len(task.classes)), *cells, f"{losses[0]:.2f} → {losses[1]:.2f}"]
 
 
 def main(tasks: Sequence[str]) -> None:
-    rows = []
+    rows: dict[int, list[list[str]]] = {1: [], 2: []}
     for name in tasks or map(str, preset("learners").tasks):
-        task = load_task(name)
+        task = load_task(name).described(MEANINGS.get(name, {}))
         if not spoken(task.classes):
             print(f"{name}: the names of its classes say nothing.")
             continue
         model = build_model(Settings(name, device="cpu"), task, ())
-        rows.append(row(name, read(task, model)))
-        print("|", " | ".join(rows[-1]), "|", flush=True)
-    head = ["task", "classes", *(f"{labels} labels" for labels in LABELS), "NLL at 100"]
-    print(f"\n{table(head, rows)}")
+        known = read(task, model)
+        found = list(scores(known, len(task.classes)))
+        for level in range(1, len(known.said)):
+            rows[level].append(row(task, found, level))
+            print("|", " | ".join(rows[level][-1]), "|", flush=True)
+    for level, change in ((1, "without names → with names"), (2, "with names → with a line of description too")):
+        if rows[level]:
+            head = ["task", "classes", *(f"{labels} labels" for labels in LABELS), "NLL at 100"]
+            print(f"\n{change}\n\n{table(head, rows[level])}")
 
 
 if __name__ == "__main__":

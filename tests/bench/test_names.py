@@ -1,19 +1,37 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from bench.names import LABELS, Read, row, scores
+from bench.names import LABELS, MEANINGS, Read, row, scores
+from hybridal.tasks import Split, Task, load_task, task_names
+from hybridal.tasks.load import lies_here
+
+CLASSES = 20
 
 
-def test_names_help_where_they_lie_in_the_middle_of_their_classes() -> None:
-    rng, classes = np.random.default_rng(0), 20
-    middles = rng.normal(size=(classes, 16))
-    labels, truth = rng.integers(classes, size=500), rng.integers(classes, size=300)
+def test_what_is_said_of_classes_helps_where_it_lies_in_the_middle_of_them() -> None:
+    rng = np.random.default_rng(0)
+    middles = rng.normal(size=(CLASSES, 16))
+    labels, truth = rng.integers(CLASSES, size=500), rng.integers(CLASSES, size=300)
     features, tested = (middles[of] + 0.5 * rng.normal(size=(len(of), 16)) for of in (labels, truth))
-    known = Read(features, labels, tested, truth, names=middles)
-    found = {(n, named): f1 for n, named, f1, _ in scores(known)}
-    assert found[10, True] > found[10, False] + 0.3
-    name, count, *cells, loss = row("made up", known)
-    assert (name, count, len(cells)) == ("`made up`", "20", len(LABELS))
-    before, after = map(float, loss.split(" → "))
-    assert after < before
+    names = middles + 0.8 * rng.normal(size=middles.shape)
+    once, twice = np.arange(CLASSES), np.tile(np.arange(CLASSES), 2)
+    known = Read(features, labels, tested, truth, [None, (names, once), (np.vstack([names, middles]), twice)])
+    found = list(scores(known, CLASSES))
+    f1 = {level: np.mean([f1 for n, at, f1, _ in found if (n, at) == (10, level)]) for level in range(3)}
+    assert f1[2] > f1[1] + 0.05 > f1[0] + 0.3
+    task = Task("made up", tuple(map(str, range(CLASSES))), Split.empty(), Split.empty(), Split.empty())
+    for level in (1, 2):
+        name, count, *cells, loss = row(task, found, level)
+        assert (name, count, len(cells)) == ("`made up`", "20", len(LABELS))
+        before, after = map(float, loss.split(" → "))
+        assert after < before
+    assert row(task, found, 1)[2].split()[2] == row(task, found, 2)[2].split()[0]
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_a_line_is_written_of_every_class(name: str) -> None:
+    if name not in task_names() or not lies_here(name):
+        pytest.skip("its texts are not here")
+    assert {*MEANINGS[name]} == {*load_task(name).classes}

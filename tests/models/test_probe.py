@@ -153,7 +153,7 @@ def test_labels_that_come_one_by_one_give_the_probes_that_each_would_have_alone(
 def test_a_name_is_an_example_of_its_class() -> None:
     features, labels = blobs(4, 30, 3)
     names = np.stack([features[labels == c].mean(axis=0) for c in range(3)])
-    found = fit_probe(features, labels, 3, 1.0, names)
+    found = fit_probe(features, labels, 3, 1.0, (names, np.arange(3)))
     by_hand = fit_probe(np.vstack([features, names]), np.array([*labels, 0, 1, 2]), 3, 1.0)
     np.testing.assert_array_equal(found.weight, by_hand.weight)
     np.testing.assert_array_equal(found.bias, by_hand.bias)
@@ -163,7 +163,7 @@ def test_a_class_without_labels_is_known_by_its_name() -> None:
     features, labels = blobs(5, 60, 3, noise=0.3)
     seen = labels != 2
     names = np.stack([features[labels == c][0] for c in range(3)])
-    without, found = (fit_probe(features[seen], labels[seen], 3, 1.0, given) for given in (None, names))
+    without, found = (fit_probe(features[seen], labels[seen], 3, 1.0, given) for given in (None, (names, np.arange(3))))
     unseen = features[~seen]
     assert (without.logits(unseen).argmax(axis=1) != 2).all()
     assert (found.logits(unseen).argmax(axis=1) == 2).mean() > 0.9
@@ -173,10 +173,10 @@ def test_names_are_known_to_every_fold() -> None:
     features, labels = blobs(6, 12, 3, noise=0.3)
     names = np.stack([features[labels == c].mean(axis=0) for c in range(3)])
     labels = np.where(labels == 2, np.arange(12) % 2, labels)  # nobody has labelled any text of the last class
-    found = cross_fitted(features, labels, 3, np.random.default_rng(0), 3, [1.0], names)[0]
+    found = cross_fitted(features, labels, 3, np.random.default_rng(0), 3, [1.0], (names, np.arange(3)))[0]
     fold = np.array_split(np.random.default_rng(0).permutation(12), 3)[0]
     rest = np.setdiff1d(np.arange(12), fold)
-    by_hand = fit_probe(features[rest], labels[rest], 3, 1.0, names)
+    by_hand = fit_probe(features[rest], labels[rest], 3, 1.0, (names, np.arange(3)))
     np.testing.assert_allclose(softmax(found[fold]), softmax(by_hand.logits(features[fold])), atol=1e-2)
 
 

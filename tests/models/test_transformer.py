@@ -197,6 +197,33 @@ def test_names_of_classes_are_examples_beside_the_labels(task: Task, tiny: Backb
     np.testing.assert_allclose(model.classifier.head().weight, head.weight, atol=1e-3)
 
 
+def test_what_is_written_down_of_classes_are_examples_of_them(task: Task, tiny: Backbone) -> None:
+    first, second = task.classes
+    described = task.described({second: ["goals and teams", "a match"], first: "meals"})
+    model = TransformerModel(described, tiny, NAMED, 1, CPU)
+    texts = [*spoken(task.classes), "meals", "goals and teams", "a match"]
+    assert model.said is not None
+    features, of = model.said
+    np.testing.assert_allclose(features, model.embed(texts), atol=1e-5)
+    assert of.tolist() == [0, 1, 0, 1, 1]
+    cost = model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost
+    assert cost.examples // cost.epochs == len(POOL.order) + 5
+    # Where a class lies for the first draw: in the middle of all that is said of it.
+    found = model.describe_classes()
+    assert found is not None
+    np.testing.assert_allclose(found[1], model.embed([texts[at] for at in (1, 3, 4)]).mean(axis=0), atol=1e-5)
+
+
+def test_numbers_that_are_described_say_something(task: Task, tiny: Backbone) -> None:
+    numbered = replace(task, classes=("0", "1")).described({"1": "a match"})
+    model = TransformerModel(numbered, tiny, NAMED, 1, CPU)
+    assert model.said is not None
+    assert model.said[1].tolist() == [1]
+    assert model.describe_classes() is None  # nothing is said of the other one
+    plain = TransformerModel(numbered, tiny, replace(NAMED, names=False), 1, CPU)
+    assert plain.said is None
+
+
 def test_nothing_is_trained_where_nothing_is_planned_names_or_not(task: Task, tiny: Backbone) -> None:
     model = TransformerModel(task, tiny, NAMED, 1, CPU)
     assert model.fit(Plan(model.start(POOL), POOL.order[:0]), POOL, 1).cost.steps == 0
@@ -204,7 +231,7 @@ def test_nothing_is_trained_where_nothing_is_planned_names_or_not(task: Task, ti
 
 def test_names_that_are_numbers_are_no_examples(task: Task, tiny: Backbone) -> None:
     model = TransformerModel(replace(task, classes=("0", "1")), tiny, NAMED, 1, CPU)
-    assert model.name_features is None
+    assert model.said is None
     assert model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost.examples % len(POOL.order) == 0
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
+from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Split, Task, check_classes
 
 
@@ -124,3 +126,39 @@ def test_no_two_lists_of_texts_share_a_fingerprint(first: list[str], second: lis
         return replace(TASK, train=Split(["x"], texts, np.array([0]))).fingerprint
 
     assert (fingerprint(first) == fingerprint(second)) == (first == second)
+
+
+def test_what_is_said_of_classes_is_checked_and_goes_with_the_task(tmp_path: Path) -> None:
+    rows = Split(["a", "b", "c"], ["good", "bad", "so so"], np.array([2, 0, 1]))
+    task = Task("tiny", ("1", "2", "3"), rows, Split.empty(), Split.empty(), label_type=int)
+    described = task.described({3: ["great", "fine"], 1: "poor", 2: []})
+    assert described.meanings == {"3": ("great", "fine"), "1": ("poor",)}
+    assert task.meanings == {}
+    assert described.fingerprint != task.fingerprint
+    assert described.only(["3", "2"]).meanings == {"3": ("great", "fine")}
+    assert described.short(1).merged().meanings == described.meanings
+    save_task(described, tmp_path / "task")
+    assert load_saved(tmp_path / "task").meanings == described.meanings
+    with pytest.raises(UserError, match="'4' is not a class of task 'tiny'"):
+        task.described({4: "more"})
+    without_words: list[Any] = ["", "  ", [""], [None]]
+    for nothing in without_words:
+        with pytest.raises(UserError, match=r"What is said of class '1' is .*; give it words"):
+            task.described({1: nothing})
+
+
+def test_a_task_without_meanings_keeps_the_fingerprint_that_it_had() -> None:
+    rows = Split(["a"], ["good"], np.array([0]))
+    digest = hashlib.sha256()
+    for strings in (["no", "yes"], ["train"], ["a"], ["good"]):
+        digest.update(len(strings).to_bytes(8, "little"))
+        for data in (string.encode() for string in strings):
+            digest.update(len(data).to_bytes(8, "little") + data)
+    digest.update(np.array([0], dtype="<i8").tobytes())
+    for name in ("validation", "test"):
+        for strings in ([name], [], []):
+            digest.update(len(strings).to_bytes(8, "little"))
+            for data in (string.encode() for string in strings):
+                digest.update(len(data).to_bytes(8, "little") + data)
+    task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
+    assert task.fingerprint == digest.hexdigest()

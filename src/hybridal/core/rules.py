@@ -32,7 +32,7 @@ class Rules:
         pooling: What the head reads: the mean of all tokens, the first one, or as the encoder was trained (auto).
         head: Starts at random, or as a probe: a logistic regression on the pretrained encoder's features.
         probe_until: With fewer labels than this the probe is the model.
-        names: Lets the name of each class be an example of it, beside its labels, where all names have letters.
+        names: Lets the name of each class, where all have letters, and what is written down of it be examples of it.
         learning_rate: Of AdamW, the same in every layer.
         warmup: Share of a training's steps in which the rate rises.
         decay: Lets the rate fall to 0 after that.

@@ -255,5 +255,5 @@ def _task(size: int, ids: Sequence[Any] | None, y_validation: Sequence[Any], cla
         raise UserError(f"ids: there are {len(set(keys))} different ids for the {size} rows of X; give each its own.")
     train = Split(keys, [""] * size, np.full(size, UNKNOWN, dtype=np.int64))
     validation = Split([f"validation-{row}" for row in range(len(labels))], [""] * len(labels), labels)
-    kinds = {"id_type": kind_of(given), "label_type": kind_of(classes)}
-    return Task("table", names, train, validation, Split.empty(), **kinds)
+    kinds = kind_of(given), kind_of(classes)
+    return Task("table", names, train, validation, Split.empty(), id_type=kinds[0], label_type=kinds[1])

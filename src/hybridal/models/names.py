@@ -1,11 +1,39 @@
-"""The names of classes as texts, for an encoder to read."""
+"""What is said of classes, as texts for an encoder to read: their names, and what people wrote down of them."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hybridal.core.outputs import Floats, Ints
+
+
+def said_of(classes: Sequence[str], meanings: Mapping[str, Sequence[str]]) -> tuple[list[str], Ints]:
+    """Texts that say what classes are, their names first where all of them say something, and the class of each.
+
+    >>> texts, of = said_of(["HUM", "LOC"], {"LOC": ["a place"]})
+    >>> texts, of.tolist()
+    (['HUM', 'LOC', 'a place'], [0, 1, 1])
+    """
+    names = spoken(classes)
+    written = [(text, number) for number, name in enumerate(classes) for text in meanings.get(name, ())]
+    of = np.array([*range(len(names)), *(number for _, number in written)], dtype=np.int64)
+    return [*names, *(text for text, _ in written)], of
+
+
+def middles(features: Floats, of: Ints, classes: int) -> Floats | None:
+    """Where each class lies: in the middle of all that is said of it. None where nothing is said of one.
+
+    >>> middles(np.array([[0.0], [4.0], [6.0]]), np.array([0, 1, 1]), 2).tolist()
+    [[0.0], [5.0]]
+    """
+    if set(of.tolist()) != set(range(classes)):
+        return None
+    return np.stack([features[of == number].mean(axis=0) for number in range(classes)])
 
 
 def spoken(classes: Sequence[str]) -> list[str]:

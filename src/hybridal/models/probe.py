@@ -27,6 +27,9 @@ BEFOREHAND = 0.1
 # after far more steps than it needs.
 FACTR, ROUGHLY, MOST = 1e9, 1e11, 500
 
+Known = tuple[Floats, Ints]
+"""Features, and the class of each."""
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -49,14 +52,14 @@ class Prober:
     def __init__(self, seed: int) -> None:
         self._seed, self._chosen_on, self._penalty = seed, (0, b"", b""), PENALTY
 
-    def best(self, features: Floats, labels: Ints, classes: int, names: Floats | None = None) -> Probe:
+    def best(self, features: Floats, labels: Ints, classes: int, said: Known | None = None) -> Probe:
         """A probe whose penalty gives labels that it has not seen the best probabilities."""
         known = last_growth(len(labels))
         chosen_on = classes, features[:known].tobytes(), labels[:known].tobytes()
         if chosen_on != self._chosen_on:
             self._penalty = best_penalty(features, labels, classes, self._seed)
             self._chosen_on = chosen_on
-        return fit_probe(features, labels, classes, self._penalty, names)
+        return fit_probe(features, labels, classes, self._penalty, said)
 
 
 def best_penalty(features: Floats, labels: Ints, classes: int, seed: int) -> float:
@@ -87,29 +90,29 @@ def last_growth(labels: int) -> int:
 
 @one_blas_thread()
 def fit_probe(
-    features: Floats, labels: Ints, classes: int, penalty: float = PENALTY, names: Floats | None = None
+    features: Floats, labels: Ints, classes: int, penalty: float = PENALTY, said: Known | None = None
 ) -> Probe:
     """The weights that make these labels likeliest, less half the penalty times their squares.
 
-    A class without labels gets a small probability everywhere, since each has a share of one label beforehand. `names`
-    are features of a text for each class that has its label: its name.
+    A class without labels gets a small probability everywhere, since each has a share of one label beforehand. What is
+    `said` of classes, their names and meanings, counts like labels.
 
     >>> probe = fit_probe(np.array([[-1.0], [-2.0], [1.0]]), np.array([0, 0, 1]), classes=3, penalty=0.1)
     >>> probe.logits(np.array([[-1.5], [3.0]])).argmax(axis=1).tolist()
     [0, 1]
     """
-    return _Fit(*with_names(features, labels, names), classes).probe(penalty)
+    return _Fit(*together(features, labels, said), classes).probe(penalty)
 
 
-def with_names(features: Floats, labels: Ints, names: Floats | None) -> tuple[Floats, Ints]:
+def together(features: Floats, labels: Ints, said: Known | None) -> Known:
     """All that there is to learn from.
 
-    >>> with_names(np.ones((1, 2)), np.array([1]), names=np.zeros((2, 2)))[1].tolist()
+    >>> together(np.ones((1, 2)), np.array([1]), (np.zeros((2, 2)), np.array([0, 1])))[1].tolist()
     [1, 0, 1]
     """
-    if names is None:
+    if said is None:
         return features, labels
-    return np.concatenate([features, names]), np.concatenate([labels, np.arange(len(names))])
+    return np.concatenate([features, said[0]]), np.concatenate([labels, said[1]])
 
 
 @one_blas_thread()
@@ -120,7 +123,7 @@ def cross_fitted(
     rng: np.random.Generator,
     folds: int,
     penalties: Sequence[float],
-    names: Floats | None = None,
+    said: Known | None = None,
 ) -> NDArray[np.float64]:
     """(P, N, C): the logits of each example by probes that have not seen its label, one for each penalty.
 
@@ -131,7 +134,7 @@ def cross_fitted(
     found = np.empty((len(penalties), len(labels), classes))
     for fold in np.array_split(rng.permutation(len(labels)), min(folds, len(labels))):
         rest = np.setdiff1d(np.arange(len(labels)), fold)
-        fit = _Fit(*with_names(features[rest], labels[rest], names), classes)
+        fit = _Fit(*together(features[rest], labels[rest], said), classes)
         # From the largest down, each from where the last one ended, which is not far.
         for number in np.argsort(penalties)[::-1]:
             found[number, fold] = fit.probe(penalties[number], ROUGHLY).logits(features[fold])

@@ -20,8 +20,8 @@ from hybridal.models.examples import Examples
 from hybridal.models.features import Features
 from hybridal.models.kept import classifier_for
 from hybridal.models.looks import ModelNow, ScoredCandidates, present
-from hybridal.models.names import spoken
-from hybridal.models.probe import Probe, Prober, cross_fitted, fit_probe
+from hybridal.models.names import middles, said_of
+from hybridal.models.probe import Known, Probe, Prober, cross_fitted, fit_probe
 from hybridal.models.role import Fit
 from hybridal.models.source import Source
 from hybridal.models.tokens import Progress, Tokens, tokenise, unheard
@@ -52,9 +52,10 @@ class TransformerModel:
         keeps_features: bool = False,
         observer: Observer | None = None,
     ) -> None:
-        # Names of classes are rows after those of the pool: they are read and learnt like its texts.
-        names = spoken(task.classes) if rules.names else []
-        parts = [[*task.train.texts, *names], task.validation.texts, task.test.texts]
+        # What is said of classes are rows after those of the pool: they are read and learnt like its texts.
+        self._meant = said_of(task.classes, task.meanings)
+        self.said_texts, self._said_of = self._meant if rules.names else said_of((), {})
+        parts = [[*task.train.texts, *self.said_texts], task.validation.texts, task.test.texts]
         texts = [text for part in parts for text in part]
         self.encoder = backbone.encoder(rules.max_length)
         self.observer = observer or Observer()
@@ -103,8 +104,8 @@ class TransformerModel:
             return self._features(self.train_source, rows)
 
     def describe_classes(self) -> Floats | None:
-        names = spoken(self.classes)
-        return self.embed(names) if names else None
+        texts, of = self._meant
+        return middles(self.embed(texts), of, len(self.classes)) if texts else None
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """What the pretrained encoder says of any texts."""
@@ -135,9 +136,10 @@ class TransformerModel:
         return self.classifier.with_head(weights, fit_probe(features, labels, len(self.classes), penalty))
 
     def _known(self, rows: Ints, pool: Pool) -> tuple[Ints, Ints]:
-        """Rows with their labels, and the names of the classes after them."""
-        names = self.named if len(rows) else self.named[:0]
-        return np.concatenate([rows, names]), np.concatenate([pool.labels[rows], names - len(self.train_ids)])
+        """Rows with their labels, and what is said of the classes after them."""
+        if not len(rows):
+            return rows, pool.labels[rows]
+        return np.concatenate([rows, self.named]), np.concatenate([pool.labels[rows], self._said_of])
 
     def probe(self, pool: Pool) -> Probe:
         """A logistic regression on what the pretrained encoder says of the labelled texts."""
@@ -146,14 +148,14 @@ class TransformerModel:
         if self._probe is None or self._probe[0] != known:  # a round asks for it more than once
             self._probe = (
                 known,
-                self._prober.best(self.features.of(rows), labels, len(self.classes), self.name_features),
+                self._prober.best(self.features.of(rows), labels, len(self.classes), self.said),
             )
         return self._probe[1]
 
     @property
-    def name_features(self) -> Floats | None:
-        """What the pretrained encoder says of the names of the classes, where these are examples."""
-        return self.features.of(self.named) if len(self.named) else None
+    def said(self) -> Known | None:
+        """What the pretrained encoder makes of all that is said of the classes, where that is an example of them."""
+        return (self.features.of(self.named), self._said_of) if len(self.named) else None
 
     def ask(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = unheard) -> Outputs:
         """What the model says of texts to learn from, after it has learnt the labels of this pool.
@@ -221,8 +223,8 @@ class TransformerModel:
             return None
         labels, rng = pool.labels[pool.order], stream(self.seed, "cross", len(pool))
         penalty = self.probe(pool).penalty
-        features, names = self.features.of(pool.order), self.name_features
-        return cross_fitted(features, labels, len(self.classes), rng, FOLDS, [penalty], names)[0], labels
+        features = self.features.of(pool.order)
+        return cross_fitted(features, labels, len(self.classes), rng, FOLDS, [penalty], self.said)[0], labels
 
     def test(self) -> tuple[Outputs, Ints] | None:
         known = self.test_examples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -62,8 +62,8 @@ class Split:
 class Task:
     """What is to be learnt. The labels of train may be known (a simulation), partly known or unknown.
 
-    Ids and classes are texts here; `id_type` and `label_type` say what they were where the task came from, and what
-    people who use it get back.
+    `meanings` are what people wrote down of classes, descriptions and examples. Ids and classes are texts here;
+    `id_type` and `label_type` say what they were where the task came from, and what people who use it get back.
 
     >>> rows = Split(["a", "b"], ["good", "bad"], np.array([1, UNKNOWN]))
     >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
@@ -78,6 +78,7 @@ class Task:
     train: Split
     validation: Split
     test: Split
+    meanings: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
     id_type: type = field(default=str, kw_only=True)
     label_type: type = field(default=str, kw_only=True)
 
@@ -157,7 +158,7 @@ class Task:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when any text, id, label or class name does.
+        """Changes when any text, id, label, class name or meaning does.
 
         >>> rows = Split(["a"], ["good"], np.array([0]))
         >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
@@ -172,7 +173,29 @@ class Task:
             _add(digest, split.ids)
             _add(digest, split.texts)
             digest.update(np.ascontiguousarray(split.labels, dtype="<i8").tobytes())
+        for name, texts in sorted(self.meanings.items()):
+            _add(digest, [name, *texts])
         return digest.hexdigest()
+
+    def described(self, meanings: Mapping[Any, str | Sequence[str]]) -> Task:
+        """The task with something written down of some of its classes: a description, or several texts, as of examples.
+
+        A model learns from it as from labels, where the protocol lets it (`names`): with few labels it is worth many.
+
+        >>> rows = Split(["a"], ["Where is Oslo?"], np.array([UNKNOWN]))
+        >>> task = Task("tiny", ("HUM", "LOC"), rows, Split.empty(), Split.empty())
+        >>> task.described({"LOC": "a city, a country or a river"}).meanings
+        {'LOC': ('a city, a country or a river',)}
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for name, said in meanings.items():
+            texts = (said,) if isinstance(said, str) else tuple(said)
+            self.class_index(spelt(name))
+            for text in texts:
+                if not isinstance(text, str) or not text.strip():
+                    raise UserError(f"What is said of class '{spelt(name):.40}' is {text!r:.40}; give it words.")
+            found[spelt(name)] = texts
+        return replace(self, meanings={name: texts for name, texts in found.items() if texts})
 
     def merged(self) -> Task:
         """The task without validation texts of its own: they are to choose from like the others.
@@ -229,7 +252,7 @@ class Task:
     def _with(self, field: str, classes: tuple[str, ...], keep: Callable[[Split], Split]) -> Task:
         task = replace(
             self, classes=classes, train=keep(self.train), validation=keep(self.validation), test=keep(self.test)
-        )
+        ).described({name: texts for name, texts in self.meanings.items() if name in classes})
         if not len(task.train):
             raise UserError(
                 f"`{field}`: no text of task '{self.name}' is left to learn from; ask for more.", field=field

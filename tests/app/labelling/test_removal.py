@@ -58,7 +58,7 @@ def test_a_deleted_text_is_nowhere_and_comes_back_as_it_was(tmp_path: Path, db: 
         assert undo(session, one, "no more") is None
         now = snapshot(session)
         assert (now.texts, {*now.deleted}, {**now.pool}) == (17, {"t1", "t2", text.id}, {})
-        task = task_of(session, "p", ["a", "b"])
+        task = task_of(session, "p", snapshot(session))
         assert not now.deleted & {*task.train.ids, *task.validation.ids}
     assert [*label_rows(project.reads)] == []
     assert len(json.loads(b"".join(export_tasks(project.reads)))) == 17

@@ -36,7 +36,7 @@ def begun(project: Project) -> Chapter:
     """A chapter with one round, not saved yet."""
     now = taken(project)
     with project.reads() as session:
-        task = task_of(session, "toys", list(now.classes.values()))
+        task = task_of(session, "toys", now)
     chapter = begin(project.runs, Frame.of(now, project), ActiveLearner(task, **learner_options(project)))
     chapter.take(now)
     chapter.learn(Observer())

@@ -178,6 +178,25 @@ def test_a_renamed_class_is_the_same_class(project: Project) -> None:
     assert set(cycle.chapter.learner.cell.task.classes) == {"food", "games"}  # whose names are examples
 
 
+def test_what_is_written_down_of_a_class_is_learnt_in_the_next_round(project: Project) -> None:
+    cycle = trained(project)
+    with project.sessions.begin() as session:
+        classes.describe(session, classes.find(session, "sport").number, "goals and teams", "the score\n\na match")
+    assert not cycle.turn()
+    label(project, unlabelled(project, "pool", 6), "sport")
+    assert cycle.turn()
+    assert (words(project), row(project).error) == (["RR"], "")
+    assert cycle.chapter is not None
+    assert cycle.chapter.learner.cell.task.meanings == {"sport": ("goals and teams", "the score", "a match")}
+    assert cycle.chapter.model.said_texts[-3:] == ["goals and teams", "the score", "a match"]
+    with project.sessions.begin() as session:
+        classes.describe(session, classes.find(session, "sport").number, "goals and teams", "the score\n\na match")
+    chapter = cycle.chapter
+    label(project, unlabelled(project, "pool", 6), "food")
+    assert cycle.turn()
+    assert cycle.chapter is chapter  # nothing else was said
+
+
 def weights_of(cycle: Cycle) -> dict[str, Any]:
     assert cycle.chapter is not None
     return dict(cycle.chapter.model.classifier.weights())

@@ -19,6 +19,8 @@ from hybridal.app.trainer.publish import published_round
 from hybridal.app.trainer.snapshot import snapshot
 from hybridal.loop.first_draw import first_draw
 from hybridal.models import evaluation
+from hybridal.models.names import spoken
+from hybridal.models.probe import Prober
 from hybridal.randomness import stream
 from hybridal.runs.record import RunFolder
 
@@ -96,7 +98,8 @@ def test_what_is_written_down_of_classes_draws_texts_near_to_it(tmp_path: Path) 
         ids = {text.row: text.id for text in session.scalars(select(Text))}
         served = [id for id in serving_order(session) if id in {ids[row] for row in after}]
     rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
-    near = [model.embed(texts).mean(axis=0) for texts in (["win the match", "a goal", "the score"], ["soup and bread"])]
+    said = model.embed(["win the match", "a goal", "the score", "soup and bread"])
+    near = [said[:3].mean(axis=0), said[3]]
     features = model.describe(np.array([rows[id] for id in served]))
     drawn = first_draw(features, len(served), stream(model.seed, "initial"), np.stack(near))
     assert [ids[row] for row in after] == [served[at] for at in drawn]
@@ -194,7 +197,7 @@ def test_it_chooses_by_margins_as_the_round_that_follows(project: Project) -> No
     assert cycle.chapter.learner.settings.acquisition == "margin"
 
 
-def test_names_are_left_out_where_a_class_has_gone_meanwhile(project: Project) -> None:
+def test_the_name_of_a_class_that_has_gone_meanwhile_is_left_out(project: Project) -> None:
     cycle = prepared(project)
     label_some(project, 6, 6)
     assert cycle.first is not None
@@ -207,6 +210,31 @@ def test_names_are_left_out_where_a_class_has_gone_meanwhile(project: Project) -
     fewer = replace(now, classes={stays: now.classes[stays]}, pool=pool, validation=validation)
     _, found = cycle.first.learn(fewer)
     assert (found.probabilities == 1).all()
+
+
+def test_it_learns_what_was_written_down_of_classes_a_moment_ago(project: Project) -> None:
+    cycle = prepared(project)
+    label_some(project, 6, 6)
+    with project.sessions.begin() as session:
+        classes.describe(session, classes.find(session, "food").number, "soup and bread", "a meal")
+    assert cycle.first is not None
+    with project.reads() as session:
+        now = snapshot(session)
+    _, found = cycle.first.learn(now)
+    model, rules = cycle.first.chapter.model, cycle.first.chapter.learner.cell.rules
+    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
+    features = model.describe(np.array([rows[id] for id in now.pool]))
+    order = list(now.classes)
+    labels = np.array([order.index(number) for number in now.pool.values()])
+    said = model.embed([*spoken([*now.classes.values()]), "soup and bread", "a meal"])
+    food = order.index(next(number for number, name in now.classes.items() if name == "food"))
+    probe = Prober(model.seed).best(features, labels, 2, (said, np.array([0, 1, food, food])))
+    some = [id for id in found.ids if id in rows]
+    expected = probe.logits(model.describe(np.array([rows[id] for id in some]))).argmax(axis=1)
+    by_id = dict(zip(found.ids, found.probabilities.argmax(axis=1), strict=True))
+    assert rules.names
+    assert [by_id[id] for id in some] == expected.tolist()
+    assert probe.weight.shape[0] == 2
 
 
 def test_its_round_encodes_only_what_it_has_not_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

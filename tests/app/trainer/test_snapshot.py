@@ -154,7 +154,7 @@ def test_every_class_ends_at_one_that_was_never_merged(n: int, data: st.DataObje
 def test_the_task_has_all_texts_and_no_labels(project: Project) -> None:
     label_some(project, 5, 5)
     with project.reads() as session:
-        task = task_of(session, "toys", ["sport", "food"])
+        task = task_of(session, "toys", snapshot(session))
         held_out = {*session.scalars(select(Text.id).where(Text.split == "validation"))}
     texts = dict(zip(TASK.train.ids, TASK.train.texts, strict=True))
     assert set(task.validation.ids) == held_out

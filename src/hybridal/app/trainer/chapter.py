@@ -132,9 +132,10 @@ class Chapter:
         return len({*task.train.ids, *task.validation.ids} - snapshot.deleted) == snapshot.texts
 
     def calls(self, snapshot: Snapshot) -> bool:
-        """Whether the classes have the names that this chapter's model has learnt, if it learns names."""
-        rules, known = self.learner.cell.rules, self.learner.cell.task.classes
-        return not rules.names or dict(zip(self.frame.classes, known, strict=True)) == {**snapshot.classes}
+        """Whether the classes are called and described as this chapter's model has learnt, if it learns that."""
+        task = self.learner.cell.task
+        names = dict(zip(self.frame.classes, task.classes, strict=True))
+        return not self.learner.cell.rules.names or (names == {**snapshot.classes} and task.meanings == snapshot.meant)
 
     def take(self, snapshot: Snapshot) -> None:
         """The next update learns what the snapshot says now: corrected labels and those taken back count too."""

@@ -17,7 +17,7 @@ from hybridal.app.trainer.chapter import (
     learner_options,
     model_settings,
 )
-from hybridal.app.trainer.first_model import FirstModel, class_meanings, serving_order
+from hybridal.app.trainer.first_model import FirstModel, serving_order
 from hybridal.app.trainer.publish import (
     Status,
     clear_request,
@@ -28,7 +28,16 @@ from hybridal.app.trainer.publish import (
     write_status,
 )
 from hybridal.app.trainer.scoring import BackgroundScoring
-from hybridal.app.trainer.snapshot import Snapshot, loadable, missing_labels, poll, refusal, snapshot, task_of
+from hybridal.app.trainer.snapshot import (
+    Snapshot,
+    class_meanings,
+    loadable,
+    missing_labels,
+    poll,
+    refusal,
+    snapshot,
+    task_of,
+)
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.system.files import remove_folder
@@ -225,7 +234,7 @@ class Cycle:
             return last
         self.status.say("loading")
         with self.project.reads() as session:
-            task = task_of(session, self.project.setting("name"), list(now.classes.values()))
+            task = task_of(session, self.project.setting("name"), now)
         learner = ActiveLearner(task, **learner_options(self.project))
         if last is not None and last.learner.history and last.frame.engine == frame.engine:
             begun = chapters.go_on(last, runs, frame, learner)

@@ -8,7 +8,7 @@ its checkpoint, follows and replaces it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from sqlalchemy import select
@@ -16,25 +16,20 @@ from sqlalchemy.orm import Session
 
 from hybridal.acquisition.margin import margins
 from hybridal.app.db.schema import Text
-from hybridal.app.labelling.classes import active, examples_of
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.predictions import Scored
-from hybridal.app.trainer.snapshot import Snapshot
+from hybridal.app.trainer.snapshot import Meanings, Snapshot
 from hybridal.core.outputs import Floats
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import shrunk_temperature, softmax
 from hybridal.models.features import Features
+from hybridal.models.names import middles, said_of
 from hybridal.models.probe import Prober
 from hybridal.randomness import stream
 
 AHEAD = 256  # so many texts are ranked by the first model; the round that follows ranks all its candidates
 ENOUGH = 32  # so many, at least, where there was no time to prepare more
-EXAMPLES = 5  # of a class that say where it lies: a few hundred texts at most, even of a hundred classes
 AT_ONCE = 8  # texts between two looks at the labels: nobody waits for more
-
-
-Meanings = Mapping[int, Sequence[str]]
-"""What was written down of classes, by their numbers."""
 
 
 class FirstModel:
@@ -58,7 +53,8 @@ class FirstModel:
         # Its round looks at the model's sample of the pool too.
         sample = [task.train.ids[row] for row in model.sample]
         self._waiting = [*dict.fromkeys([*order, *sample])] if self.probe_until else []
-        self._names = model.named if self.probe_until else model.named[:0]
+        self._said = model.named if self.probe_until else model.named[:0]
+        self._read: dict[str, Floats] = {}  # what is said of classes
 
     def serves(self, now: Snapshot) -> bool:
         """Whether these labels are so few that the model is a probe."""
@@ -66,14 +62,15 @@ class FirstModel:
 
     def is_ready(self, labelled: Iterable[str] = ()) -> bool:
         """Whether nothing is left to compute before these labels are learnt."""
-        return not len(self._names) and not self._waiting and not self._missing(labelled)
+        return not len(self._said) and not self._waiting and not self._missing(labelled)
 
     def prepare(self, labelled: Iterable[str] = ()) -> None:
-        """Computes the features of a few texts more: those with labels first, then the names of the classes."""
-        missing = self._missing(labelled)
-        if not missing and len(self._names):
-            some, self._names = self._names[:AT_ONCE], self._names[AT_ONCE:]
-            self.chapter.model.features.of(some)
+        """Computes the features of a few texts more: those with labels first, then what is said of the classes."""
+        missing, model = self._missing(labelled), self.chapter.model
+        if not missing and len(self._said):
+            some, self._said = self._said[:AT_ONCE], self._said[AT_ONCE:]
+            texts = [model.said_texts[row - len(model.train_ids)] for row in some]
+            self._read |= zip(texts, model.features.of(some), strict=True)
             return
         if not missing:
             missing, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
@@ -96,15 +93,18 @@ class FirstModel:
         return [ids[at] for at in first_draw(self._features(ids), len(ids), stream(self.seed, "initial"), classes)]
 
     def _describe_classes(self, meanings: Meanings) -> Floats | None:
-        """Where each class lies: in the middle of its name and what was written down; None where one says nothing."""
-        model, found = self.chapter.model, []
-        names = model.describe_classes()
-        for place, number in enumerate(self.chapter.frame.classes):
-            said = [] if names is None else [names[place]]
-            if written := meanings.get(number):
-                said += [*model.embed(written)]
-            found.append(said)
-        return np.stack([np.mean(said, axis=0) for said in found]) if all(map(len, found)) else None
+        """Where each class lies, by its name and what was written down now; None where nothing is said of one."""
+        classes = self.chapter.learner.cell.task.classes
+        name = dict(zip(self.chapter.frame.classes, classes, strict=True))
+        texts, of = said_of(classes, {name[number]: said for number, said in meanings.items() if number in name})
+        return middles(self._embed(texts), of, len(classes)) if texts else None
+
+    def _embed(self, texts: Sequence[str]) -> Floats:
+        """What the encoder makes of what is said of classes; it may have been said a moment ago."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._read]
+        if missing:
+            self._read |= zip(missing, self.chapter.model.embed(missing), strict=True)
+        return np.stack([self._read[text] for text in texts])
 
     def _prepare_enough(self, labelled: Sequence[str]) -> None:
         """Whatever it takes to learn these labels, and to have something to choose from."""
@@ -119,9 +119,9 @@ class FirstModel:
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
-        # Who has changed the classes meanwhile waits for a chapter that knows the new names.
-        named = self.chapter.model.name_features if self.chapter.calls(now) else None
-        probe = self._prober.best(self._features(pool), labels, len(classes), named)
+        texts, of = said_of([*now.classes.values()], now.meant)
+        said = (self._embed(texts), of) if self.chapter.learner.cell.rules.names and texts else None
+        probe = self._prober.best(self._features(pool), labels, len(classes), said)
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
         temperature = shrunk_temperature(seen, truth, trained=False)
@@ -144,12 +144,6 @@ class FirstModel:
             mine = [id for id in ids if id in rows]
             if mine:
                 self.known |= zip(mine, features.of(np.array([rows[id] for id in mine])), strict=True)
-
-
-def class_meanings(session: Session) -> Meanings:
-    """Descriptions of the classes, and some of their examples."""
-    written = {one.number: [one.description.strip(), *examples_of(one)[:EXAMPLES]] for one in active(session)}
-    return {number: [text for text in texts if text] for number, texts in written.items() if any(texts)}
 
 
 def serving_order(session: Session) -> list[str]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Annotation, Class, Consensus, Text, Trainer
-from hybridal.app.labelling.classes import current_classes
+from hybridal.app.labelling.classes import active, current_classes, examples_of
 from hybridal.core.outputs import UNKNOWN
 from hybridal.tasks import Split, Task
+
+EXAMPLES = 5  # of a class that say where it lies: a few hundred texts at most, even of a hundred classes
+
+Meanings = Mapping[int, Sequence[str]]
+"""What was written down of classes, by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,10 @@ def refusal(labels: LabelCounts) -> str:
 class Snapshot:
     """All consensus, as class numbers by text id, with the newest `answer` that they rest on.
 
-    `classes` names those to learn in the order of their numbers. A consensus of a class that was merged counts for the
-    class it became; one of a class that is archived without its labels does not count. `reserve` counts the texts that
-    are set aside for validation, labelled or not, deleted or not. `texts` counts those that are not `deleted`.
+    `classes` names those to learn in the order of their numbers, and `meanings` are what owners wrote down of them. A
+    consensus of a class that was merged counts for the class it became; one of a class that is archived without its
+    labels does not count. `reserve` counts the texts that are set aside for validation, labelled or not, deleted or
+    not. `texts` counts those that are not `deleted`.
     """
 
     answer: int
@@ -77,6 +83,12 @@ class Snapshot:
     validation: Mapping[str, int]
     reserve: int
     deleted: frozenset[str] = frozenset()
+    meanings: Meanings = field(default_factory=dict)
+
+    @property
+    def meant(self) -> dict[str, tuple[str, ...]]:
+        """What was written down of classes, by their names."""
+        return {self.classes[number]: tuple(texts) for number, texts in self.meanings.items()}
 
     def labels(self, learnt: Mapping[str, int]) -> LabelCounts:
         """How much of it is new to a model that has learnt these."""
@@ -117,10 +129,18 @@ def snapshot(session: Session) -> Snapshot:
     deleted = frozenset(session.scalars(select(Text.id).where(Text.deleted.is_not(None))))
     every = session.scalar(select(func.count()).select_from(Text)) or 0
     reserve = session.scalar(select(func.count()).where(Text.split == "validation")) or 0
-    return Snapshot(newest, every - len(deleted), classes, splits["pool"], splits["validation"], reserve, deleted)
+    meanings = {number: texts for number, texts in class_meanings(session).items() if number in classes}
+    pool, validation = splits.values()
+    return Snapshot(newest, every - len(deleted), classes, pool, validation, reserve, deleted, meanings)
 
 
-def task_of(session: Session, name: str, classes: Sequence[str]) -> Task:
+def class_meanings(session: Session) -> Meanings:
+    """Descriptions of the classes, and some of their examples."""
+    written = {one.number: [one.description.strip(), *examples_of(one)[:EXAMPLES]] for one in active(session)}
+    return {number: tuple(text for text in texts if text) for number, texts in written.items() if any(texts)}
+
+
+def task_of(session: Session, name: str, now: Snapshot) -> Task:
     """All texts, none of them labelled: labels are taught, so that they can be corrected."""
     rows: dict[str, tuple[list[str], list[str]]] = {"pool": ([], []), "validation": ([], [])}
     given = select(Text.id, Text.body, Text.split).where(Text.deleted.is_(None)).order_by(Text.row)
@@ -132,4 +152,5 @@ def task_of(session: Session, name: str, classes: Sequence[str]) -> Task:
         ids, bodies = rows[split]
         return Split(ids, bodies, np.full(len(ids), UNKNOWN, dtype=np.int64))
 
-    return Task(name, tuple(classes), unlabelled("pool"), unlabelled("validation"), Split.empty())
+    task = Task(name, tuple(now.classes.values()), unlabelled("pool"), unlabelled("validation"), Split.empty())
+    return task.described(now.meant)
