@@ -98,7 +98,9 @@ def test_a_folder_that_says_what_was_asked_has_all_its_texts(tmp_path: Path, mon
 def test_of_two_that_begin_at_the_same_moment_the_first_has_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = (Study(name, ("imdb",), ("retrain",), seeds=(1,)) for name in ("one", "other"))
+    one, other = (
+        Study(name, ("imdb",), ("retrain",), acquisitions=("random",), seeds=(1,)) for name in ("one", "other")
+    )
 
     def meanwhile(task: Task, home: Path) -> None:
         with pytest.raises(RunError, match="s is in use by process"):
