@@ -214,6 +214,36 @@ def test_what_is_written_down_of_classes_are_examples_of_them(task: Task, tiny: 
     np.testing.assert_allclose(found[1], model.embed([texts[at] for at in (1, 3, 4)]).mean(axis=0), atol=1e-5)
 
 
+def test_texts_that_may_be_measured_on_are_not_learnt_as_examples(task: Task, tiny: Backbone) -> None:
+    first, second = task.classes
+    pasted = [f" {task.validation.texts[0]} ", task.test.texts[0], task.train.texts[0], "a match"]
+    described = task.described({second: pasted})
+    fixed = TransformerModel(described, tiny, NAMED, 1, CPU)
+    assert fixed.said_texts[2:] == [task.train.texts[0], "a match"]
+    for rules in (replace(NAMED, validation="share"), replace(NAMED, validation="none")):
+        assert TransformerModel(described.merged(), tiny, rules, 1, CPU).said_texts[2:] == ["a match"]
+    assert fixed.said_of([first], {first: pasted})[0] == [*spoken([first]), task.train.texts[0], "a match"]
+
+
+def test_what_another_model_of_the_same_encoder_has_read_is_not_read_again(
+    task: Task, tiny: Backbone, passes: list[int]
+) -> None:
+    first, second = task.classes
+    other = TransformerModel(task.described({second: "a match"}), tiny, NAMED, 1, CPU)
+    kept = other.features.of(np.array([3, 5, *other.named]))
+    fewer = replace(task, train=task.train.take(np.arange(3, len(task.train)))).described(
+        {first: "x", second: "a match"}
+    )
+    model = TransformerModel(fewer, tiny, NAMED, 1, CPU)
+    model.take_over(other, {0: 3, 2: 5, 4: 7})
+    passes.clear()
+    names_and_match = model.named[[0, 1, 3]]
+    assert (model.features.of(np.array([0, 2, *names_and_match])) == kept).all()
+    assert passes == []
+    model.features.of(np.array([4, model.named[2]]))
+    assert sum(passes) == 2
+
+
 def test_numbers_that_are_described_say_something(task: Task, tiny: Backbone) -> None:
     numbered = replace(task, classes=("0", "1")).described({"1": "a match"})
     model = TransformerModel(numbered, tiny, NAMED, 1, CPU)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +30,10 @@ class Features:
     def known(self, row: int) -> NDArray[np.float32] | None:
         """What was computed before."""
         return self._found.get(row)
+
+    def take_over(self, other: Features, rows: Mapping[int, int]) -> None:
+        """`rows` are the other's rows of the same texts, by their own; its weights must be the same too."""
+        self._found |= {row: other._found[its] for row, its in rows.items() if its in other._found}
 
     def of(self, rows: Ints) -> NDArray[np.float32]:
         """(N, E)"""

@@ -5,22 +5,31 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
 from hybridal.core.outputs import Floats, Ints
 
 
-def said_of(classes: Sequence[str], meanings: Mapping[str, Sequence[str]]) -> tuple[list[str], Ints]:
+def said_of(
+    classes: Sequence[str], meanings: Mapping[str, Sequence[str]], measured: Set[str] = frozenset()
+) -> tuple[list[str], Ints]:
     """Texts that say what classes are, their names first where all of them say something, and the class of each.
 
-    >>> texts, of = said_of(["HUM", "LOC"], {"LOC": ["a place"]})
+    People take examples from the texts before them: those that are `measured` on must not be learnt, and are left out.
+
+    >>> texts, of = said_of(["HUM", "LOC"], {"LOC": ["a place", "Where is Oslo?"]}, {"Where is Oslo?"})
     >>> texts, of.tolist()
     (['HUM', 'LOC', 'a place'], [0, 1, 1])
     """
     names = spoken(classes)
-    written = [(text, number) for number, name in enumerate(classes) for text in meanings.get(name, ())]
+    written = [
+        (text, number)
+        for number, name in enumerate(classes)
+        for text in meanings.get(name, ())
+        if text.strip() not in measured
+    ]
     of = np.array([*range(len(names)), *(number for _, number in written)], dtype=np.int64)
     return [*names, *(text for text, _ in written)], of
 

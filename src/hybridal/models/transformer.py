@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 
@@ -52,8 +52,13 @@ class TransformerModel:
         keeps_features: bool = False,
         observer: Observer | None = None,
     ) -> None:
+        # With validation of its own a task's pool is never measured on; else any of it may be.
+        apart = (
+            (task.validation, task.test) if rules.validation == "fixed" else (task.train, task.validation, task.test)
+        )
+        self._apart = [split.texts for split in apart]
         # What is said of classes are rows after those of the pool: they are read and learnt like its texts.
-        self._meant = said_of(task.classes, task.meanings)
+        self._meant = self.said_of(task.classes, task.meanings)
         self.said_texts, self._said_of = self._meant if rules.names else said_of((), {})
         parts = [[*task.train.texts, *self.said_texts], task.validation.texts, task.test.texts]
         texts = [text for part in parts for text in part]
@@ -79,6 +84,20 @@ class TransformerModel:
         self._probe: tuple[bytes, Probe] | None = None
         size = min(SAMPLE, len(task.train))
         self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
+
+    def said_of(self, classes: Sequence[str], meanings: Mapping[str, Sequence[str]]) -> tuple[list[str], Ints]:
+        """What is said of classes and may be learnt, and the class of each."""
+        return said_of(classes, meanings, self._measured if meanings else frozenset())
+
+    @cached_property
+    def _measured(self) -> frozenset[str]:
+        return frozenset(text.strip() for texts in self._apart for text in texts)
+
+    def take_over(self, other: TransformerModel, rows: Mapping[int, int]) -> None:
+        """What a model of the same encoder has read is not read again; `rows` are the other's, by those of this one."""
+        said = {text: len(other.train_ids) + at for at, text in enumerate(other.said_texts)}
+        own = {len(self.train_ids) + at: said[text] for at, text in enumerate(self.said_texts) if text in said}
+        self.features.take_over(other.features, {**rows, **own})
 
     @cached_property
     def sample_features(self) -> Floats:

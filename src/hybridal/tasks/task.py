@@ -180,22 +180,21 @@ class Task:
     def described(self, meanings: Mapping[Any, str | Sequence[str]]) -> Task:
         """The task with something written down of some of its classes: a description, or several texts, as of examples.
 
-        A model learns from it as from labels, where the protocol lets it (`names`): with few labels it is worth many.
+        A model learns from it as from labels, where the protocol lets it (`names`): with few labels it is worth many,
+        if about as much is said of every class. Texts that may be measured on are left out. What was said before stays,
+        but for classes of which something else is said now.
 
         >>> rows = Split(["a"], ["Where is Oslo?"], np.array([UNKNOWN]))
         >>> task = Task("tiny", ("HUM", "LOC"), rows, Split.empty(), Split.empty())
         >>> task.described({"LOC": "a city, a country or a river"}).meanings
         {'LOC': ('a city, a country or a river',)}
         """
-        found: dict[str, tuple[str, ...]] = {}
-        for name, said in meanings.items():
-            texts = (said,) if isinstance(said, str) else tuple(said)
-            self.class_index(spelt(name))
-            for text in texts:
-                if not isinstance(text, str) or not text.strip():
-                    raise UserError(f"What is said of class '{spelt(name):.40}' is {text!r:.40}; give it words.")
-            found[spelt(name)] = texts
-        return replace(self, meanings={name: texts for name, texts in found.items() if texts})
+        if not isinstance(meanings, Mapping):
+            raise UserError(f"Meanings are a mapping of class names to texts, not {meanings!r:.40}.")
+        found = {spelt(name): _said(spelt(name), said) for name, said in meanings.items()}
+        for name in found:
+            self.class_index(name)
+        return replace(self, meanings={name: texts for name, texts in {**self.meanings, **found}.items() if texts})
 
     def merged(self) -> Task:
         """The task without validation texts of its own: they are to choose from like the others.
@@ -251,13 +250,29 @@ class Task:
 
     def _with(self, field: str, classes: tuple[str, ...], keep: Callable[[Split], Split]) -> Task:
         task = replace(
-            self, classes=classes, train=keep(self.train), validation=keep(self.validation), test=keep(self.test)
-        ).described({name: texts for name, texts in self.meanings.items() if name in classes})
+            self,
+            classes=classes,
+            train=keep(self.train),
+            validation=keep(self.validation),
+            test=keep(self.test),
+            meanings={name: texts for name, texts in self.meanings.items() if name in classes},
+        )
         if not len(task.train):
             raise UserError(
                 f"`{field}`: no text of task '{self.name}' is left to learn from; ask for more.", field=field
             )
         return task
+
+
+def _said(name: str, said: Any) -> tuple[str, ...]:
+    """What is said of a class, one text or several, each with words that can be written to a file."""
+    texts = [said] if isinstance(said, str) or not isinstance(said, Sequence) else said
+    for text in texts:
+        if not isinstance(text, str) or not text.strip():
+            raise UserError(f"What is said of class '{name:.40}' is {text!r:.40}; give it words.")
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise UserError(f"What is said of class '{name:.40}' has half a character in it; leave that out.")
+    return tuple(texts)
 
 
 def as_type(kind: type, text: str) -> Any:

@@ -197,6 +197,23 @@ def test_what_is_written_down_of_a_class_is_learnt_in_the_next_round(project: Pr
     assert cycle.chapter is chapter  # nothing else was said
 
 
+def test_a_description_after_the_last_round_is_learnt_by_another_last_round(project: Project) -> None:
+    cycle = trained(project)
+    ask(project, "finish")
+    assert cycle.turn()
+    before = row(project).round
+    with project.sessions.begin() as session:
+        classes.describe(session, classes.find(session, "sport").number, "goals and teams")
+    ask(project, "finish")
+    assert cycle.turn()
+    assert (row(project).round, row(project).asked, row(project).error) == (before + 1, "", "")
+    assert cycle.chapter is not None
+    assert cycle.chapter.folder.exists()
+    ask(project, "finish")
+    assert cycle.turn()
+    assert row(project).round == before + 1, "once"
+
+
 def weights_of(cycle: Cycle) -> dict[str, Any]:
     assert cycle.chapter is not None
     return dict(cycle.chapter.model.classifier.weights())

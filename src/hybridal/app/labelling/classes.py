@@ -120,7 +120,7 @@ def rename(session: Session, number: int, name: str) -> Class:
 
 
 def describe(session: Session, number: int, description: str | None = None, examples: str | None = None) -> Class:
-    """What belongs into a class, for people and for an LLM; None leaves it as it is."""
+    """What belongs into a class, for people, the model and an LLM; None leaves it as it is."""
     found = get(session, number)
     found.description = found.description if description is None else description
     found.examples = found.examples if examples is None else examples

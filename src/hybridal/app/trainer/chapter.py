@@ -137,6 +137,13 @@ class Chapter:
         names = dict(zip(self.frame.classes, task.classes, strict=True))
         return not self.learner.cell.rules.names or (names == {**snapshot.classes} and task.meanings == snapshot.meant)
 
+    def take_over(self, last: Chapter) -> None:
+        """What the same pretrained encoder has read in the last chapter it need not read again."""
+        before, now = last.learner.cell.task.train, self.learner.cell.task.train
+        known = {id: (row, text) for row, (id, text) in enumerate(zip(before.ids, before.texts, strict=True))}
+        pairs = ((row, known.get(id), text) for row, (id, text) in enumerate(zip(now.ids, now.texts, strict=True)))
+        self.model.take_over(last.model, {row: its[0] for row, its, text in pairs if its and its[1] == text})
+
     def take(self, snapshot: Snapshot) -> None:
         """The next update learns what the snapshot says now: corrected labels and those taken back count too."""
         learner, task = self.learner, self.learner.cell.task

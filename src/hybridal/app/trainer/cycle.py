@@ -201,10 +201,13 @@ class Cycle:
         if not last:  # who asks for that wants the round itself
             self._show_first(now)
         self.chapter = chapter = self._chapter_for(now)
-        if self.first is not None and (self.first.chapter is not chapter or not self.first.serves(now)):
-            self.first = None  # other classes or texts by now, or too many labels
+        if self.first is not None and not self.first.serves(now):
+            self.first = None
+        elif self.first is not None and self.first.chapter is not chapter:  # other classes or texts by now
+            self.first = FirstModel(chapter, self.first.order)
         chapter.take(now)
-        if last and chapter.is_finished:  # by a trainer that ended before it could say so
+        # By a trainer that ended before it could say so. A chapter that has just begun has something to learn.
+        if last and chapter.is_finished and chapter.folder.exists():
             self._rest(asked, seen=now.answer)
             return
         left = expected_seconds(chapter.learner.history, chapter.examples())
@@ -222,8 +225,8 @@ class Cycle:
         publish(self.project, round, queue[: self._ahead], [scored], now.answer, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
-        """The chapter that goes on; where classes or texts have come or gone, or classes have another name that is
-        learnt, in a folder and with a head for them.
+        """The chapter that goes on; where classes or texts have come or gone, or something else is said of classes that
+        is learnt, in a folder and with a head for them.
 
         Only a model that is made otherwise learns all labels from the beginning.
         """
@@ -240,6 +243,8 @@ class Cycle:
             begun = chapters.go_on(last, runs, frame, learner)
         else:
             begun = chapters.begin(runs, frame, learner)
+        if last is not None and last.frame.engine == frame.engine:
+            begun.take_over(last)
         self._leave_reader(begun)
         return begun
 

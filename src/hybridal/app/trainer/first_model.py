@@ -23,7 +23,7 @@ from hybridal.core.outputs import Floats
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import shrunk_temperature, softmax
 from hybridal.models.features import Features
-from hybridal.models.names import middles, said_of
+from hybridal.models.names import middles
 from hybridal.models.probe import Prober
 from hybridal.randomness import stream
 
@@ -48,7 +48,7 @@ class FirstModel:
             ),
         )
         self.known: dict[str, Floats] = {}
-        self._order = order
+        self.order = order
         self._drawn: Meanings | None = None  # what was known of the classes when these were last drawn
         # Its round looks at the model's sample of the pool too.
         sample = [task.train.ids[row] for row in model.sample]
@@ -82,11 +82,11 @@ class FirstModel:
         Every other one is near to a class, by its name and by what owners wrote down of it. Said once, as soon as the
         texts that people see first are computed, and again when something else is written down; [] before and after.
         """
-        if meanings == self._drawn or not self.probe_until or any(id not in self.known for id in self._order):
+        if meanings == self._drawn or not self.probe_until or any(id not in self.known for id in self.order):
             return []
         self._drawn = meanings
         rows, _ = self._of[0]
-        ids = [id for id in self._order if id in rows]
+        ids = [id for id in self.order if id in rows]
         if not ids:
             return []
         classes = self._describe_classes(meanings)
@@ -96,7 +96,8 @@ class FirstModel:
         """Where each class lies, by its name and what was written down now; None where nothing is said of one."""
         classes = self.chapter.learner.cell.task.classes
         name = dict(zip(self.chapter.frame.classes, classes, strict=True))
-        texts, of = said_of(classes, {name[number]: said for number, said in meanings.items() if number in name})
+        written = {name[number]: said for number, said in meanings.items() if number in name}
+        texts, of = self.chapter.model.said_of(classes, written)
         return middles(self._embed(texts), of, len(classes)) if texts else None
 
     def _embed(self, texts: Sequence[str]) -> Floats:
@@ -119,7 +120,7 @@ class FirstModel:
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
-        texts, of = said_of([*now.classes.values()], now.meant)
+        texts, of = self.chapter.model.said_of([*now.classes.values()], now.meant)
         said = (self._embed(texts), of) if self.chapter.learner.cell.rules.names and texts else None
         probe = self._prober.best(self._features(pool), labels, len(classes), said)
         truth = np.array([*measured.values()], dtype=np.int64)

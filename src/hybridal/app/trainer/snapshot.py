@@ -11,11 +11,14 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Annotation, Class, Consensus, Text, Trainer
-from hybridal.app.labelling.classes import active, current_classes, examples_of
+from hybridal.app.labelling.classes import current, current_classes, examples_of
 from hybridal.core.outputs import UNKNOWN
 from hybridal.tasks import Split, Task
 
-EXAMPLES = 5  # of a class that say where it lies: a few hundred texts at most, even of a hundred classes
+EXAMPLES, IN_ALL = (
+    5,
+    300,
+)  # of a class that are learnt at most, and of all classes: each is read and learnt like a label
 
 Meanings = Mapping[int, Sequence[str]]
 """What was written down of classes, by their numbers."""
@@ -136,7 +139,9 @@ def snapshot(session: Session) -> Snapshot:
 
 def class_meanings(session: Session) -> Meanings:
     """Descriptions of the classes, and some of their examples."""
-    written = {one.number: [one.description.strip(), *examples_of(one)[:EXAMPLES]] for one in active(session)}
+    there = current(session)
+    each = min(EXAMPLES, IN_ALL // max(1, len(there)))
+    written = {one.number: [one.description.strip(), *examples_of(one)[:each]] for one in there}
     return {number: tuple(text for text in texts if text) for number, texts in written.items() if any(texts)}
 
 
