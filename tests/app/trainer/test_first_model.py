@@ -69,7 +69,7 @@ def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> 
     ids = [id for id in served if id in pool]
     model = cycle.first.chapter.model
     rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
-    features = model.describe(np.array([rows[id] for id in ids]))
+    features = model.features.of(np.array([rows[id] for id in ids]))
     drawn = first_draw(features, len(ids), stream(model.seed, "initial"), model.describe_classes())
     assert queue(project) == [pool[ids[at]] for at in drawn]
     with project.reads() as session:
@@ -100,7 +100,7 @@ def test_what_is_written_down_of_classes_draws_texts_near_to_it(tmp_path: Path) 
     rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
     said = model.embed(["win the match", "a goal", "the score", "soup and bread"])
     near = [said[:3].mean(axis=0), said[3]]
-    features = model.describe(np.array([rows[id] for id in served]))
+    features = model.features.of(np.array([rows[id] for id in served]))
     drawn = first_draw(features, len(served), stream(model.seed, "initial"), np.stack(near))
     assert [ids[row] for row in after] == [served[at] for at in drawn]
     project.close()
