@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +103,13 @@ def test_half_a_character_is_told_by_its_row_before_any_text_is_sent(
 def test_one_text_is_not_added_letter_by_letter(app: Served) -> None:
     with pytest.raises(UserError, match="'crash' is one text"):
         opened(app).add("crash")
+
+
+def test_a_row_that_is_neither_a_text_nor_a_mapping_is_named(app: Served) -> None:
+    for bad in (None, 7, ["a text"]):
+        rows: list[Any] = ["a text", bad]
+        with pytest.raises(UserError, match=r"Row 1 is .*; give a text, or a mapping with `text`\."):
+            opened(app).add(rows)
 
 
 def test_half_a_character_is_looked_for_and_not_found(app: Served) -> None:

@@ -92,6 +92,9 @@ class Project:
         if isinstance(texts, str):
             raise UserError(f"{texts!r:.40} is one text, and would be added letter by letter; give a list of texts.")
         rows = [{"text": one} if isinstance(one, str) else one for one in texts]
+        for at, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise UserError(f"Row {at} is {row!r:.40}; give a text, or a mapping with `text`.")
         columns = [column for column in ("text", "id", "label") if any(column in row for row in rows)]
         fields = {column: column for column in columns} | ({"suggested": "true"} if suggested else {})
         empty = dict.fromkeys(columns)  # every part has every column, whatever its rows say

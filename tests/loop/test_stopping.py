@@ -48,6 +48,22 @@ def test_a_settled_model_may_stop_and_says_what_it_costs() -> None:
     assert "points of macro-F1 (" in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("left", "ahead", "words"),
+    [(None, 100, "The next 100 labels are"), (100, 100, "The next 100 labels are"), (37, 37, "The last 37 labels are")],
+)
+def test_where_fewer_texts_are_left_it_looks_ahead_to_those(left: int | None, ahead: int, words: str) -> None:
+    found = advice(calm(6), classes=2, left=left)
+    assert found.forecast is not None
+    assert found.forecast.labels == 500 + 5 * 32 + ahead
+    assert found.sentence.startswith(f"{words} expected to add ")
+    assert found == advice(calm(6), classes=2, ahead=ahead) or left == 37
+
+
+def test_one_text_is_left() -> None:
+    assert advice(calm(6), classes=2, left=1).sentence.startswith("The last label is expected to add ")
+
+
 def test_a_model_that_moves_goes_on() -> None:
     found = advice(calm(6, share=0.1), classes=2)
     assert not found.stop

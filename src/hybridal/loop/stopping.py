@@ -11,6 +11,7 @@ from hybridal.measures.forecast import Forecast, Interval, Observation, forecast
 from hybridal.signals.agreement import Agreement
 
 LEAST_LABELS, LEAST_PER_CLASS = 200, 5
+AHEAD = 100  # labels that a forecast looks ahead to
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,17 @@ ALL_LABELLED = Advice(True, None, "All texts are labelled.")
 
 
 def advice(
-    seen: Sequence[Observation], classes: int, ahead: int = 100, tolerance: float = 0.005, patience: int = 3
+    seen: Sequence[Observation],
+    classes: int,
+    ahead: int = AHEAD,
+    tolerance: float = 0.005,
+    patience: int = 3,
+    left: int | None = None,
 ) -> Advice:
     """Stop when the next labels were expected to add less than the tolerance in macro-F1, in so many rounds in a row.
 
-    Never before 200 labels and five per class: a model that knows one class only agrees with itself perfectly.
+    Never before 200 labels and five per class: a model that knows one class only agrees with itself perfectly. Where
+    fewer texts are `left`, it looks ahead to those.
 
     >>> calm = [Observation(m, 44, 50, 0.88, 0.01) for m in range(500, 700, 32)]
     >>> advice(calm, classes=2).sentence
@@ -38,6 +45,8 @@ def advice(
     >>> advice(calm[:2], classes=2).stop
     False
     """
+    ends = left is not None and left < ahead
+    ahead = left if left is not None and ends else ahead
     if ahead < 1 or patience < 1 or tolerance <= 0:
         raise UserError(
             "Advice needs labels to look ahead to, a tolerance above 0 and a patience of at least one round."
@@ -53,14 +62,14 @@ def advice(
     least = max(LEAST_LABELS, LEAST_PER_CLASS * classes)
     enough = seen[-1].labels >= least
     end = "you can stop" if calm and enough else f"go on until {least} at least" if calm else "go on labelling"
-    return Advice(
-        calm and enough, last, f"The next {ahead} labels are expected to add {in_points(last.f1_gain)}; {end}."
-    )
+    which = "last" if ends else "next"
+    these = f"The {which} label is" if ahead == 1 else f"The {which} {ahead} labels are"
+    return Advice(calm and enough, last, f"{these} expected to add {in_points(last.f1_gain)}; {end}.")
 
 
-def advise(history: Sequence[Round], classes: int) -> Advice:
+def advise(history: Sequence[Round], classes: int, left: int | None = None) -> Advice:
     """What the rounds of a run say of the labels to come; they tell most with the signal `agreement` watched."""
-    return advice(observations(history), classes)
+    return advice(observations(history), classes, left=left)
 
 
 def used_up(history: Sequence[Round], late_class: int | None = None) -> bool:

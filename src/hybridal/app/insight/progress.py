@@ -33,8 +33,9 @@ def progress(project: Project) -> dict[str, Any]:
     with project.reads() as session:
         bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
         since, n = new_labels(session, session.get_one(Trainer, 1).seen), counts(session)
-    advice = advise(newest.history, len(classes)) if newest and newest.history else None
-    if advice and n["labelled"] == n["texts"]:  # nobody can go on, whatever more labels would bring
+    left = n["texts"] - n["labelled"]
+    advice = advise(newest.history, len(classes), left or None) if newest and newest.history else None
+    if advice and not left:  # nobody can go on, whatever more labels would bring
         advice = replace(advice, stop=True, sentence="Every text is labelled.")
     return {
         "rounds": [row for chapter in chapters for row in round_rows(chapter)],
