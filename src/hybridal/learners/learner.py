@@ -128,10 +128,9 @@ class Learner:
 
     def advice(self) -> Advice:
         """What the next labels are expected to bring, and whether it is time to stop."""
-        left = int((self._state.pool.labels == UNKNOWN).sum())
-        if self.history and not left:
+        if self.history and not (self._state.pool.labels == UNKNOWN).any():
             return ALL_LABELLED
-        return advise(self.history, len(self.cell.task.classes), left or None)
+        return advise(self.history, len(self.cell.task.classes))
 
     def withdraw(self, ids: Iterable[Any]) -> None:
         """Takes labels back; the next update learns without them."""

@@ -121,7 +121,7 @@ def test_as_it_comes_the_first_model_is_there_after_ten_labels_and_takes_no_step
     assert fact.validation.n == 6
     told = progress(project)
     assert told["rounds"][0]["reason"] == fact.reason
-    assert "The next 100 labels are expected to add" in told["advice"]
+    assert "The last 74 labels are expected to add" in told["advice"]  # there are ninety texts
     project.close()
 
 
