@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -72,3 +73,19 @@ def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         # What is forked from a process that a test started would know nothing of what other tests change.
         patch.setattr("hybridal.study.engines.processes.prepare", lambda: None)
         yield cache
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by the number of texts with each pass of a model."""
+    from hybridal.models import evaluation
+
+    counted: list[int] = []
+    real = evaluation.predict
+
+    def predict(classifier: Any, tokens: Any, rows: Any, *others: Any, **named: Any) -> Any:
+        counted.append(len(rows))
+        return real(classifier, tokens, rows, *others, **named)
+
+    monkeypatch.setattr(evaluation, "predict", predict)
+    return counted

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from hybridal.backbones import Backbone, load_backbone
-from hybridal.models import evaluation
 from hybridal.models.classifier import Classifier
 from hybridal.models.transformer import TransformerModel
 from hybridal.tasks import Task
@@ -40,17 +37,3 @@ def classifier(tiny: Backbone, task: Task) -> Classifier:
 @pytest.fixture
 def model(task: Task, tiny: Backbone) -> TransformerModel:
     return model_of(task, tiny)
-
-
-@pytest.fixture
-def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows by the number of texts with each pass."""
-    counted: list[int] = []
-    real = evaluation.predict
-
-    def predict(classifier: Any, tokens: Any, rows: Any, *others: Any, **named: Any) -> Any:
-        counted.append(len(rows))
-        return real(classifier, tokens, rows, *others, **named)
-
-    monkeypatch.setattr(evaluation, "predict", predict)
-    return counted

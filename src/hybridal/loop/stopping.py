@@ -11,7 +11,6 @@ from hybridal.measures.forecast import Forecast, Interval, Observation, forecast
 from hybridal.signals.agreement import Agreement
 
 LEAST_LABELS, LEAST_PER_CLASS = 200, 5
-AHEAD = 100  # labels that a forecast looks ahead to
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ ALL_LABELLED = Advice(True, None, "All texts are labelled.")
 def advice(
     seen: Sequence[Observation],
     classes: int,
-    ahead: int = AHEAD,
+    ahead: int = 100,
     tolerance: float = 0.005,
     patience: int = 3,
     left: int | None = None,
@@ -45,8 +44,7 @@ def advice(
     >>> advice(calm[:2], classes=2).stop
     False
     """
-    ends = left is not None and left < ahead
-    ahead = left if left is not None and ends else ahead
+    which, ahead = ("next", ahead) if left is None or left >= ahead else ("last", left)
     if ahead < 1 or patience < 1 or tolerance <= 0:
         raise UserError(
             "Advice needs labels to look ahead to, a tolerance above 0 and a patience of at least one round."
@@ -62,7 +60,6 @@ def advice(
     least = max(LEAST_LABELS, LEAST_PER_CLASS * classes)
     enough = seen[-1].labels >= least
     end = "you can stop" if calm and enough else f"go on until {least} at least" if calm else "go on labelling"
-    which = "last" if ends else "next"
     these = f"The {which} label is" if ahead == 1 else f"The {which} {ahead} labels are"
     return Advice(calm and enough, last, f"{these} expected to add {in_points(last.f1_gain)}; {end}.")
 
