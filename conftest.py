@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,11 @@ settings.load_profile("hybridal")
 
 # What is imported for a session stays: to look through all of it for garbage again and again takes a fifth of its time.
 gc.disable()
+
+# A shell starts background jobs with SIGINT ignored, and children inherit that. Tests that send a Ctrl-C need
+# Python's own handler.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Read once, when the hub's client is imported: it must stand before any test module imports it.
 os.environ["HF_HUB_OFFLINE"] = "1"

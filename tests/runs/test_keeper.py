@@ -3,7 +3,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from threading import Event
 
 import pytest
@@ -57,15 +56,6 @@ def test_what_is_being_written_is_finished_when_a_run_breaks_off() -> None:
     assert written == ["one"]
 
 
-@pytest.fixture
-def hears_ctrl_c() -> Iterator[None]:
-    """Also where tests were started in the background of a script, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("before", [KeyboardInterrupt, None])
 def test_ctrl_c_while_it_waits_does_not_give_the_folder_away_too_soon(before: type[BaseException] | None) -> None:
     written = list[str]()

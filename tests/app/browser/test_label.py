@@ -12,7 +12,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.removal import delete_texts
 
 from .served import Served, served
-from .window import HURRY, Window
+from .window import HURRY, Window, wait_for_route
 
 pytestmark = pytest.mark.browser
 
@@ -30,13 +30,6 @@ def saved(page: Page) -> None:
 def look(page: Page) -> None:
     """As long as nobody's key counts, because the text has changed by itself."""
     page.wait_for_timeout(300)
-
-
-def caught(page: Page, held: list[Route]) -> Route:
-    """The request that a route has stopped, once it is there."""
-    while not held:
-        page.wait_for_timeout(10)
-    return held.pop()
 
 
 def remark(page: Page, words: str) -> None:
@@ -148,7 +141,7 @@ def test_an_answer_whose_request_hangs_is_sent_again(window: Window, app: Served
     held: list[Route] = []
     page.route("**/api/annotations", lambda route: held.append(route), times=1)
     page.keyboard.press("1")
-    caught(page, held)
+    wait_for_route(page, held)
     expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
     saved(page)
     assert len(app.answers()) == 1
@@ -175,7 +168,7 @@ def test_an_answer_that_is_refused_comes_back_with_its_reason(window: Window, ap
     page.keyboard.press("1")
     assert shown(page) != text
     press_with_the_next_text(page, "2")  # meant for the text that was there before
-    caught(page, held).fulfill(status=404, json={"error": "There is no class 'a' any more."})
+    wait_for_route(page, held).fulfill(status=404, json={"error": "There is no class 'a' any more."})
     expect(page.locator("#toasts")).to_contain_text("There is no class 'a' any more.")
     assert shown(page) == text
     look(page)
@@ -249,7 +242,7 @@ def test_a_comment_is_written_to_its_end_whatever_comes_back_meanwhile(window: W
     page.keyboard.press("c")
     page.keyboard.type("no ")
     with page.expect_response("**/api/project"):
-        caught(page, held).fulfill(status=404, json={"error": "There is no class 'a' any more."})
+        wait_for_route(page, held).fulfill(status=404, json={"error": "There is no class 'a' any more."})
     page.keyboard.type("class")  # outside of the field, some of these letters would be answers
     assert shown(page) == second
     page.keyboard.press("Enter")
@@ -268,7 +261,7 @@ def test_coming_back_leaves_a_text_that_came_since_and_its_flag(window: Window, 
     held: list[Route] = []
     page.route("**/api/next*", lambda route: held.append(route), times=1)
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    asked = caught(page, held)
+    asked = wait_for_route(page, held)
     late = asked.fetch()
     for n in range(7):  # beyond what the page had when it asked
         page.keyboard.press("12"[n % 2])

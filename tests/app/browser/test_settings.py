@@ -15,7 +15,7 @@ from hybridal.app.labelling.gone_classes import remove
 
 from ..made_up import consensus, me
 from .served import Served
-from .window import Window
+from .window import Window, wait_for_route
 
 pytestmark = pytest.mark.browser
 
@@ -261,13 +261,12 @@ def test_an_overtaken_list_of_classes_is_not_shown(page: Page, app: Served) -> N
     page.route("**/api/classes?*", lambda route: held.append(route), times=1)
     page.get_by_label("Name of a", exact=True).fill("apple")
     page.keyboard.press("Tab")
-    while not held:
-        page.wait_for_timeout(10)
-    late = held[0].fetch()
+    stopped = wait_for_route(page, held)
+    late = stopped.fetch()
     page.get_by_label("Name of b", exact=True).fill("berry")
     page.keyboard.press("Tab")
     expect(page.get_by_label("Name of berry")).to_be_visible()
     with page.expect_response("**/api/classes?*"):
-        held[0].fulfill(response=late)
+        stopped.fulfill(response=late)
     page.get_by_label("New class").fill("date")
     expect(page.get_by_label("Name of berry")).to_be_visible()

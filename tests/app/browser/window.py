@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, WebError, expect
 
 FLAGS = [
     "--no-sandbox",
@@ -148,3 +148,12 @@ def go_and_settle(page: Page, address: str) -> None:
     page.remove_listener("request", ask)
     page.remove_listener("requestfinished", get)
     page.remove_listener("requestfailed", get)
+
+
+def wait_for_route(page: Page, held: list[Route]) -> Route:
+    """Return the request that a route handler appended to `held`, once it has arrived."""
+    for _ in range(3000):
+        if held:
+            return held.pop()
+        page.wait_for_timeout(10)
+    raise AssertionError("The request did not arrive within 30 seconds.")

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from multiprocessing.synchronize import Event
@@ -17,14 +15,9 @@ from hybridal.app.db.connect import WriterLock, connect, durable_later, exclusiv
 from hybridal.app.db.schema import Tally
 from hybridal.app.project import Project
 from hybridal.errors import UserError
+from tests.helpers.waiting import wait_until
 
 from ..made_up import make
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Waits; a test that waits for ever has failed."""
-    while not true():
-        time.sleep(0.001)
 
 
 def test_those_who_wait_come_in_the_order_in_which_they_came_also_before_who_asks_again(tmp_path: Path) -> None:
@@ -42,7 +35,7 @@ def test_those_who_wait_come_in_the_order_in_which_they_came_also_before_who_ask
         last = lock._last
         waiting.append(threading.Thread(target=work, args=(name,)))
         waiting[-1].start()
-        until(lambda last=last: lock._last is not last)  # type: ignore[misc]
+        wait_until(lambda last=last: lock._last is not last)  # type: ignore[misc]
     lock.release()
     work("again")
     for thread in waiting:

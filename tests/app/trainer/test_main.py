@@ -14,6 +14,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer import __main__ as module
 from hybridal.app.trainer.__main__ import only_trainer
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
+from tests.helpers.waiting import wait_until
 
 from ..copies import copied
 from .projects import made
@@ -37,8 +38,7 @@ def test_a_second_trainer_waits_for_the_end_of_the_first(tmp_path: Path) -> None
             hold()
         finally:
             os._exit(1)
-    while not held.exists():
-        time.sleep(0.01)
+    wait_until(held.exists)
     waiting = Thread(target=second)
     waiting.start()
     assert not entered.wait(0.2)
