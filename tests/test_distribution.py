@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 from zipfile import ZipFile
 
 import httpx
 import pandas as pd
 import pytest
+from packaging.requirements import Requirement
 
 from hybridal import __version__
 
@@ -64,6 +66,24 @@ def test_the_sdist_holds_what_builds_the_wheel_and_no_tests(built: Path) -> None
         "CHANGELOG.md", "CITATION.cff", "LICENSE", "PKG-INFO", "README.md", "hatch_build.py",
         "pyproject.toml", ".gitignore",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("extra", "package", "vulnerable", "fixed"),
+    [
+        (None, "transformers", "5.9.0", "5.10.0"),  # CVE-2026-9856
+        (None, "torch", "2.5.1", "2.6.0"),  # CVE-2025-32434
+        ("app", "starlette", "1.3.0", "1.3.1"),
+    ],
+)
+def test_versions_with_known_vulnerabilities_are_not_admitted(
+    extra: str | None, package: str, vulnerable: str, fixed: str
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = project["dependencies"] if extra is None else project["optional-dependencies"][extra]
+    [wanted] = [one for one in map(Requirement, lines) if one.name == package]
+    assert vulnerable not in wanted.specifier
+    assert fixed in wanted.specifier
 
 
 def test_links_of_the_readme_lead_somewhere_from_a_package_index(built: Path) -> None:
