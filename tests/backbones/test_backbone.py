@@ -133,10 +133,10 @@ def test_two_threads_never_load_at_once(folder: Path, monkeypatch: pytest.Monkey
     load = AutoTokenizer.from_pretrained
     free: list[bool] = []
 
-    def loads(*given: Any) -> Any:
+    def loads(*given: Any, **options: Any) -> Any:
         with ThreadPoolExecutor(1) as other:
             free.append(other.submit(LOADING.acquire, blocking=False).result())
-        return load(*given)
+        return load(*given, **options)
 
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", loads)
     (folder / "tokenizer_config.json").unlink()  # without it, transformers is asked

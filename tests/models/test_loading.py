@@ -114,3 +114,53 @@ def test_a_lent_generator_is_put_back_after_an_error_too() -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         fail()
     assert torch.equal(before, torch.get_rng_state())
+
+
+def test_the_generator_of_an_apple_gpu_is_put_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = [7]
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.mps, "get_rng_state", lambda: torch.tensor(state))
+    monkeypatch.setattr(torch.mps, "set_rng_state", lambda kept: state.__setitem__(0, int(kept)))
+    monkeypatch.setattr(torch.mps, "manual_seed", lambda seed: state.__setitem__(0, seed))
+    with seeded(3):
+        assert state == [3]
+    assert state == [7]
+
+
+class Trap:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.file,)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_a_pickle_of_weights_is_refused_before_it_is_read(tiny: Backbone, tmp_path: Path, pooling: str) -> None:
+    folder = tmp_path / "foreign"
+    shutil.copytree(tiny.folder, folder)
+    (folder / "model.safetensors").unlink()
+    torch.save({"trap": Trap(tmp_path / "sprung")}, folder / "pytorch_model.bin")
+    with pytest.raises(UserError, match=r"pytorch_model\.bin only, a pickle"):
+        load_module(Backbone("foreign", folder), ("a", "b"), 0, pooling)
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_code_in_the_folder_is_not_run(
+    tiny: Backbone, tmp_path: Path, pooling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an explicit no, transformers asks at the terminal whether it may run the folder's code."""
+    folder = tmp_path / "foreign"
+    shutil.copytree(tiny.folder, folder)
+    (folder / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\nclass C: pass\n")
+    config = json.loads((folder / "config.json").read_text())
+    names = ("AutoConfig", "AutoModel", "AutoModelForSequenceClassification")
+    config |= {"model_type": "unheard-of", "auto_map": dict.fromkeys(names, "trap.C")}
+    (folder / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(UserError, match="cannot be loaded as a text classifier"):
+        load_module(Backbone("foreign", folder), ("a", "b"), 0, pooling)
+    assert not (tmp_path / "sprung").exists()

@@ -82,7 +82,7 @@ class Backbone:
         for file in self.folder.glob("*.safetensors"):
             with safe_open(file, "numpy") as weights:
                 numbers += sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
-        return 4 * numbers or sum(file.stat().st_size for file in self.folder.glob("*.bin"))
+        return 4 * numbers
 
     def check_layers(self, wanted: int | None) -> None:
         """Refuses to train more layers than there are."""
@@ -196,4 +196,4 @@ def _alone(folder: Path, max_length: int, _key: str) -> Alone | None:
 def _tokenizer(folder: Path, _key: str) -> Any:
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

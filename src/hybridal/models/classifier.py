@@ -289,7 +289,7 @@ def _as_saved(folder: Path) -> Any:
     from transformers import AutoModelForSequenceClassification
 
     with quiet():
-        return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
+        return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
 
 
 def _own_memory(module: nn.Module) -> None:

@@ -102,6 +102,8 @@ def _theirs(backbone: Backbone, classes: Sequence[str]) -> tuple[Any, list[str]]
         "label2id": {name: i for i, name in enumerate(classes)},
         "problem_type": "single_label_classification",
         "dtype": torch.float32,
+        "use_safetensors": True,
+        "trust_remote_code": False,
     }
     with quiet():
         module, loaded = AutoModelForSequenceClassification.from_pretrained(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.backbones import Backbone
+from hybridal.backbones.weights import check_weights
 from hybridal.errors import UserError
 from hybridal.models.cuda.recorder import GENERATOR_IN_USE
 from hybridal.models.first import load_first
@@ -20,6 +21,7 @@ from hybridal.randomness import key
 
 def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> tuple[nn.Module, list[str]]:
     """The classifier, and the names of what was drawn."""
+    check_weights(Path(backbone.folder))
     try:
         # What is missing is drawn from the global generator, before we draw it anew.
         with seeded(key(seed, "head")):
@@ -66,10 +68,23 @@ def _drawable(name: str, parameter: Tensor) -> bool:
 def seeded(seed: int) -> Iterator[None]:
     """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
     gpus = torch.cuda.device_count()
-    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(gpus)):
+    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(gpus)), _mps_state_kept():
         # Those of devices that are there: `torch.manual_seed` notes for each kind that is not from where it was called.
         torch.default_generator.manual_seed(seed)
         torch.mps.manual_seed(seed)
         if gpus:
             torch.cuda.manual_seed_all(seed)
         yield
+
+
+@contextmanager
+def _mps_state_kept() -> Iterator[None]:
+    """Restore the generator of Apple's GPU, which `fork_rng` leaves alone."""
+    if not torch.backends.mps.is_available():
+        yield
+        return
+    state = torch.mps.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.mps.set_rng_state(state)

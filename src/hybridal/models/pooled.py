@@ -95,7 +95,9 @@ def _encoder(folder: Path) -> tuple[tuple[Any, None, None], list[str]]:
     from transformers import AutoModel
 
     with quiet():
-        body, found = AutoModel.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+        body, found = AutoModel.from_pretrained(
+            folder, dtype=torch.float32, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        )
     return (body, None, None), [*found["missing_keys"]]
 
 

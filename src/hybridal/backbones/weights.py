@@ -1,0 +1,40 @@
+"""Weights are read from safetensors only: the older `*.bin` files are pickles, which run code when they are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hybridal.errors import UserError
+
+SAFE = "*.safetensors"
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+def check_weights(folder: Path) -> None:
+    """Refuse a folder whose model, or adapter, is there as a pickle only.
+
+    Args:
+        folder: An encoder or classifier as transformers saves it.
+
+    Raises:
+        UserError: There is no safetensors file; the sentence says how to convert the weights.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "pytorch_model.bin").touch()
+        >>> check_weights(folder)
+        Traceback (most recent call last):
+        hybridal.errors.UserError: ... has its weights in pytorch_model.bin only, a pickle, ...
+    """
+    adapter = "adapter_model" if (folder / "adapter_config.json").is_file() else ""
+    if any(folder.glob(adapter + SAFE)):
+        return
+    pickled = sorted(path.name for pattern in PICKLES for path in folder.glob(adapter + pattern))
+    if pickled:
+        raise UserError(
+            f"{folder} has its weights in {pickled[0]} only, a pickle, which runs code when it is read; if you trust "
+            'it, convert it once: `python -c "from transformers import AutoModel as M; '
+            f"M.from_pretrained('{folder}').save_pretrained('{folder}')\"`.",
+            field="backbone",
+        )
