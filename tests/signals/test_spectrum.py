@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -64,3 +67,18 @@ def test_they_are_the_same_on_a_gpu() -> None:
     on_gpu = singular_values({name: matrix.cuda() for name, matrix in matrices.items()})
     for name, values in singular_values(matrices).items():
         np.testing.assert_allclose(on_gpu[name], values, rtol=1e-9)
+
+
+def test_kernels_that_do_not_run_are_told_and_replaced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(matrices: object) -> None:
+        raise RuntimeError("no C compiler")
+
+    monkeypatch.setitem(sys.modules, "hybridal.signals._tridiagonal", SimpleNamespace(eigenvalues=fails))
+    assert not _spectrum._tried.__wrapped__(torch.device("cpu"), 64)
+    assert "torch's slower ones do: no C compiler" in caplog.text
+    caplog.clear()
+    monkeypatch.setitem(sys.modules, "hybridal.signals._tridiagonal", None)  # as without Triton
+    assert not _spectrum._tried.__wrapped__(torch.device("cpu"), 64)
+    assert not caplog.records

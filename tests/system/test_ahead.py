@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hybridal.system import ahead
 from hybridal.system.ahead import import_beside
 
 
@@ -112,3 +113,16 @@ def test_nothing_is_imported_beside_what_is_there_already() -> None:
 def test_what_cannot_be_imported_says_so() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         import_beside("no_such_module", [])
+
+
+def test_an_import_that_fails_is_logged_and_left_to_who_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "broken_ahead.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with caplog.at_level("DEBUG", logger="hybridal.system.ahead"):
+        ahead._import_all(["broken_ahead", "no_such_module_at_all"])
+    [record] = caplog.records
+    assert record.getMessage() == "broken_ahead could not be imported ahead of time."
+    assert record.exc_info is not None
+    assert record.exc_info[0] is ZeroDivisionError

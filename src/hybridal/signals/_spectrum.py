@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +16,8 @@ from hybridal.errors import UserError
 
 if TYPE_CHECKING:
     import torch
+
+_log = logging.getLogger(__name__)
 
 SMALLEST = 1e-8  # a singular value at or below this counts as zero
 FEWEST = 3  # a spectrum of fewer values has no shape
@@ -96,14 +99,17 @@ def _own_kernels_run(device: torch.device, side: int) -> bool:
 
 @cache
 def _tried(device: torch.device, side: int) -> bool:
-    """Whether our kernels run here: Triton may be missing, its C compiler, or memory; torch then has a slower way."""
+    """Try our kernels once; without Triton, its C compiler or enough memory, torch's slower ones take over."""
     import torch
 
     try:
         from hybridal.signals._tridiagonal import eigenvalues
-
+    except ModuleNotFoundError:
+        return False  # a build of torch without Triton
+    try:
         eigenvalues(torch.eye(side, dtype=torch.float64, device=device)[None])
-    except Exception:
+    except Exception as error:  # Triton's compiler, the C compiler and the driver raise many kinds
+        _log.warning("Own kernels for spectra do not run on %s, torch's slower ones do: %s", device, error)
         return False
     return True
 

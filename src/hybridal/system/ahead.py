@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread, Timer, current_thread, main_thread
 from typing import Any
+
+_log = logging.getLogger(__name__)
 
 # Seconds that the end of a process waits for what is still coming in. It must not wait for ever: whoever is interrupted
 # in an import may leave Python's import lock taken, and then no other thread can ever end one.
@@ -93,12 +96,23 @@ def _import(soon: Sequence[str], ready: Event) -> None:
 
 def _import_all(modules: Sequence[str]) -> None:
     for name in modules:
-        with suppress(Exception):
+        with _logged(name):
             import_module(name)
 
 
 def _know_triton() -> None:
     """Triton reads all of its own files once, to tell kernels that it compiled from those of other versions."""
-    with suppress(Exception):
-        if find_spec("triton") is not None and any(Path("/dev").glob("nvidia*")):
+    if find_spec("triton") is not None and any(Path("/dev").glob("nvidia*")):
+        with _logged("triton.runtime.cache"):
             import_module("triton.runtime.cache").triton_key()
+
+
+@contextmanager
+def _logged(module: str) -> Iterator[None]:
+    """Log a failure instead of raising it: code that needs the module imports it again, and raises it there."""
+    try:
+        yield
+    except ModuleNotFoundError:
+        pass  # an optional package
+    except Exception:
+        _log.debug("%s could not be imported ahead of time.", module, exc_info=True)
