@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import openpyxl
 import pytest
 
 from hybridal.errors import UserError
+from hybridal.tasks import sheet_reader
 from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import joined
 
@@ -58,3 +62,91 @@ def test_without_the_library_it_is_said_what_to_install(tmp_path: Path, monkeypa
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(UserError, match=r"needs openpyxl; install `hybridal\[app\]`"):
         joined(read_xlsx(path, ["text"]))
+
+
+def sheet(path: Path, *rows: str) -> Path:
+    """A file whose sheet is written by hand."""
+    plain = book(path.with_suffix(".plain"), ["text"])
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    made = f'<worksheet xmlns="{space}"><sheetData>{"".join(rows)}</sheetData></worksheet>'
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in source.namelist():
+            target.writestr(name, made if "sheet1" in name else source.read(name))
+    return path
+
+
+def text(letters: str) -> str:
+    return f'<row><c t="inlineStr"><is><t>{letters}</t></is></c></row>'
+
+
+def test_a_small_file_that_unpacks_to_very_much_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sheet(tmp_path / "bomb.xlsx", text("text"), text("a" * 20_000_000))
+    assert path.stat().st_size < 100_000
+    monkeypatch.setattr(subprocess, "Popen", None)  # no process is started for it
+    with pytest.raises(UserError, match=r"bomb\.xlsx: the file is too large .* unpacks to 20 MB\); save it as"):
+        joined(read_xlsx(path, ["text"]))
+
+
+def test_what_a_file_says_of_its_size_does_not_help_it(tmp_path: Path) -> None:
+    """No more of a member is unpacked than the archive declares."""
+    path = sheet(tmp_path / "liar.xlsx", text("text"), text("a" * 1_000_000))
+    with zipfile.ZipFile(path) as archive:
+        entry = next(one for one in archive.infolist() if "sheet1" in one.filename)
+        true_size, declared = entry.file_size.to_bytes(4, "little"), (1000).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(true_size, declared))
+    with pytest.raises(UserError, match="not a whole Excel file"):
+        joined(read_xlsx(path, ["text"]))
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_CELLS", 30_000), ("MOST_LETTERS", 100)])
+def test_one_row_cannot_stand_for_millions_of_cells(
+    limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = sheet(tmp_path / "wide.xlsx", text("text"), *['<row><c r="XFD1" t="b"><v>1</v></c></row>'] * 100)
+    monkeypatch.setattr(sheet_reader, "_limit", lambda: None)  # not of this process
+    monkeypatch.setattr(sheet_reader, limit, most)
+    sheet_reader.main(str(path))
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"too_large": sheet_reader.TOO_LARGE}
+
+
+def read_within(path: Path, **limits: int) -> subprocess.CompletedProcess[str]:
+    """What the reader prints under other limits."""
+    given = "; ".join(f"reader.{name} = {value}" for name, value in limits.items())
+    code = f"from hybridal.tasks import sheet_reader as reader; {given}; reader.main({str(path)!r})"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_memory_that_runs_out_is_told(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "long.xlsx", text("text"), text("a" * 9_000_000))
+    assert json.loads(read_within(path, MEMORY=60 << 20).stdout) == {"too_large": sheet_reader.TOO_MUCH_MEMORY}
+
+
+def test_who_computes_for_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sheet(tmp_path / "slow.xlsx", text("text"), *['<row><c r="XFD1"/></row>'] * 10_000)
+    done = read_within(path, SECONDS=1, MOST_CELLS=10**12)
+    assert done.returncode < 0
+    assert "whole" not in done.stdout
+    (tmp_path / "ended.py").write_text("import os; os.abort()")
+    monkeypatch.setattr(sheet_reader, "__file__", str(tmp_path / "ended.py"))
+    with pytest.raises(UserError, match="more than 120 seconds, or too much memory"):
+        joined(read_xlsx(path, ["text"]))
+
+
+def test_threads_read_side_by_side_and_leave_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = book(tmp_path / "x.xlsx", ["text"], *[[f"row {n}"] for n in range(5000)])
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    with ThreadPoolExecutor(3) as threads:
+        tables = [*threads.map(lambda _: joined(read_xlsx(path, ["text"])), range(3))]
+    assert [len(table.places) for table in tables] == [5000] * 3
+    unfinished = read_xlsx(path, ["text"])
+    next(unfinished)
+    unfinished.close()  # type: ignore[attr-defined]
+    assert len(started) == 4
+    assert all(one.returncode is not None for one in started)

@@ -1,17 +1,24 @@
-"""The first sheet of an Excel file."""
+"""The first sheet of an Excel file, read by another process (`sheet_reader.py`) that cannot take down this one."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, time
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from hybridal.errors import UserError
+from hybridal.tasks import sheet_reader
 from hybridal.tasks.table import CHUNK, FileTable, column_positions
 
-MOST_ROWS = 1_048_576  # that a sheet can have; a damaged file may claim more
+MOST_UNPACKED = 1_000_000_000  # bytes
+# Sheets shrink to a tenth or a twentieth when they are packed; a file that grows more when it is unpacked was made to.
+SUSPICIOUS, SUSPICIOUS_RATIO = 10_000_000, 100
 
 
 def read_xlsx(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:
@@ -33,43 +40,55 @@ def read_xlsx(path: Path, wanted: Sequence[str], others: bool = False) -> Iterat
         yield FileTable(path, columns, "row", [number for number, _ in some])
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank with their numbers; cells after the last that is filled are not there."""
-    try:
-        from openpyxl import load_workbook
-    except ModuleNotFoundError as error:
-        raise UserError(f"{path}: reading Excel files needs openpyxl; install `hybridal[app]`.") from error
+def _rows(path: Path) -> Iterator[Sequence[Any]]:
+    """The number of each row that is not blank, and its cells, as the reader prints them."""
+    if find_spec("openpyxl") is None:
+        raise UserError(f"{path}: reading Excel files needs openpyxl; install `hybridal[app]`.")
     if path.stat().st_size == 0:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
+    check_unpacked_size(path)
+    # -P: modules are not looked for in the folder of the program.
+    command = [sys.executable, "-P", sheet_reader.__file__, str(path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as reader:
+        assert reader.stdout is not None
         try:
-            sheet = book.worksheets[0]
-            sheet.reset_dimensions()  # what a file says of its own size may be wrong
-            for number, cells in enumerate(sheet.iter_rows(max_row=MOST_ROWS, values_only=True), start=1):
-                row = [_string(cell) for cell in cells]
-                if any(cell.strip() for cell in row):
-                    yield number, row
+            for line in reader.stdout:
+                found = json.loads(line)
+                if found == "whole":
+                    return
+                if isinstance(found, dict):
+                    raise _damaged(path, found["damaged"]) if "damaged" in found else _too_large(path, **found)
+                yield from found
         finally:
-            book.close()
-    except (UserError, GeneratorExit):
-        raise
-    except Exception as error:  # a damaged file fails in whichever part of the library meets the damage
-        raise UserError(f"{path}: not a whole Excel file ({error!s:.80}); save it again as .xlsx.") from error
+            reader.kill()
+    # Ended by the operating system, before it could say why.
+    raise _too_large(path, f"reading it takes more than {sheet_reader.SECONDS} seconds, or too much memory")
 
 
-def _string(cell: Any) -> str:
-    """A cell as it is mostly shown: 3.0 is 3, and a day has no time.
+def check_unpacked_size(path: Path) -> None:
+    """Refuse a file that would unpack to more than a spreadsheet does; no more than it declares is ever unpacked.
 
-    >>> _string(None), _string(3.0), _string(True), _string(datetime(2024, 5, 1))
-    ('', '3', 'true', '2024-05-01')
+    Args:
+        path: A ZIP archive, as every .xlsx file is.
+
+    Raises:
+        UserError: It is no ZIP archive, or its contents are too large.
     """
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    if isinstance(cell, datetime):
-        return (cell if cell.time() != time() else cell.date()).isoformat()
-    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise _damaged(path, f"{error!s:.80}") from error
+    ratio = size / path.stat().st_size
+    if size > MOST_UNPACKED or (size > SUSPICIOUS and ratio > SUSPICIOUS_RATIO):
+        raise _too_large(path, f"it unpacks to {size / 1e6:,.0f} MB")
+
+
+def _damaged(path: Path, reason: str) -> UserError:
+    return UserError(f"{path}: not a whole Excel file ({reason}); save it again as .xlsx.")
+
+
+def _too_large(path: Path, too_large: str) -> UserError:
+    return UserError(f"{path}: the file is too large to be read as a spreadsheet ({too_large}); save it as .csv.")

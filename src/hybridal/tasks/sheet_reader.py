@@ -1,0 +1,111 @@
+"""A program that prints the rows of a spreadsheet as JSON lines, within limits of memory, time and size.
+
+A small XLSX file can unpack to gigabytes, or let one long string stand in a million cells. So it is read in a process
+of its own, which the operating system ends when it takes too much. It imports nothing of hybridal, to start quickly.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date, datetime, time
+from typing import Any
+
+MOST_ROWS = 1_048_576  # that a sheet can have; a damaged file may claim more
+MOST_CELLS = 10_000_000
+MOST_LETTERS = 200_000_000
+MEMORY = 1 << 30  # bytes
+SECONDS = 120  # of computing
+
+TOO_LARGE = f"it has more than {MOST_CELLS:,} cells or {MOST_LETTERS:,} characters"
+TOO_MUCH_MEMORY = f"reading it takes more than {MEMORY >> 30} GB of memory"
+PART_LETTERS = 1_000_000
+
+
+def main(path: str) -> None:
+    """Print lists of [row number, cells], then "whole"; or instead of it an object with the reason why not."""
+    _limit()
+    try:
+        for part in _parts(path):
+            _tell(part)
+        _tell("whole")
+    except MemoryError:
+        _tell({"too_large": TOO_MUCH_MEMORY})
+    except _TooLargeError:
+        _tell({"too_large": TOO_LARGE})
+    except Exception as error:  # a damaged file fails in whichever part of the library meets the damage
+        _tell({"damaged": f"{error!s:.80}"})
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+def _tell(found: object) -> None:
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+def _limit() -> None:
+    with suppress(ImportError):  # Windows has no such limits
+        import resource
+
+        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
+            hard = resource.getrlimit(kind)[1]
+            soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (soft, hard))
+    # Where they are installed, openpyxl imports them for its writers: half a second, and threads that reserve memory.
+    for name in ("numpy", "PIL", "lxml"):
+        sys.modules[name] = None  # type: ignore[assignment]
+
+
+def _parts(path: str) -> Iterator[list[tuple[int, list[str]]]]:
+    part: list[tuple[int, list[str]]] = []
+    letters = 0
+    for number, row in _rows(path):
+        part.append((number, row))
+        letters += sum(map(len, row))
+        if letters > PART_LETTERS or len(part) == 1000:
+            yield part
+            part, letters = [], 0
+    yield part
+
+
+def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank with their numbers; cells after the last that is filled are not there."""
+    from openpyxl import load_workbook
+
+    count = letters = 0
+    book = load_workbook(path, read_only=True, data_only=True)
+    sheet = book.worksheets[0]
+    sheet.reset_dimensions()  # what a file says of its own size may be wrong
+    for number, cells in enumerate(sheet.iter_rows(max_row=MOST_ROWS, values_only=True), start=1):
+        row = [_string(cell) for cell in cells]
+        count += len(row)
+        letters += sum(map(len, row))
+        if count > MOST_CELLS or letters > MOST_LETTERS:
+            raise _TooLargeError
+        if any(cell.strip() for cell in row):
+            yield number, row
+
+
+def _string(cell: Any) -> str:
+    """A cell as it is mostly shown: 3.0 is 3, and a day has no time.
+
+    >>> _string(None), _string(3.0), _string(True), _string(datetime(2024, 5, 1))
+    ('', '3', 'true', '2024-05-01')
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, datetime):
+        return (cell if cell.time() != time() else cell.date()).isoformat()
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
