@@ -266,3 +266,15 @@ def test_who_asks_is_what_a_header_says_only_behind_a_proxy(behind_proxy: bool) 
             return (await client.get("/", headers=headers)).text
 
     assert anyio.run(ask) == ("203.0.113.9 https" if behind_proxy else "127.0.0.1 http")
+
+
+@pytest.mark.parametrize(
+    ("listening", "trusted"),
+    [({}, True), ({"host": "0.0.0.0"}, False), ({"behind_proxy": True}, False)],
+)
+def test_an_owner_is_the_operator_only_where_nobody_else_can_come_in(
+    project: Project, monkeypatch: pytest.MonkeyPatch, listening: dict[str, Any], trusted: bool
+) -> None:
+    monkeypatch.setattr("hybridal.app.serve._run", lambda *_, **__: None)
+    serve(project, **listening)
+    assert project.owner_is_operator == trusted

@@ -53,7 +53,10 @@ class Project:
     `runs` holds a folder for each chapter of the model, in the format of `hybridal run`; `exports` what people take
     away; `log` what the trainer says. For each text there is what the newest model says (`probabilities`, a column a
     class, stamped with the round and one) and what the pretrained encoder does (`embeddings`, stamped by `stamp_of`).
+    `owner_is_operator`: its owner runs this process on their own machine, and may let it call addresses in there.
     """
+
+    owner_is_operator = False
 
     def __init__(self, folder: Path, engine: Engine) -> None:
         self.folder = folder

@@ -63,6 +63,7 @@ def serve(
     login_link = LoginLink() if host in HERE and listening.get("sign_in_header") is None else None
     app = create_app(project, login_link)
     app.state.local &= not listening.get("behind_proxy")  # whom a proxy lets through comes from anywhere
+    project.owner_is_operator = app.state.local
     try:
         _run(app, login_link, host, background or Supervisor(project), **listening)
     finally:

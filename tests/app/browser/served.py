@@ -50,6 +50,7 @@ def served(
     """Serves a new project of these texts, or of twenty short ones; with a `sign_in_header` as behind a proxy."""
     make = _making(tuple(texts) or tuple(f"text {i}" for i in range(20)), tuple(classes))
     project = copied(make, folder, **settings)
+    project.owner_is_operator = sign_in_header is None
     login_link, listening = LoginLink(), _listening().dup()
     address = f"http://{HERE[0]}:{listening.getsockname()[1]}"
     assert _free.acquire(blocking=False), "another app is served there"

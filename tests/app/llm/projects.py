@@ -27,6 +27,7 @@ def made(folder: Path, texts: Sequence[str] | int = 20, db: str | None = None, *
     bodies = tuple(f"text {at}" for at in range(texts)) if isinstance(texts, int) else tuple(texts)
     place = folder / "demo.hybridal"
     project = copied(_making(bodies), place) if db is None else _made(bodies, db, place)
+    project.owner_is_operator = True  # the servers of these tests are on this machine
     with project.sessions.begin() as session:
         save_settings(session, LlmSettings.model_validate({"model": "small", "routing": {"overlap": 0.0}, **plan}))
     return project

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import random
+import re
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import count
+from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +58,13 @@ def test_a_key_goes_nowhere_in_the_clear() -> None:
     with pytest.raises(UserError, match="use https"):
         check_address("http://llm.example.org/v1", True)
     assert check_address("http://llm.example.org/v1", False)
+
+
+def test_a_key_goes_only_where_the_operator_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
+    with pytest.raises(UserError, match="There is a key, but not where it may be sent; set HYBRIDAL_LLM_URL"):
+        check_address("https://llm.example.org/v1", True)
+    monkeypatch.setenv("HYBRIDAL_LLM_URL", "https://llm.example.org/v1")
     assert check_address("https://llm.example.org/v1/", True) == "https://llm.example.org/v1"
 
 
@@ -99,10 +110,16 @@ RULES = Instructions((("bug", ""), ("idea", "")))
 MESSAGES = RULES.messages("It crashes.")
 
 
+def client_of(server: ChatServer, key: str = "", **options: Any) -> Client:
+    """One that may call this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        if key:
+            patch.setenv("HYBRIDAL_LLM_URL", server.url)
+        return Client(server.url, "small", key, by_operator=True, per_minute=1e9, **options)
+
+
 def ask(server: ChatServer, slept: list[float] | None = None, key: str = "", timeout: float = 5.0) -> str:
-    client = Client(
-        server.url, "small", key, per_minute=1e9, timeout=timeout, sleep=([] if slept is None else slept).append
-    )
+    client = client_of(server, key, timeout=timeout, sleep=([] if slept is None else slept).append)
     try:
         return client.ask(MESSAGES, RULES.answer_format()).content
     finally:
@@ -135,7 +152,7 @@ def test_a_server_that_fails_is_asked_again_with_growing_pauses() -> None:
 def test_each_failure_that_another_attempt_follows_is_told() -> None:
     told: list[str] = []
     with chat_server(in_turn(Sends(b"", 503), Sends(b"", 429), labels("bug"))) as server:
-        client = Client(server.url, "small", per_minute=1e9, sleep=lambda _: None, complain=told.append)
+        client = client_of(server, sleep=lambda _: None, complain=told.append)
         client.ask(MESSAGES, RULES.answer_format())
         client.close()
     host = server.url.split("/")[2]
@@ -179,9 +196,7 @@ def test_nobody_there_is_unavailable_for_now() -> None:
 def test_a_server_that_drips_is_not_waited_for_for_ever() -> None:
     ticks = count()
     with chat_server(in_turn(Sends(labels("bug").body, drips=True))) as server:
-        client = Client(
-            server.url, "small", per_minute=1e9, timeout=5, sleep=lambda _: None, clock=lambda: next(ticks) * 10
-        )
+        client = client_of(server, timeout=5, sleep=lambda _: None, clock=lambda: next(ticks) * 10)
         with pytest.raises(UnavailableError, match="no answer within 5 seconds"):
             client.ask(MESSAGES, {})
         client.close()
@@ -200,19 +215,14 @@ def test_a_wrong_key_is_told_at_once_and_not_shown() -> None:
     assert len(server.asked) == 1
 
 
-def test_what_the_server_says_is_told_without_the_key() -> None:
-    reply = in_turn(Sends(b'{"error":\n "no model small for secret"}', 404))
-    with chat_server(reply) as server, pytest.raises(UserError) as caught:
+@pytest.mark.parametrize("status", [302, 400, 401, 404, 413, 422])
+def test_an_error_repeats_nothing_of_what_the_server_says(status: int) -> None:
+    """It may be another server than the owner says, and its answer not for them."""
+    reply = in_turn(Sends(b'{"instance-id": "i-0abc"} for secret', status))
+    with chat_server(reply) as server, pytest.raises(UserError, match=f"status {status}") as caught:
         ask(server, key="secret")
-    assert 'status 404): {"error": "no model small for …"}' in str(caught.value)
-    assert not isinstance(caught.value, UnavailableError | RefusedError)
-
-
-def test_no_part_of_the_key_is_told_where_what_the_server_says_is_cut() -> None:
-    reply = in_turn(Sends(b"x" * 296 + b"secret", 404))
-    with chat_server(reply) as server, pytest.raises(UserError) as caught:
-        ask(server, key="secret")
-    assert "sec" not in str(caught.value)
+    assert not {"instance-id", "i-0abc", "secret"} & set(re.findall(r"[\w-]+", str(caught.value)))
+    assert isinstance(caught.value, RefusedError) == (status in (400, 413, 422))
 
 
 def picky(*unknown: str, names_it: bool) -> Callable[[Json], Sends]:
@@ -227,7 +237,7 @@ def picky(*unknown: str, names_it: bool) -> Callable[[Json], Sends]:
 @pytest.mark.parametrize("names_it", [True, False])
 def test_what_a_server_does_not_know_is_left_out_from_then_on(names_it: bool) -> None:
     with chat_server(picky("response_format", "logprobs", names_it=names_it)) as server:
-        client = Client(server.url, "small", per_minute=1e9, sleep=lambda _: None)
+        client = client_of(server, sleep=lambda _: None)
         client.ask(MESSAGES, RULES.answer_format())
         client.ask(MESSAGES, RULES.answer_format())
         client.close()
@@ -246,8 +256,8 @@ def test_only_what_the_complaint_names_is_left_out() -> None:
 def test_a_question_that_is_refused_in_any_form_takes_nothing_away_from_the_next() -> None:
     refuses = Sends(b"too long", 400)
     with chat_server(in_turn(*[refuses] * 5, labels("bug"))) as server:
-        client = Client(server.url, "small", per_minute=1e9, sleep=lambda _: None)
-        with pytest.raises(RefusedError, match="too long"):
+        client = client_of(server, sleep=lambda _: None)
+        with pytest.raises(RefusedError, match="status 400"):
             client.ask(MESSAGES, RULES.answer_format())
         client.ask(MESSAGES, RULES.answer_format())
         client.close()
@@ -266,6 +276,77 @@ def test_a_key_does_not_follow_a_redirect() -> None:
 
 def test_the_tokens_that_were_paid_for_are_read() -> None:
     with chat_server(in_turn(says("hello", tokens=123))) as server:
-        client = Client(server.url, "small", per_minute=1e9)
+        client = client_of(server)
         assert client.ask(MESSAGES, {}).tokens == 123
         client.close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "127.1"])
+def test_an_owner_cannot_have_the_apps_own_network_called(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
+    with chat_server(in_turn(labels("bug"))) as server:
+        client = Client(server.url.replace("127.0.0.1", host), "small", per_minute=1e9)
+        with pytest.raises(UserError, match=r"in the app's own network; .* HYBRIDAL_LLM_URL"):
+            client.ask(MESSAGES, {})
+        client.close()
+    assert server.asked == []
+
+
+def test_what_the_operator_named_is_called_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    with chat_server(in_turn(labels("bug"))) as server:
+        monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)
+        client = Client(server.url, "small", "secret", per_minute=1e9)
+        client.ask(MESSAGES, {})
+        client.close()
+    assert server.headers[0]["Authorization"] == "Bearer secret"
+
+
+def test_the_address_that_was_checked_is_the_one_that_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resolved again, the name may lead elsewhere: it is resolved once a call, and its other addresses are tried."""
+    monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
+    resolved: list[str] = []
+
+    def addresses(host: str, port: int, allowed: str, variable: str) -> list[str]:
+        resolved.append(host)
+        return ["127.0.0.9", "127.0.0.1"]  # nobody listens at the first
+
+    def no_second_time(host: str, *rest: Any, **more: Any) -> Any:
+        assert host != "llm.example.org"
+        return real(host, *rest, **more)
+
+    real = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", no_second_time)
+    monkeypatch.setattr("hybridal.app.llm.client.find_addresses", addresses)
+    with chat_server(in_turn(labels("bug"))) as server:
+        url = server.url.replace("127.0.0.1", "llm.example.org")
+        client = Client(url, "small", per_minute=1e9)
+        client.ask(MESSAGES, {})
+        client.close()
+    assert resolved == ["llm.example.org"]
+    assert server.headers[0]["Host"] == url.split("/")[2]
+
+
+def test_the_certificate_is_that_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[httpx.Request] = []
+
+    def answers(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return httpx.Response(200, content=labels("bug").body)
+
+    monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
+    monkeypatch.setattr("hybridal.app.llm.client.find_addresses", lambda *_: ["2606:2800:21f:cb07::1"])
+    client = Client("https://llm.example.org/v1", "small", per_minute=1e9)
+    client._http = httpx.Client(transport=httpx.MockTransport(answers))
+    client.ask(MESSAGES, {})
+    client.close()
+    [request] = sent
+    assert str(request.url) == "https://[2606:2800:21f:cb07::1]/v1/chat/completions"
+    assert (request.headers["host"], request.extensions["sni_hostname"]) == ("llm.example.org", "llm.example.org")
+
+
+def test_a_name_that_is_not_known_now_may_be_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
+    client = Client("https://llm.invalid/v1", "small", per_minute=1e9, sleep=lambda _: None)
+    with pytest.raises(UnavailableError, match="no connection"):
+        client.ask(MESSAGES, {})
+    client.close()

@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -25,13 +26,14 @@ from hybridal.app.llm.prompt import (
     parse_label,
     read_reply,
 )
+from hybridal.app.outgoing import UnknownHostError, find_addresses
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
     import httpx
 
 ADDRESS_VARIABLE = "HYBRIDAL_LLM_URL"
-"""Where it is set, no other server is asked, and the key goes nowhere else, whatever an owner enters."""
+"""The address that the app's operator allows: no other is called then, and the key is sent to no other."""
 
 _HERE = {"localhost", "127.0.0.1", "::1"}
 
@@ -44,11 +46,28 @@ class RefusedError(UserError):
     """The server does not take this one question: too long for it, or against its rules."""
 
 
-def check_address(base_url: str, with_key: bool) -> str:
-    """The address without a slash at its end, if it is one, and one to which a key may go.
+def named_address() -> str:
+    """The address in the environment, or an empty string."""
+    return os.environ.get(ADDRESS_VARIABLE, "").strip().rstrip("/")
 
-    >>> check_address("http://localhost:8000/v1/", True)
-    'http://localhost:8000/v1'
+
+def check_address(base_url: str, with_key: bool) -> str:
+    """Check how an address is written, and whether the operator allows it; where it leads is checked at each call.
+
+    Args:
+        base_url: What an owner entered.
+        with_key: Whether there is a key to be sent along. It needs an address from the operator: an owner of a project,
+            or a project folder from elsewhere, could have it sent anywhere.
+
+    Returns:
+        The address without a slash at its end.
+
+    Raises:
+        UserError: It is no address, or not the operator's, or would expose the key.
+
+    Example:
+        >>> check_address("http://localhost:8000/v1/", False)
+        'http://localhost:8000/v1'
     """
     try:
         parts = urlsplit(base_url)
@@ -61,9 +80,14 @@ def check_address(base_url: str, with_key: bool) -> str:
         raise UserError(f"'{base_url:.100}' is not a server's address; write it like https://host/v1.")
     if with_key and parts.scheme == "http" and host not in _HERE:
         raise UserError(f"'{base_url:.100}' would expose your key on the network; use https.")
-    allowed = os.environ.get(ADDRESS_VARIABLE, "").strip().rstrip("/")
-    if allowed and base_url.rstrip("/") != allowed:
-        raise UserError(f"Only one LLM server is allowed here: {allowed}.")
+    named = named_address()
+    if named and base_url.rstrip("/") != named:
+        raise UserError(f"Only one LLM server is allowed here: {named}.")
+    if with_key and not named:
+        raise UserError(
+            f"There is a key, but not where it may be sent; set {ADDRESS_VARIABLE} to the server's address and start "
+            "the app again."
+        )
     return base_url.rstrip("/")
 
 
@@ -123,9 +147,10 @@ _LARGEST = 4_000_000
 
 
 class Client:
-    """One server, one model. The key is sent as a bearer token and shown to nobody.
+    """One server, one model. The key is sent as a bearer token and never shown.
 
-    `complain` hears why an attempt failed that is not the last one.
+    Only servers on the internet are called, unless the operator named the address in the environment or is the owner
+    who entered it (`by_operator`). `complain` hears why an attempt failed that is not the last one.
     """
 
     def __init__(
@@ -134,6 +159,7 @@ class Client:
         model: str,
         key: str = "",
         *,
+        by_operator: bool = False,
         timeout: float = 60.0,
         per_minute: float = 60.0,
         sleep: Callable[[float], object] = time.sleep,
@@ -142,7 +168,7 @@ class Client:
     ) -> None:
         self.model = model
         self._url = check_address(base_url, bool(key)) + "/chat/completions"
-        self._key = key
+        self._guarded = not by_operator and not named_address()
         self._timeout = timeout
         self._sleep = sleep
         self._clock = clock
@@ -176,8 +202,10 @@ class Client:
                 status, headers, body = self._post({"model": self.model, "messages": messages, **wanted})
             except httpx.TimeoutException:
                 problem = f"no answer within {self._timeout:g} seconds"
-            except httpx.TransportError as error:
-                problem = "no connection" if isinstance(error, httpx.ConnectError) else "the connection broke off"
+            except (httpx.ConnectError, UnknownHostError):
+                problem = "no connection"
+            except httpx.TransportError:
+                problem = "the connection broke off"
             else:
                 if status == 200 and (reply := _read(body)):
                     self._extras = extras
@@ -186,7 +214,7 @@ class Client:
                     extras = _fewer(extras, body)
                     continue
                 if status != 200 and status not in (408, 409, 429) and status < 500:
-                    raise self._refusal(status, body)
+                    raise self._refusal(status)
                 problem = "a reply that is not from a chat server" if status == 200 else f"status {status}"
                 retry_after = headers.get("Retry-After")
             if attempt == ATTEMPTS:
@@ -204,8 +232,26 @@ class Client:
     def _post(self, asked: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
         import httpx
 
+        url = httpx.URL(self._url)
+        if not self._guarded:
+            return self._post_to(url, asked)
+        port = url.port or (443 if url.scheme == "https" else 80)
+        *others, last = find_addresses(url.host, port, "", ADDRESS_VARIABLE)
+        for address in others:
+            with suppress(httpx.ConnectError, httpx.ConnectTimeout):
+                return self._post_to(url, asked, address)
+        return self._post_to(url, asked, last)
+
+    def _post_to(self, url: httpx.URL, asked: dict[str, Any], address: str = "") -> tuple[int, httpx.Headers, bytes]:
+        """Post to the server, or to this address of it: the host then stands in the headers and in the certificate."""
+        import httpx
+
         begun, parts, size = self._clock(), [], 0
-        with self._http.stream("POST", self._url, json=asked) as response:
+        pinned: dict[str, Any] = {}
+        if address:
+            pinned = {"headers": {"Host": self._host}, "extensions": {"sni_hostname": url.host}}
+            url = url.copy_with(host=address)
+        with self._http.stream("POST", url, json=asked, **pinned) as response:
             # A server that sends a byte now and then, or without end, must not hold the worker for ever.
             for part in response.iter_bytes():
                 parts.append(part)
@@ -214,18 +260,17 @@ class Client:
                     raise httpx.ReadTimeout("too long")
         return response.status_code, response.headers, b"".join(parts)
 
-    def _refusal(self, status: int, body: bytes) -> UserError:
+    def _refusal(self, status: int) -> UserError:
+        """The reason by its status alone: the body may be that of a server that the owner should not read."""
         if status in (401, 403):
             return UserError(
                 f"The LLM server {self._host} rejected the key (status {status}); "
                 "set HYBRIDAL_LLM_KEY and start the app again."
             )
-        said = " ".join(body.decode(errors="replace").split())
-        if self._key:
-            said = said.replace(self._key, "…")
-        kind = RefusedError if status in (400, 413, 422) else UserError
-        said = said[:300] or "no reason given"
-        return kind(f"The LLM server {self._host} rejected the request for '{self.model}' (status {status}): {said}.")
+        rejected = f"The LLM server {self._host} rejected the request for '{self.model}' (status {status})"
+        if status in (400, 413, 422):
+            return RefusedError(f"{rejected}; the text may be too long for it, or against its rules.")
+        return UserError(f"{rejected}; check its address and the name of the model, and its log.")
 
 
 def _fewer(extras: tuple[str, ...], complaint: bytes) -> tuple[str, ...]:

@@ -126,6 +126,7 @@ class Job:
             plan.base_url,
             plan.model,
             api_key(),
+            by_operator=self.project.owner_is_operator,
             timeout=plan.timeout,
             per_minute=plan.per_minute,
             sleep=self._nap,

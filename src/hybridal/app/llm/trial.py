@@ -37,7 +37,15 @@ def try_llm(project: Project) -> list[TrialAnswer]:
     check_address(plan.base_url, bool(api_key()))
     budget = Budget(plan.budget_tokens, spent)
     # Somebody waits for it: at the first failure it is told, not tried again.
-    client = Client(plan.base_url, plan.model, api_key(), timeout=plan.timeout, per_minute=6000, complain=_give_up)
+    client = Client(
+        plan.base_url,
+        plan.model,
+        api_key(),
+        by_operator=project.owner_is_operator,
+        timeout=plan.timeout,
+        per_minute=6000,
+        complain=_give_up,
+    )
     try:
         return [
             _answer(text, found)

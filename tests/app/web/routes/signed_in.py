@@ -24,6 +24,7 @@ def browser(
     with project.sessions.begin() as session:
         person = session.scalar(select(Person).where(Person.name == name)) or add_person(session, name, "annotator")
         cookie = sign_in(session, person)
+    project.owner_is_operator = local
     served = app or create_app(project, LoginLink() if local else None)
     with TestClient(served, base_url="http://localhost", cookies={cookie_name(project): cookie}) as client:
         client.headers["X-CSRF"] = client.get("/api/project").json()["csrf"]

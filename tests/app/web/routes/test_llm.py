@@ -60,6 +60,7 @@ def test_it_is_planned_started_watched_and_stopped(project: Project) -> None:
 def test_the_key_is_neither_stored_nor_shown(project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HYBRIDAL_LLM_KEY", "sk-secret")
     with chat_server(in_turn(Sends(b"bad key sk-secret", 401))) as server, browser(project) as client:
+        monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)
         assert plan(client, base_url=server.url).json()["has_key"] is True
         client.post("/api/llm/start")
         until(lambda: phase(client) == "failed")
@@ -147,3 +148,33 @@ def test_it_is_the_owners_affair(project: Project, role: str) -> None:
         assert {client.get(path).status_code for path in ("/api/llm", "/api/llm/evaluation")} == {403}
         assert {client.post(f"/api/llm/{act}").status_code for act in ("start", "stop")} == {403}
         assert client.put("/api/llm", json={}).status_code == 403
+
+
+def test_an_owner_who_does_not_run_the_app_cannot_have_its_network_called(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
+    with chat_server(in_turn(labels("bug"))) as server, browser(project, local=False) as client:
+        plan(client, base_url=server.url)
+        client.post("/api/llm/start")
+        until(lambda: phase(client) == "failed")
+        assert "who runs the app can allow it in HYBRIDAL_LLM_URL" in client.get("/api/llm").json()["state"]["error"]
+        tried = client.post("/api/llm/trial").json()["items"]
+        assert all("in the app's own network" in one["problem"] for one in tried)
+        assert server.asked == []
+        client.post("/api/llm/stop")
+        monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)
+        client.post("/api/llm/start")
+        until(lambda: phase(client) == "waiting")
+        client.post("/api/llm/stop")
+
+
+def test_a_key_without_an_address_from_the_operator_is_not_sent(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HYBRIDAL_LLM_URL", raising=False)
+    monkeypatch.setenv("HYBRIDAL_LLM_KEY", "sk-secret")
+    with chat_server(in_turn(labels("bug"))) as server, browser(project) as client:
+        refused = plan(client, base_url=server.url)
+        assert (refused.status_code, "set HYBRIDAL_LLM_URL" in refused.json()["error"]) == (400, True)
+        assert server.asked == []
