@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -167,3 +168,22 @@ def test_two_projects_have_different_keys(tmp_path: Path) -> None:
     assert one.key != other.key
     one.close()
     other.close()
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.glob("labels.db*"))}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+def test_other_users_of_the_machine_cannot_read_a_project(tmp_path: Path) -> None:
+    folder = tmp_path / "mails"
+    made = Project.create(Source("mails", []), folder)
+    made.settings()
+    private = {"mails": 0o700, "labels.db": 0o600, "labels.db-wal": 0o600, "labels.db-shm": 0o600}
+    assert private.items() <= modes(folder).items()
+    assert (folder / "project.json").stat().st_mode & 0o777 == 0o600
+    made.close()
+    for path in (folder, folder / "labels.db"):  # as earlier versions left them
+        path.chmod(0o755)
+    Project.open(folder).close()
+    assert (modes(folder)["mails"], modes(folder)["labels.db"]) == (0o700, 0o600)

@@ -35,12 +35,14 @@ from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.files import strict_json, write_whole
+from hybridal.system.private import close_to_others, make_private
 
 log = logging.getLogger(__name__)
 
 DB_VARIABLE = "HYBRIDAL_DB"
 """An address with a password is not written down: the trainer, and later starts, read it from here."""
 
+DB_FILE = "labels.db"
 READER_FILE = "reader.json"
 """The tokenizer of the newest model, for whoever shows how much of a text it reads."""
 
@@ -82,6 +84,7 @@ class Project:
         made = {"name": source.name, "key": token_hex(4)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            make_private([folder])
             about = dict(made)
             if (named := _named(folder, db)) is not None:
                 about["db"] = _without_password(named)
@@ -89,6 +92,7 @@ class Project:
                 about["schema"] = f"hybridal_{made['key']}"
             project = cls(folder, _reach(_address(folder, db, about.get("schema"))))
             write_whole(folder / "project.json", strict_json(about, indent=2) + "\n")
+            make_private(_private_paths(folder))
         except OSError as error:
             raise UserError(f"The project folder {folder} could not be written ({error.strerror}).") from error
         with project.sessions.begin() as session:
@@ -106,6 +110,7 @@ class Project:
         folder = Path(folder)
         if not (folder / "project.json").is_file():
             raise UserError(f"{folder} is not a project of `hybridal label`: it has no project.json.")
+        close_to_others(_private_paths(folder))
         project = cls(folder, _reach(_address(folder, db)))
         with project.reads() as session:
             if not project._begun(session):
@@ -170,6 +175,11 @@ class Project:
         return found is not None
 
 
+def _private_paths(folder: Path) -> list[Path]:
+    """The folder, in which texts and models lie, and its database with the secrets of webhooks."""
+    return [folder, folder / "project.json", *folder.glob(f"{DB_FILE}*")]
+
+
 def has_schema(folder: Path) -> bool:
     """Whether the project in this folder shares its database with others."""
     return "schema" in _written(folder)
@@ -178,7 +188,7 @@ def has_schema(folder: Path) -> bool:
 def _address(folder: Path, db: str | None, schema: str | None = None) -> str:
     named, schema = _named(folder, db), schema or _written(folder).get("schema")
     if named is None:
-        return f"sqlite:///{(folder / 'labels.db').resolve()}"
+        return f"sqlite:///{(folder / DB_FILE).resolve()}"
     return named if schema is None else with_schema(named, schema)
 
 

@@ -75,7 +75,7 @@ def label(
     columns = o.given(text=text, label=label, id=id, classes=o.names(classes))
     columns |= o.given(drop_empty=drop_empty, drop_duplicates=drop_duplicates, suggested=suggested)
     folder_is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(0o700, parents=True, exist_ok=True)
     try:
         with locked(folder / "app.lock", folder):
             # What can be refused is asked first: a command that fails leaves no project behind.

@@ -46,7 +46,7 @@ def serve(
     password = None if host in HERE or owner is not None else new_password("A password for the start page")
     if (folder / "project.json").exists():
         raise UserError(f"{folder} is a project itself; serve it with `hybridal label`, or name the folder it is in.")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(0o700, parents=True, exist_ok=True)
     with locked(folder / ".serve.lock", folder):
         typer.echo(f"Projects in {folder}  (stop with Ctrl-C; all labels are kept)")
         serve_folder(

@@ -179,7 +179,9 @@ def test_a_project_is_created_without_texts_and_is_there_at_once(tmp_path: Path)
             assert operator.send("POST", "/api/projects", {"name": name}).status_code in (400, 422)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["Tickets-b-2024-b-new"]
         assert operator.client.post("/api/projects", json={"name": "forged"}).status_code == 403
-    project = Project.open(tmp_path / "Tickets-b-2024-b-new")
+    folder = tmp_path / "Tickets-b-2024-b-new"
+    assert [path.stat().st_mode & 0o777 for path in (folder, folder / "labels.db")] == [0o700, 0o600]
+    project = Project.open(folder)
     assert project.setting("backbone") == "tiny"
     project.close()
 

@@ -234,6 +234,8 @@ def _replace_the_dead(engine: Engine) -> None:
 def _sqlite(url: str, lock: WriterLock) -> Engine:
     engine = create_engine(url, hide_parameters=True, **_POOL)  # errors are logged: without secrets and texts
     file, opened = Path(str(engine.url.database)), None
+    with suppress(OSError):  # SQLite tells
+        file.touch(0o600)  # its log and its index, which it makes later, get the same permissions
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, record: Any) -> None:  # noqa: ARG001

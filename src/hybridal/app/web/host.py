@@ -26,6 +26,7 @@ from hybridal.app.web.app import create_app
 from hybridal.errors import UserError
 from hybridal.system.files import folder_made_whole, identity_of
 from hybridal.system.lock import locked
+from hybridal.system.private import close_to_others
 
 PAUSE = 2.0  # seconds between two looks at the folder
 LATER = 10.0  # seconds until a project that could not be opened is tried again
@@ -99,6 +100,7 @@ class Host:
                 Source(title, []), scratch, db=self.db, in_schema=self.db is not None, **self.settings
             )
             made.close()
+        close_to_others([target, *target.iterdir()])
 
     async def close(self, name: str) -> None:
         """Lets go of a project, so that its folder can be copied or moved to another disk."""
