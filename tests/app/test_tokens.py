@@ -81,3 +81,16 @@ def test_a_use_is_noted_once_in_a_while(project: Project) -> None:
             session.refresh(made)
         assert made.used is not None
         assert made.used >= made.made
+
+
+def test_every_token_is_listed_and_can_be_withdrawn_however_many_are_newer(project: Project) -> None:
+    [ada] = people(project, 1)
+    with project.sessions.begin() as session:
+        oldest, secret = make_token(session, user(ada), "x", "annotator")
+        session.add_all(
+            AccessToken(digest=str(n), name="x", role="annotator", person_number=ada.number) for n in range(1001)
+        )
+        session.flush()
+        assert oldest.number in {token.number for token, _ in list_tokens(session, user(me(project)))}
+        withdraw_token(session, user(me(project)), oldest.number)
+        assert find_token(session, secret) is None

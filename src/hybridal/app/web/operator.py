@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+
 from fastapi import Request
 from starlette.responses import Response
 
 from hybridal.app.db.schema import Person
-from hybridal.app.people import User, draw_token, hash_password, password_fits, token_digest
+from hybridal.app.people import SESSION_DAYS, User, draw_token, hash_password, password_fits, token_digest
 from hybridal.app.web.auth import keep_cookie
 from hybridal.app.web.middleware import AccessMiddleware
 from hybridal.app.web.proxy import signed_in_as
+
+MOST_SESSIONS = 100
 
 
 class Operator:
     """The password, if there is one, and the browsers that are signed in; a new start of the server signs all out.
 
-    Or their `name`, where a proxy signs people in: then nothing else counts.
+    A session ends after as many days as its cookie, or when `MOST_SESSIONS` newer ones have begun. Where a proxy signs
+    people in there is the operator's `name` instead: then nothing else counts.
     """
 
-    def __init__(self, password: str | None = None, name: str | None = None) -> None:
+    def __init__(
+        self, password: str | None = None, name: str | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
         self.password = None if password is None else hash_password(password)
         self.named = None if name is None else (name, User(_person(name), draw_token(), "proxy", by_proxy=True))
         self.cookie = f"hybridal_server_{draw_token()[:8]}"
-        self._users: dict[str, User] = {}
+        self._clock = clock
+        self._sessions: dict[str, tuple[User, float]] = {}  # oldest first
+        self._changing = threading.Lock()
 
     def fits(self, password: str) -> bool:
         """Whether it is the password; slow on purpose."""
@@ -32,7 +43,11 @@ class Operator:
         """Signs a browser in."""
         token = draw_token()
         login = token_digest(token)
-        self._users[login] = User(_person("operator", self.password), draw_token(), login)
+        user, now = User(_person("operator", self.password), draw_token(), login), self._clock()
+        with self._changing:
+            good = [(login, kept) for login, kept in self._sessions.items() if kept[1] > now]
+            self._sessions = dict(good[-(MOST_SESSIONS - 1) :])
+            self._sessions[login] = (user, now + SESSION_DAYS * 86_400)
         keep_cookie(answer, request, self.cookie, token, "/")
 
     def find(self, request: Request) -> User | None:
@@ -41,11 +56,13 @@ class Operator:
             name, user = self.named
             return user if signed_in_as(request) == name else None
         cookie = request.cookies.get(self.cookie)
-        return None if cookie is None else self._users.get(token_digest(cookie))
+        found = None if cookie is None else self._sessions.get(token_digest(cookie))
+        return found[0] if found is not None and found[1] > self._clock() else None
 
     def sign_out(self, user: User) -> None:
         """Forgets a browser."""
-        self._users.pop(user.login, None)
+        with self._changing:
+            self._sessions.pop(user.login, None)
 
 
 def _person(name: str, password: str | None = None) -> Person:
