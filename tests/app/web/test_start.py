@@ -24,6 +24,7 @@ from hybridal.app.web.operator import Operator
 from hybridal.app.web.proxy import Proxies, ProxyHeaders
 from hybridal.app.web.start import create_start_app, summary
 from hybridal.errors import UserError
+from hybridal.system.files import identity_of
 from hybridal.system.lock import locked
 
 from ..made_up import make, people
@@ -231,6 +232,7 @@ def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
         operator.get("/open/mails")
         assert operator.get("/p/mails/api/project").status_code == 200
         monkeypatch.setattr(module, "PAUSE", 60)  # nobody looks; then, what is let go takes its time
+        monkeypatch.setattr(module, "FRESH", 0.0)
         monkeypatch.setattr(Nobody, "stop", lambda _: may_end.wait(5))
         time.sleep(0.1)
         (folder / "mails").rename(tmp_path / "gone")
@@ -243,6 +245,30 @@ def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
         may_end.set()
         look = partial(operator.send, "PATCH", "/api/projects", {"name": "mails", "closed": False})
         operator.until(lambda found: look() is None or bool(found["mails"]["trainer"]))
+
+
+def test_a_disk_that_does_not_answer_makes_no_other_project_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, asked = threading.Event(), threading.Event()
+
+    def identity(path: Path) -> tuple[int, int] | None:
+        if path.name == "mails":
+            asked.set()
+            answers.wait(30)
+        return identity_of(path)
+
+    with visited(folder) as operator:
+        for name in ("mails", "old%20news"):
+            operator.get(f"/open/{name}")
+        monkeypatch.setattr(module, "PAUSE", 60)
+        monkeypatch.setattr(module, "FRESH", 0.0)
+        monkeypatch.setattr(module, "identity_of", identity)
+        waiting = threading.Thread(target=operator.get, args=["/p/mails/api/project"])
+        waiting.start()
+        assert asked.wait(30)
+        assert operator.get("/p/old%20news/api/project").status_code == 200
+        assert waiting.is_alive()
+        answers.set()
+        waiting.join(30)
 
 
 def test_a_project_whose_threads_all_wait_makes_no_other_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

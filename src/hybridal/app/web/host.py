@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -29,6 +30,7 @@ from hybridal.system.lock import locked
 from hybridal.system.private import close_to_others
 
 PAUSE = 2.0  # seconds between two looks at the folder
+FRESH = 0.5  # seconds for which a folder that was there counts as being there
 LATER = 10.0  # seconds until a project that could not be opened is tried again
 LONGEST_NAME = 100
 _NAME = re.compile(r"\w[\w .-]*")  # without a quote, a slash or a bracket: it becomes a part of an address
@@ -44,6 +46,8 @@ class Hosted:
         self.problem = ""
         self.busy = False  # it is opened, served or let go
         self.tried = -math.inf  # when it was last opened
+        self._seen = -math.inf  # when the folder was last there
+        self._looking = anyio.CapacityLimiter(1)
         self.leave = anyio.Event()  # it is to be let go
         self.settled = anyio.Event()  # it is served, or has a problem
 
@@ -53,8 +57,16 @@ class Hosted:
 
     @property
     def served(self) -> FastAPI | None:
-        """Its app, until it is to be let go, or another folder has taken its name."""
-        return None if self.leave.is_set() or identity_of(self.folder) != self.identity else self.app
+        """Its app, until it is to be let go, or another folder has taken its name. It asks the disk."""
+        there = identity_of(self.folder) == self.identity
+        self._seen = time.monotonic() if there else -math.inf
+        return self.app if there and not self.leave.is_set() else None
+
+    async def find_app(self) -> FastAPI | None:
+        """`served`, for the event loop: a disk that does not answer makes only those wait who ask for this project."""
+        if time.monotonic() - self._seen > FRESH:
+            return await to_thread.run_sync(lambda: self.served, limiter=self._looking)
+        return None if self.leave.is_set() else self.app
 
 
 class Host:

@@ -65,7 +65,7 @@ class ProjectPaths:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, slash, _ = scope.get("path", "").removeprefix(PROJECTS).partition("/")
         found = self.host.hosted.get(name) if slash and scope["path"].startswith(PROJECTS) else None
-        app = found.served if found else None
+        app = await found.find_app() if found else None
         if app is None:
             return await self.app(scope, receive, send)
         is_operator = self.operator.find(Request(scope)) is not None
@@ -209,7 +209,7 @@ async def change_project(given: ProjectChange, _: AsOperator, request: Request) 
 async def open_project(name: str, request: Request) -> Response:
     """Signs the operator in to a project as its owner."""
     found = _host(request).hosted.get(name)
-    app = found.served if found else None
+    app = await found.find_app() if found else None
     if user_of(request) is None or app is None:
         return RedirectResponse("/", 303)
     root, project = address_of(name), app.state.project
