@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
 
 from hybridal.errors import UserError
 
@@ -21,6 +22,26 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 # Addresses that only look public: Azure's metadata; 192.0.0.0/24, with Oracle's metadata; local NAT64; IPv4 written as
 # IPv6.
 _RESERVED = [ip_network(one) for one in ("168.63.129.16/32", "192.0.0.0/24", "64:ff9b:1::/48", "::/96")]
+
+
+LONGEST_URL = 1000
+
+
+def is_web_address(url: str) -> bool:
+    """Whether it is an http or https address that every parser reads alike, without a password or a fragment.
+
+    >>> [is_web_address(one) for one in ("https://example.org/hook?a=b", "http://me@example.org", "ftp://example.org")]
+    [True, False, False]
+    """
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna")
+        _ = parts.port
+    except ValueError:
+        return False
+    # urlsplit forgives blanks and line ends; what sends the request later does not.
+    plain = url.isascii() and url.isprintable() and " " not in url and "@" not in parts.netloc
+    return bool(host) and plain and parts.scheme in ("http", "https") and not parts.fragment and len(url) <= LONGEST_URL
 
 
 class UnknownHostError(UserError):

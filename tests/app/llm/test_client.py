@@ -292,6 +292,12 @@ def test_an_owner_cannot_have_the_apps_own_network_called(host: str, monkeypatch
     assert server.asked == []
 
 
+@pytest.mark.parametrize("host", ["0177.0.0.1", "0251.0376.0251.0376"])
+def test_what_the_sender_takes_for_no_address_is_refused_in_a_sentence(host: str) -> None:
+    with pytest.raises(UserError, match="is not a server's address"):
+        Client(f"http://{host}/v1", "small")
+
+
 def test_what_the_operator_named_is_called_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     with chat_server(in_turn(labels("bug"))) as server:
         monkeypatch.setenv("HYBRIDAL_LLM_URL", server.url)

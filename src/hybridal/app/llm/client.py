@@ -26,7 +26,7 @@ from hybridal.app.llm.prompt import (
     parse_label,
     read_reply,
 )
-from hybridal.app.outgoing import UnknownHostError, find_addresses
+from hybridal.app.outgoing import UnknownHostError, find_addresses, is_web_address
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 ADDRESS_VARIABLE = "HYBRIDAL_LLM_URL"
 """The address that the app's operator allows: no other is called then, and the key is sent to no other."""
 
+_NO_ADDRESS = "'{:.100}' is not a server's address; write it like https://host/v1."
 _HERE = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -69,16 +70,10 @@ def check_address(base_url: str, with_key: bool) -> str:
         >>> check_address("http://localhost:8000/v1/", False)
         'http://localhost:8000/v1'
     """
-    try:
-        parts = urlsplit(base_url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    # urlsplit forgives blanks and line ends; whoever sends the request later does not.
-    plain = base_url.isprintable() and " " not in base_url and "@" not in base_url
-    if not host or not plain or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise UserError(f"'{base_url:.100}' is not a server's address; write it like https://host/v1.")
-    if with_key and parts.scheme == "http" and host not in _HERE:
+    parts = urlsplit(base_url) if is_web_address(base_url) else None
+    if parts is None or parts.query:
+        raise UserError(_NO_ADDRESS.format(base_url))
+    if with_key and parts.scheme == "http" and parts.hostname not in _HERE:
         raise UserError(f"'{base_url:.100}' would expose your key on the network; use https.")
     named = named_address()
     if named and base_url.rstrip("/") != named:
@@ -181,6 +176,10 @@ class Client:
             import httpx
         except ModuleNotFoundError as error:
             raise UserError("To ask an LLM, install `hybridal[llm]` and start the app again.") from error
+        try:
+            httpx.URL(self._url)
+        except httpx.InvalidURL as error:
+            raise UserError(_NO_ADDRESS.format(base_url)) from error
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.Client(headers=headers, timeout=timeout, follow_redirects=False)
 

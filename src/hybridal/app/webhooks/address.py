@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import urlsplit
 
 from hybridal.app import outgoing
 from hybridal.errors import UserError
 
 HOSTS_VARIABLE = "HYBRIDAL_WEBHOOK_HOSTS"
 """Names, addresses and networks that may be inside, with commas between them."""
-
-LONGEST_URL = 1000
 
 
 def check_url(url: str) -> str:
@@ -20,14 +17,7 @@ def check_url(url: str) -> str:
     >>> check_url("https://example.org/hook?for=labels")
     'https://example.org/hook?for=labels'
     """
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").encode("idna")
-        _ = parts.port
-    except ValueError:
-        host = b""
-    plain = url.isascii() and url.isprintable() and " " not in url and "@" not in parts.netloc if host else False
-    if not plain or parts.scheme not in ("http", "https") or parts.fragment or len(url) > LONGEST_URL:
+    if not outgoing.is_web_address(url):
         raise UserError(f"'{url:.100}' is not an address that can be called; write it like https://host/path.")
     return url
 

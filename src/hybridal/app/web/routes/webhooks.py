@@ -11,10 +11,10 @@ from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
 from hybridal.app.db.schema import Webhook
+from hybridal.app.outgoing import LONGEST_URL
 from hybridal.app.web.auth import CurrentProject, Owner, OwnerAtBrowser
 from hybridal.app.web.schemas import Done, Items, Number, Schema
 from hybridal.app.web.threads import Router
-from hybridal.app.webhooks.address import LONGEST_URL
 from hybridal.app.webhooks.delivery import (
     DeliveryWorker,
     add_webhook,
