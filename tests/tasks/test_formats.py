@@ -41,10 +41,18 @@ def test_lines_are_counted_as_an_editor_does(write: Write) -> None:
 
 
 def test_a_very_long_text(write: Write) -> None:
-    limit = csv.field_size_limit()
     long = "x" * 5_000_000
     assert joined(read_csv(write("mail.csv", f"text\n{long}\n"), ["text"])).columns["text"] == [long]
-    assert csv.field_size_limit() == limit
+
+
+def test_reading_leaves_the_limit_of_the_process_to_other_readers(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Uploads are read in several threads: a reader that restores the limit breaks the one beside it."""
+    limits: list[int] = []
+    monkeypatch.setattr(csv, "field_size_limit", limits.append)
+    assert joined(read_csv(write("mail.csv", "text\nHello\n"), ["text"])).columns["text"] == ["Hello"]
+    assert limits == []
 
 
 def test_a_quote_left_open_names_the_line_where_its_row_begins(write: Write) -> None:

@@ -12,7 +12,7 @@ from hybridal.core.observer import Observer
 from hybridal.errors import UserError, reason
 from hybridal.system.files import write_whole
 from hybridal.tasks.encoding import opened
-from hybridal.tasks.formats import delimiter_of, long_fields
+from hybridal.tasks.formats import delimiter_of
 
 
 class LabelsFile:
@@ -90,7 +90,7 @@ class LabelsFile:
         """None where there is something that cannot be read."""
         try:
             before = path.read_bytes()
-            with opened(path, newline="") as file, long_fields():
+            with opened(path, newline="") as file:
                 rows = list(csv.DictReader(file, delimiter=delimiter_of(file)))
             if path.read_bytes() != before:  # what was read may be of both
                 return None

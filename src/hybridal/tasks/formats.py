@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -20,6 +18,10 @@ from typing import Any, TextIO
 from hybridal.errors import UserError
 from hybridal.tasks.encoding import opened
 from hybridal.tasks.table import CHUNK, FileTable, column_position, column_positions
+
+# The csv module refuses fields of more than 128 KiB by default. The limit belongs to the process, not to a reader, so
+# it is raised once: restoring it after a file would break the files that other threads are reading.
+csv.field_size_limit(2**31 - 1)
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 
@@ -55,14 +57,9 @@ def _read(path: Path, wanted: Sequence[str], others: bool, delimiters: str) -> I
     with opened(path, newline="") as file:
         delimiter = delimiter_of(file, delimiters)
         rows = _rows(path, file, delimiter)
-        with long_fields():
-            _, header = next(rows, (0, []))
+        _, header = next(rows, (0, []))
         positions = column_positions(path, wanted, header, others)
-        while True:
-            with long_fields():
-                some = list(islice(rows, CHUNK))
-            if not some:
-                return
+        while some := list(islice(rows, CHUNK)):
             for line, row in some:
                 if len(row) != len(header):
                     raise UserError(
@@ -88,11 +85,10 @@ def delimiter_of(file: TextIO, delimiters: str = ",;\t") -> str:
 def _header(file: TextIO, delimiter: str) -> list[str]:
     """The first row, if this divides it; none where that leaves its quotes in the wrong places."""
     file.seek(0)
-    with long_fields():
-        try:
-            return next((row for row in csv.reader(file, delimiter=delimiter, strict=True) if row), [])
-        except csv.Error:
-            return []
+    try:
+        return next((row for row in csv.reader(file, delimiter=delimiter, strict=True) if row), [])
+    except csv.Error:
+        return []
 
 
 def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -110,16 +106,6 @@ def _rows(path: Path, file: TextIO, delimiter: str) -> Iterator[tuple[int, list[
             f"{path}, line {end + 1}: broken quoting ({error}); close every double quote that is opened, and "
             "write one inside a quoted text twice."
         ) from error
-
-
-@contextmanager
-def long_fields() -> Iterator[None]:
-    """Lifts the csv module's limit of 128 KiB a field, which the whole process shares, for a while."""
-    before = csv.field_size_limit(sys.maxsize)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def read_lines(path: Path, wanted: Sequence[str], others: bool = False) -> Iterator[FileTable]:  # noqa: ARG001
