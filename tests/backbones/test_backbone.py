@@ -78,6 +78,17 @@ def test_the_key_follows_the_tokenizer_and_not_its_folder(folder: Path, tmp_path
     assert TextEncoder(moved, 8).key != key
 
 
+@pytest.mark.parametrize(
+    "name", ["special_tokens_map.json", "sentencepiece.bpe.model", "tokenizer.model", "spm.model", "spiece.model"]
+)
+def test_the_key_follows_every_file_of_a_tokenizer(folder: Path, name: str) -> None:
+    """Else two tokenizers share the token ids that are kept on disk."""
+    (folder / name).write_bytes(b"{}")
+    key = TextEncoder(folder, 8).key
+    (folder / name).write_bytes(b"{ }")
+    assert TextEncoder(folder, 8).key != key
+
+
 def test_a_saved_tokenizer_reads_alike(folder: Path, tmp_path: Path) -> None:
     TextEncoder(folder, 8).save(tmp_path / "saved")
     texts = ["the moon", "unheard of"]

@@ -63,7 +63,8 @@ def test_only_what_is_needed_is_fetched(serve: Serve, tmp_path: Path) -> None:
     hub.folder("org/name", lambda _: None)
     wanted = calls[0]["allow_patterns"]
     assert calls[1]["allow_patterns"] == wanted
-    repository = ["config.json", "model.safetensors", "tokenizer.json", "vocab.txt", "merges.txt", "pytorch_model.bin"]
+    repository = ["config.json", "model.safetensors", "tokenizer.json", "vocab.txt", "merges.txt"]
+    repository += ["sentencepiece.bpe.model", "tokenizer.model", "spm.model", "added_tokens.json", "pytorch_model.bin"]
     fetched = huggingface_hub.utils.filter_repo_objects(repository, allow_patterns=wanted)
     assert list(fetched) == repository[:-1]
 

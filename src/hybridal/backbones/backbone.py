@@ -13,14 +13,9 @@ from threading import RLock
 from typing import Any
 
 from hybridal.backbones.beginnings import encode_beginnings, reads_word_by_word
-from hybridal.backbones.tokenizer import Alone, read_alone
+from hybridal.backbones.tokenizer import TOKENIZER_FILES, Alone, read_alone
 from hybridal.errors import UserError
 from hybridal.system.files import write_whole
-
-_TOKENIZER_FILES = (
-    "tokenizer.json", "tokenizer_config.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt",
-    "spiece.model",
-)  # fmt: skip
 
 # Transformers brings its parts in when they are first asked for; of two threads at once, one would find half of them.
 LOADING = RLock()
@@ -127,10 +122,9 @@ class TextEncoder:
     def key(self) -> str:
         """Equal for equal tokenizers and lengths, wherever their folders lie."""
         digest = hashlib.sha256(str(self.max_length).encode())
-        for name in _TOKENIZER_FILES:
-            if (self.folder / name).is_file():
-                digest.update(name.encode())
-                digest.update((self.folder / name).read_bytes())
+        for path in tokenizer_files(self.folder):
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
         return digest.hexdigest()
 
     @cached_property
@@ -184,6 +178,11 @@ class TextEncoder:
             return
         self._tokenizer.model_max_length = self.max_length
         self._tokenizer.save_pretrained(folder)
+
+
+def tokenizer_files(folder: Path) -> list[Path]:
+    """All files that the tokenizer of this folder may be read from, by name."""
+    return sorted({path for pattern in TOKENIZER_FILES for path in folder.glob(pattern) if path.is_file()})
 
 
 @lru_cache(maxsize=2)

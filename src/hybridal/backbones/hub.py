@@ -6,20 +6,12 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
+from hybridal.backbones.tokenizer import TOKENIZER_FILES
 from hybridal.errors import UserError, reason
 
 _WEIGHTS = ["*.safetensors", "*.safetensors.index.json"]
 _POOLING = "1_Pooling/config.json"  # of encoders that were trained to compare texts
-_FILES = [
-    "config.json",
-    *_WEIGHTS,
-    "tokenizer*",
-    "vocab*",
-    "merges.txt",
-    "special_tokens_map.json",
-    "spiece*",
-    _POOLING,
-]
+_FILES = ["config.json", *_WEIGHTS, *TOKENIZER_FILES, _POOLING]
 
 
 def folder(hub_id: str, notify: Callable[[str], None]) -> Path:

@@ -16,6 +16,8 @@ from hybridal.system.files import strict_json
 
 FILE, CONFIG, SPECIAL = "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
 ADDED = "added_tokens.json"  # of old editions
+# Every file that a tokenizer may be read from: vocabularies, merges, SentencePiece models, special tokens, options.
+TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges.txt", "bpe.codes", "spiece*", "*.model", SPECIAL, ADDED)
 
 # What transformers takes from the file as it is, and what it builds anew, with these special tokens unless told.
 _AS_IT_IS = ("TokenizersBackend", "PreTrainedTokenizerFast")
