@@ -14,9 +14,8 @@ import pandas as pd
 
 from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
-from hybridal.study.folder import StudyFolder
+from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan
-from hybridal.tasks import load_task
 
 RUN = ["protocol", "task", "acquisition", "first_draw", "validation", "names", "brief_steps", "schedule", "seed"]
 # What bench.facts calls by the names of presets, these files call by those of folders.
@@ -38,15 +37,17 @@ def validation_of(rules: Rules) -> str:
     return f"{most} fixed" if rules.validation == "fixed" else rules.validation
 
 
-def rows(folder: StudyFolder, classes: dict[str, int]) -> pd.DataFrame:
-    """All rounds of the runs that are whole; `classes` are those of each task."""
+def rows(folder: StudyFolder) -> pd.DataFrame:
+    """All rounds of the complete runs. Only the folder is read: its tasks need not exist on this machine."""
+    one_of_each = {task_key(cell.settings): cell for cell in folder.cells}
+    classes = {key: len(folder.task(cell).classes) for key, cell in one_of_each.items()}
     found = []
     for cell in folder.cells:
         for spec, history in folder.histories(cell).items():
             if len(history) == cell.settings.rules.rounds:
                 task = FOLDERS.get(cell.settings.task, cell.settings.task)
                 named = {**_run(cell, task), "schedule": spec.removesuffix(":0.005:2")}
-                found += [{**named, **_row(fact), "classes": classes[cell.settings.task]} for fact in history]
+                found += [{**named, **_row(fact), "classes": classes[task_key(cell.settings)]} for fact in history]
     return pd.DataFrame(found)
 
 
@@ -92,8 +93,7 @@ def main() -> None:
     parser.add_argument("--out", required=True, type=Path, help="a file that is there already")
     asked = parser.parse_args()
     folder = StudyFolder.open(asked.folder)
-    classes = {task: len(load_task(task).classes) for task in {cell.settings.task for cell in folder.cells}}
-    both = joined(pd.read_parquet(asked.out), rows(folder, classes))
+    both = joined(pd.read_parquet(asked.out), rows(folder))
     both.to_parquet(asked.out, index=False, compression="zstd")
     by = [name for name in RUN if name in both]
     print(f"{asked.out}: {len(both):,} rounds in {both.groupby(by, observed=True).ngroups} runs.")
