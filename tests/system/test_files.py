@@ -169,6 +169,53 @@ def test_the_first_of_two_folders_stays(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+def test_a_new_folder_takes_the_place_of_an_old_one(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    target.mkdir()
+    (target / "old").touch()
+    with folder_made_whole(target, replace=True) as folder:
+        (folder / "new").touch()
+        assert os.listdir(target) == ["old"]
+    assert os.listdir(target) == ["new"]
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_an_old_folder_stays_until_the_new_one_is_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "a"
+    target.mkdir()
+    (target / "old").touch()
+    there: list[list[str]] = []
+    fsync = os.fsync
+
+    def logged(descriptor: int) -> None:
+        there.append(os.listdir(target))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", logged)
+    with folder_made_whole(target, replace=True) as folder:
+        (folder / "new").touch()
+    assert there[0] == ["old"]
+    assert there[-1] == ["new"]  # the folder around it, when all is done
+
+
+def test_an_old_folder_gets_its_name_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "a"
+    target.mkdir()
+    (target / "old").touch()
+    rename = os.rename
+
+    def failing(source: Path, to: Path) -> None:
+        if to == target and (source / "new").exists():
+            raise OSError(errno.EIO, "the disk is gone")
+        rename(source, to)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(OSError, match="the disk is gone"), folder_made_whole(target, replace=True) as folder:
+        (folder / "new").touch()
+    assert os.listdir(target) == ["old"]
+    assert os.listdir(tmp_path) == ["a"]
+
+
 def test_a_folder_whose_name_is_taken_by_a_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a file")
     with pytest.raises(NotADirectoryError), folder_made_whole(tmp_path / "a") as scratch:

@@ -21,7 +21,7 @@ from hybridal.runs import checkpoint
 from hybridal.runs.cards import model_card
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
-from hybridal.system.files import folder_made_whole, remove_folder, strict_json
+from hybridal.system.files import folder_made_whole, strict_json
 from hybridal.tasks.task import Split, Task
 
 
@@ -48,12 +48,11 @@ def write_model(
     """Writes a model's folder, in place of the model that may be there; a folder of anything else stays as it is."""
     if target.exists() and not _may_be_replaced(target):
         raise UserError(f"{target} holds something else than a model, which is not written over; name a new folder.")
-    with folder_made_whole(target) as scratch:
+    with folder_made_whole(target, replace=True) as scratch:
         classifier.save(scratch, temperature)
         encoder.save(scratch)
         (scratch / ABOUT).write_text(strict_json(about, indent=2) + "\n", encoding="utf-8")
         (scratch / "README.md").write_text(card, encoding="utf-8")
-        remove_folder(target)
 
 
 def _may_be_replaced(target: Path) -> bool:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,10 +47,11 @@ def file_made_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def folder_made_whole(target: Path) -> Iterator[Path]:
+def folder_made_whole(target: Path, replace: bool = False) -> Iterator[Path]:
     """Gives an empty folder to fill, and renames it to `target` when the block ends without an error.
 
-    Whoever comes second finds the first one's folder and throws its own away.
+    With `replace` it takes the place of the folder that may be there, which stays until the new one is complete and
+    durable. Otherwise whoever comes second finds the first one's folder and throws its own away.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
@@ -58,14 +59,31 @@ def folder_made_whole(target: Path) -> Iterator[Path]:
         yield scratch
         _finish_contents(scratch)
         os.chmod(scratch, 0o755)
-        try:
-            os.rename(scratch, target)
-        except OSError:
-            if not target.is_dir():
-                raise
+        with _moved_aside(target) if replace else nullcontext():
+            try:
+                os.rename(scratch, target)
+            except OSError:
+                if not target.is_dir():
+                    raise
         sync_folder(target.parent)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def _moved_aside(target: Path) -> Iterator[None]:
+    """Renames a folder, if it is there, and removes it after the block; if the block fails, it gets its name back."""
+    if not target.exists():
+        yield
+        return
+    old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    os.rename(target, old)
+    try:
+        yield
+    except BaseException:
+        os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def remove_folder(target: Path) -> None:
