@@ -165,3 +165,100 @@ def test_what_an_encoder_speaks_through_is_known_by_its_own_file_or_by_name(tmp_
         said = {"pooling_mode_cls_token": not mean, "pooling_mode_mean_tokens": mean}
         (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(said))
         assert {Backbone(name, tmp_path).pooling for name in ("minilm", "mine")} == {pooling}
+
+
+@pytest.mark.parametrize("mode", ["max_tokens", "weightedmean_tokens", "lasttoken"])
+def test_a_pooling_that_we_do_not_have_is_refused_by_name(folder: Path, mode: str) -> None:
+    (folder / "1_Pooling").mkdir()
+    said = {"word_embedding_dimension": 64, f"pooling_mode_{mode}": True, "pooling_mode_mean_tokens": False}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(said))
+    with pytest.raises(UserError, match=rf"pooling of {mode} .*; choose `pooling=mean` or `pooling=first`") as caught:
+        _ = Backbone("mine", folder).pooling
+    assert caught.value.field == "protocol.pooling"
+
+
+def test_a_mean_over_the_root_of_the_length_is_a_mean(folder: Path) -> None:
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_sqrt_len_tokens": true}')
+    assert Backbone("mine", folder).pooling == "mean"
+
+
+def without_tokenizer(folder: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+
+
+def test_a_folder_without_a_tokenizer_is_refused(folder: Path) -> None:
+    without_tokenizer(folder)
+    with pytest.raises(UserError, match="has no tokenizer; save the encoder's tokenizer there"):
+        Backbone("mine", folder).encoder(8)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("tokenizer_config.json", '{"tokenizer_class": "BertTokenizer"}'), ("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n")],
+)
+def test_a_tokenizer_without_a_vocabulary_is_refused(folder: Path, name: str, content: str) -> None:
+    """Transformers makes one that reads every word as [UNK], and says nothing."""
+    without_tokenizer(folder)
+    (folder / name).write_text(content)
+    with pytest.raises(UserError, match="has no vocabulary, so that every word would be unknown"):
+        Backbone("mine", folder).encoder(8)
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_length_that_leaves_no_room_for_a_word_is_refused(folder: Path, length: int) -> None:
+    with pytest.raises(UserError, match=rf"`max_length` is {length}, and 2 .*; use 3 or more") as caught:
+        Backbone("mine", folder).encoder(length)
+    assert caught.value.field == "protocol.max_length"
+    assert len(Backbone("mine", folder).encoder(3).encode(["goal"])[0]) == 3
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
+@pytest.mark.parametrize("content", [b"", b'{"half', b"\x00\xff", b"[]"])
+def test_a_damaged_tokenizer_is_refused_by_its_file(folder: Path, name: str, content: bytes) -> None:
+    (folder / name).write_bytes(content)
+    with pytest.raises(UserError, match=rf"{name} is damaged: .*; copy or save it again"):
+        Backbone("mine", folder).encoder(8)
+
+
+def test_a_tokenizer_of_an_unknown_form_is_refused(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(
+        UserError, match=r"The tokenizer in .* cannot be read \(KeyError: 'model'\); copy its files again"
+    ):
+        Backbone("mine", folder).encoder(8)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\x00\xff"])
+def test_a_damaged_configuration_is_refused(folder: Path, content: bytes) -> None:
+    (folder / "config.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"config\.json is damaged: .*; copy or save it again"):
+        Backbone("mine", folder)
+
+
+@pytest.mark.parametrize(("name", "value"), [("num_hidden_layers", -1), ("max_position_embeddings", "many")])
+def test_a_number_in_the_configuration_that_cannot_be_is_refused(folder: Path, name: str, value: object) -> None:
+    with pytest.raises(UserError, match=rf"config\.json is damaged: `{name}` is {value!r}"):
+        configure(folder, **{name: value})
+
+
+@pytest.mark.parametrize("kept", [0, 100, 5000])
+def test_weights_that_were_cut_off_are_refused(folder: Path, kept: int) -> None:
+    file = folder / "model.safetensors"
+    backbone = Backbone("mine", folder)
+    backbone.check_weights()
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(UserError, match=r"model\.safetensors is damaged \(.*\); copy or download it again"):
+        backbone.check_weights()
+
+
+def test_no_code_of_a_tokenizer_is_run_and_nothing_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    load = AutoTokenizer.from_pretrained
+    monkeypatch.setattr(
+        AutoTokenizer, "from_pretrained", lambda *given, **named: told.append(named) or load(*given, **named)
+    )
+    (folder / "tokenizer_config.json").unlink()  # without it, transformers is asked
+    Backbone("mine", folder).encoder(8)
+    assert told == [{"trust_remote_code": False}]

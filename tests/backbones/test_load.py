@@ -18,6 +18,13 @@ def encoder_folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("name", ["./nowhere", "~/nowhere", "/nowhere/at/all"])
+def test_a_path_that_is_no_folder_is_not_asked_of_the_hub(name: str) -> None:
+    with pytest.raises(UserError, match=rf"Backbone '{name}' is not a folder; check the path") as caught:
+        load_backbone(name, toy_task())
+    assert caught.value.field == "backbone"
+
+
 @pytest.mark.parametrize(
     ("name", "hub_id"),
     [

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -127,3 +128,34 @@ def test_a_learner_that_gave_its_model_away_is_copied_with_it(learner: ActiveLea
     twin.teach(TASK.answers(twin.query().ids))
     assert (len(twin.history), len(learner.history)) == (2, 1)
     assert learner.model is model
+
+
+@pytest.mark.parametrize("name", ["hybridal.json", "config.json", "model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("content", [None, b"", b"\x00\xff" * 50, b"[]", b"{}"])
+def test_a_damaged_folder_is_refused_in_one_sentence(
+    name: str, content: bytes | None, folder: Path, tmp_path: Path
+) -> None:
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    if content is None:
+        (damaged / name).unlink()
+    else:
+        (damaged / name).write_bytes(content)
+    with pytest.raises(UserError, match="damaged"):
+        TextClassifier.load(damaged, "cpu")
+
+
+def test_labels_that_are_no_numbers_although_the_folder_says_so(folder: Path, tmp_path: Path) -> None:
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    about = json.loads((damaged / "hybridal.json").read_text())
+    (damaged / "hybridal.json").write_text(json.dumps({**about, "labels": "int"}))
+    with pytest.raises(UserError, match=r"hybridal\.json is damaged: its classes are no ints; export the model again"):
+        TextClassifier.load(damaged, "cpu")
+
+
+@pytest.mark.parametrize("save", [TextClassifier.save, TextClassifier.save_onnx])
+def test_a_place_that_cannot_be_written_to_is_refused(
+    save: Callable[[TextClassifier, Path], Path], folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"The model cannot be written to .*file/model \(.*\); make room there"):
+        save(TextClassifier.load(folder, "cpu"), tmp_path / "file" / "model")

@@ -83,6 +83,27 @@ def test_a_norm_that_is_missing_is_mentioned_and_the_same_each_time(
     assert not can_draw(*load_module(Backbone("torn", folder), task.classes, 7, "first"))
 
 
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_an_encoder_without_one_of_its_layers_is_refused(
+    pooling: str, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "torn")
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: value for name, value in weights.items() if "layer.1.attention" not in name}
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(UserError, match=r"no weights for `.*layer\.1\.attention.*` and 3 more, which its config\.json"):
+        classifier_of(Backbone("torn", folder), task, pooling=pooling)
+
+
+@pytest.mark.parametrize("kept", [0, 5000])
+def test_weights_that_were_cut_off_are_refused(kept: int, tiny: Backbone, task: Task, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "half")
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(UserError, match=r"Backbone 'half' cannot be loaded as a text classifier: .*header"):
+        classifier_of(Backbone("half", folder), task)
+
+
 def test_what_is_no_encoder_is_refused(tiny: Backbone, task: Task, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(UserError, match="Backbone 'mine' cannot be loaded as a text classifier: "):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,9 +13,10 @@ from threading import RLock
 from typing import Any
 
 from hybridal.backbones.beginnings import encode_beginnings, reads_word_by_word
+from hybridal.backbones.exported import was_exported
 from hybridal.backbones.tokenizer import TOKENIZER_FILES, Alone, read_alone
-from hybridal.errors import UserError
-from hybridal.system.files import write_whole
+from hybridal.errors import UserError, reason
+from hybridal.system.files import read_object, write_whole
 
 # Transformers brings its parts in when they are first asked for; of two threads at once, one would find half of them.
 LOADING = RLock()
@@ -28,6 +29,15 @@ _COUNT_FROM_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prel
 _MEANS = ("minilm", "mpnet", "tiny")
 
 
+# What sentence-transformers calls them. The square root of the length is a factor, which our layer norm takes away.
+_POOLINGS = {
+    (): "first",
+    ("pooling_mode_cls_token",): "first",
+    ("pooling_mode_mean_tokens",): "mean",
+    ("pooling_mode_mean_sqrt_len_tokens",): "mean",
+}
+
+
 @dataclass(frozen=True)
 class Backbone:
     """Everything that transformers needs to load the encoder lies in `folder`."""
@@ -38,6 +48,13 @@ class Backbone:
     def __post_init__(self) -> None:
         if not (self.folder / "config.json").is_file():
             raise UserError(f"Backbone folder {self.folder} has no config.json; save an encoder there first.")
+        config = self._config()
+        for name in ("num_hidden_layers", "n_layers", "max_position_embeddings"):
+            value = config.get(name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise UserError(
+                    f"{self.folder / 'config.json'} is damaged: `{name}` is {value!r:.40}; copy or save it again."
+                )
 
     @property
     def layers(self) -> int | None:
@@ -55,10 +72,17 @@ class Backbone:
         if was_exported(self.folder):
             return "mean"
         said = self.folder / "1_Pooling" / "config.json"
-        if said.is_file():
-            means = json.loads(said.read_text(encoding="utf-8")).get("pooling_mode_mean_tokens")
-            return "mean" if means else "first"
-        return "mean" if self.name in _MEANS else "first"
+        if not said.is_file():
+            return "mean" if self.name in _MEANS else "first"
+        modes = tuple(name for name, on in read_object(said).items() if name.startswith("pooling_mode_") and on is True)
+        if modes not in _POOLINGS:
+            asked = " and ".join(name.removeprefix("pooling_mode_") for name in modes)
+            raise UserError(
+                f"Backbone '{self.name}' was trained with a pooling of {asked} ({said}), which hybridal does not have; "
+                "choose `pooling=mean` or `pooling=first`, or another backbone.",
+                field="protocol.pooling",
+            )
+        return _POOLINGS[modes]
 
     @property
     def max_positions(self) -> int | None:
@@ -88,8 +112,7 @@ class Backbone:
             )
 
     def _config(self) -> dict[str, Any]:
-        config: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
-        return config
+        return read_object(self.folder / "config.json")
 
     def encoder(self, max_length: int) -> TextEncoder:
         """The tokenizer, cutting texts to `max_length` tokens."""
@@ -98,17 +121,20 @@ class Backbone:
                 f"`max_length` is {max_length}, but backbone '{self.name}' reads {self.max_positions} tokens at most.",
                 field="protocol.max_length",
             )
-        return TextEncoder(self.folder, max_length)
+        encoder = TextEncoder(self.folder, max_length)
+        encoder.check()
+        return encoder
 
+    def check_weights(self) -> None:
+        """Refuses a file of weights that was cut off or is something else; only its header is read."""
+        from safetensors import SafetensorError, safe_open
 
-# What an exported model says of itself.
-ABOUT = "hybridal.json"
-
-
-def was_exported(folder: Path) -> bool:
-    """Whether this folder holds a classifier of ours that reads the mean of all tokens."""
-    about = folder / ABOUT
-    return about.is_file() and json.loads(about.read_text(encoding="utf-8")).get("pooling") == "mean"
+        for file in sorted(self.folder.glob("*.safetensors")):
+            try:
+                with safe_open(file, "numpy"):
+                    pass
+            except (SafetensorError, OSError) as error:
+                raise UserError(f"{file} is damaged ({reason(error)}); copy or download it again.") from error
 
 
 @dataclass(frozen=True)
@@ -127,14 +153,54 @@ class TextEncoder:
             digest.update(path.read_bytes())
         return digest.hexdigest()
 
+    def check(self) -> None:
+        """Refuses a tokenizer that cannot be read, knows no word, or leaves no room for one.
+
+        Without a vocabulary, transformers makes a tokenizer that reads every word as unknown, and says nothing.
+        """
+        if not tokenizer_files(self.folder):
+            raise UserError(f"Backbone folder {self.folder} has no tokenizer; save the encoder's tokenizer there.")
+        if self._alone is not None:
+            tokenizer = self._alone.backend
+            words = tokenizer.get_vocab_size() - len(tokenizer.get_added_tokens_decoder())
+        else:
+            tokenizer = self._tokenizer
+            words = len(tokenizer) - len(tokenizer.all_special_ids)
+        if words <= 0:
+            raise UserError(
+                f"The tokenizer in {self.folder} has no vocabulary, so that every word would be unknown; save the "
+                "encoder's tokenizer there."
+            )
+        special = tokenizer.num_special_tokens_to_add(False)
+        if self.max_length <= special:
+            raise UserError(
+                f"`max_length` is {self.max_length}, and {special} of these tokens are the tokenizer's own: no word "
+                f"would be read; use {special + 1} or more.",
+                field="protocol.max_length",
+            )
+
     @cached_property
     def _alone(self) -> Alone | None:
-        return _alone(self.folder, self.max_length, self.key)
+        with self._reading():
+            return _alone(self.folder, self.max_length, self.key)
 
     @cached_property
     def _tokenizer(self) -> Any:
-        with LOADING:
+        with LOADING, self._reading():
             return _tokenizer(self.folder, self.key)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turns the many errors of damaged files into one sentence; `tokenizers` raises plain `Exception`."""
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(
+                f"The tokenizer in {self.folder} cannot be read ({type(error).__name__}: {reason(error)}); copy its "
+                "files again, or save the tokenizer there."
+            ) from error
 
     @cached_property
     def _threaded(self) -> Any:
@@ -193,6 +259,10 @@ def _alone(folder: Path, max_length: int, _key: str) -> Alone | None:
 
 @lru_cache(maxsize=2)
 def _tokenizer(folder: Path, _key: str) -> Any:
-    from transformers import AutoTokenizer
+    """Read without running code of the folder, and without transformers' question whether it may be run."""
+    from transformers import AutoConfig, AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    about = folder / "config.json"
+    body = read_object(about).get("body") if about.is_file() else None  # of a model that we exported with its own code
+    config = {} if body is None else {"config": AutoConfig.for_model(**body)}
+    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, **config)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hybridal.backbones import carried, hub, tiny
 from hybridal.backbones.backbone import Backbone
+from hybridal.errors import UserError
 from hybridal.tasks.task import Task
 
 HUB_IDS = {
@@ -28,4 +29,6 @@ def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda 
         return Backbone(name, tiny.folder(task))
     if Path(name).expanduser().is_dir():
         return Backbone(name, Path(name).expanduser().resolve())
+    if name.startswith(("/", "./", "../", "~")) or Path(name).exists():  # which no id on the hub does
+        raise UserError(f"Backbone '{name}' is not a folder; check the path, or name a backbone.", field="backbone")
     return Backbone(name, hub.folder(HUB_IDS.get(name, name), notify))

@@ -6,13 +6,12 @@ of `tokenizer.json`, and builds the rest anew from other files; where these say 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybridal.system.files import strict_json
+from hybridal.system.files import read_object, strict_json
 
 FILE, CONFIG, SPECIAL = "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"
 ADDED = "added_tokens.json"  # of old editions
@@ -64,12 +63,12 @@ def read_alone(folder: Path, max_length: int) -> Alone | None:
 
     if not all((folder / name).is_file() for name in (FILE, CONFIG, "config.json")) or (folder / ADDED).is_file():
         return None
-    said, config = _json(folder / FILE), _json(folder / CONFIG)
+    said, config = read_object(folder / FILE), read_object(folder / CONFIG)
     if "added_tokens_decoder" not in config and (folder / SPECIAL).is_file():
-        config |= {name: _content(token) for name, token in _json(folder / SPECIAL).items()}
+        config |= {name: _content(token) for name, token in read_object(folder / SPECIAL).items()}
     kind = str(config.get("tokenizer_class", ""))
     tokens = {name: _content(token) for name, token in (_BUILT_ANEW.get(kind, {}) | config).items() if name in _MPNET}
-    encoder = _json(folder / "config.json")  # or of a model around it, that we exported
+    encoder = read_object(folder / "config.json")  # or of a model around it, that we exported
     if encoder.get("body", encoder).get("model_type") not in _ENCODERS or not _is_whole(said, config, tokens):
         return None
     backend = Tokenizer.from_file(str(folder / FILE))
@@ -128,8 +127,3 @@ def _content(token: Any) -> Any:
 
 def _id(token: Mapping[str, Any]) -> int:
     return int(token["id"])
-
-
-def _json(path: Path) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return read

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hybridal.backbones.backbone import ABOUT
+from hybridal.backbones.exported import ABOUT
 from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
 from hybridal.learners.predictions import write_predictions

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hybridal.backbones import Backbone
-from hybridal.backbones.backbone import ABOUT
+from hybridal.backbones.exported import ABOUT, read_about
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rules import protocol as rules_of
-from hybridal.errors import UserError
+from hybridal.errors import UserError, reason
 from hybridal.measures.calibration import softmax
 from hybridal.models.tokens import CHUNK, Tokens
 from hybridal.runs.export import model_folder, write_model
@@ -102,16 +102,19 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from hybridal.models.device import choose_device
 
         folder = model_folder(Path(folder))
-        if not (folder / ABOUT).is_file():
-            raise UserError(f"{folder} is neither an exported model nor a run: it has no {ABOUT}; check the path.")
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        if "pooling" not in about:
-            raise UserError(f"{folder} was exported by an earlier edition; export its run again.")
+        about = read_about(folder)
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
-        classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
         encoder.encode([""])  # reads the tokenizer now: the folder may be gone, or another's, when it is asked
-        classes, card = tuple(as_type(kind, name) for name in names), folder / "README.md"
+        backbone.check_weights()
+        classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
+        try:
+            classes = tuple(as_type(kind, name) for name in names)
+        except ValueError as error:
+            raise UserError(
+                f"{folder / ABOUT} is damaged: its classes are no {kind.__name__}s; export the model again."
+            ) from error
+        card = folder / "README.md"
         said = card.read_text(encoding="utf-8") if card.is_file() else ""
 
         def write(target: Path) -> None:
@@ -153,7 +156,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> Path:
         """Writes a folder that `load` and transformers read, in place of an older model; anything else there stays."""
-        self._known.write(Path(folder))
+        with _writing(folder):
+            self._known.write(Path(folder))
         return Path(folder)
 
     def push_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
@@ -169,7 +173,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save_onnx(self, folder: str | Path) -> Path:
         """Writes the same model as `model.onnx` into a folder."""
         known = self._known
-        found: Path = known.classifier.save_onnx(known.encoder, Path(folder), known.temperature)
+        with _writing(folder):
+            found: Path = known.classifier.save_onnx(known.encoder, Path(folder), known.temperature)
         return found
 
     @property
@@ -203,6 +208,19 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     (folder / name).write_bytes(content)
                 state = {**state, "_learnt": self.load(folder, state["device"])._learnt}
         super().__setstate__(state)
+
+
+@contextmanager
+def _writing(folder: str | Path) -> Iterator[None]:
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        why = getattr(error, "strerror", None) or reason(error)
+        raise UserError(
+            f"The model cannot be written to {folder} ({why}); make room there, or name another folder."
+        ) from error
 
 
 def _column(values: Any, name: str) -> list[Any]:

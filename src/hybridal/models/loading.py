@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from hybridal.backbones import Backbone
 from hybridal.backbones.weights import check_weights
-from hybridal.errors import UserError
+from hybridal.errors import UserError, reason
 from hybridal.models.cuda.recorder import GENERATOR_IN_USE
 from hybridal.models.first import load_first
 from hybridal.models.pooled import load_pooled
@@ -29,13 +29,27 @@ def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: 
                 module, missing = load_pooled(Path(backbone.folder), classes)
             else:
                 module, missing = load_first(backbone, classes)
-    except UserError:
+    except (UserError, MemoryError, torch.OutOfMemoryError):
         raise
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {reason}") from error
+    except Exception as error:  # a damaged folder fails in whichever library meets the damage
+        why = reason(error) if str(error).strip() else type(error).__name__
+        raise UserError(f"Backbone '{backbone.name}' cannot be loaded as a text classifier: {why}.") from error
+    _refuse_untrained_layers(backbone, module, missing)
     draw_head(module, missing, seed)
     return module, missing
+
+
+def _refuse_untrained_layers(backbone: Backbone, module: nn.Module, missing: Sequence[str]) -> None:
+    """Only the head may be missing: a random layer in the middle of an encoder makes its features worthless."""
+    inside = {id(parameter) for parameter in module.base_model.parameters() if parameter.ndim > 1}
+    named = dict(module.named_parameters())
+    absent = [name for name in missing if name in named and id(named[name]) in inside and "pooler." not in name]
+    if absent:
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        raise UserError(
+            f"Backbone '{backbone.name}' has no weights for `{absent[0]}`{more}, which its config.json asks for; copy "
+            "or download its files again."
+        )
 
 
 def draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:

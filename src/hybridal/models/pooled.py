@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from hybridal.backbones import backbone
+from hybridal.backbones.exported import was_exported
 from hybridal.models.encoder import encoder_of
 from hybridal.models.portable import load_portable
 from hybridal.models.quiet import quiet
@@ -75,7 +75,7 @@ def load_pooled(folder: Path, classes: Sequence[str]) -> tuple[PooledClassifier,
 
     What hybridal exported is taken apart again; its head serves where it has these classes.
     """
-    exported = backbone.was_exported(folder)
+    exported = was_exported(folder)
     (body, weight, bias), missing = (load_portable(folder), []) if exported else _encoder(folder)
     if getattr(body, "pooler", None) is not None:
         body.pooler = None  # reads the first token, for nobody

@@ -25,6 +25,7 @@ from hybridal.models.probe import Known, Probe, Prober, cross_fitted, fit_probe
 from hybridal.models.role import Fit
 from hybridal.models.source import Source
 from hybridal.models.tokens import Progress, Tokens, tokenise, unheard
+from hybridal.models.trial import check_forward, check_vocabulary
 from hybridal.randomness import stream
 from hybridal.system.cache import cache_dir
 from hybridal.tasks.splits import draw
@@ -69,6 +70,8 @@ class TransformerModel:
         self.classifier = classifier_for(backbone, task.classes, seed, device, rules.train_layers, pooling)
         ends = np.cumsum([0, *map(len, parts)]).tolist()
         train, validation, test = (self.classifier.source(tokens.slice(*span)) for span in pairwise(ends))
+        check_vocabulary(self.classifier, tokens, backbone.name)
+        check_forward(self.classifier, train, backbone.name)
         self.train_source = train
         self.train_ids: Sequence[str] = task.train.ids
         self.named = np.arange(len(task.train), ends[1])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hybridal import __version__
-from hybridal.backbones.backbone import ABOUT
+from hybridal.backbones.exported import ABOUT
 from hybridal.core.facts import Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool

@@ -96,6 +96,9 @@ def check_backbone(settings: Settings, task: Task, observer: Observer) -> None:
     backbone = load_backbone(settings.backbone, task, observer.message)
     backbone.encoder(settings.rules.max_length)
     backbone.check_layers(settings.rules.train_layers)
+    backbone.check_weights()
+    if settings.rules.pooling == "auto":
+        _ = backbone.pooling  # which may be one that we do not have
 
 
 def carry_on(

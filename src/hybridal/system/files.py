@@ -11,6 +11,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from hybridal.errors import UserError, reason
+
 
 def strict_json(data: Any, indent: int | None = None) -> str:
     """JSON without NaN and Infinity: a reader in any language can take it.
@@ -19,6 +21,35 @@ def strict_json(data: Any, indent: int | None = None) -> str:
     '{"a": [1, null]}'
     """
     return json.dumps(data, allow_nan=False, ensure_ascii=False, indent=indent)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The object that a JSON file holds.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its names and values.
+
+    Raises:
+        UserError: It cannot be read, is not JSON, or holds something other than an object.
+
+    Example:
+        >>> path = Path(tempfile.mkdtemp()) / "config.json"
+        >>> _ = path.write_text('{"model_type": "bert"}')
+        >>> read_object(path)
+        {'model_type': 'bert'}
+    """
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}); check its permissions.") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is damaged: it is not valid JSON ({reason(error)}); copy or save it again.") from error
+    if not isinstance(data, dict):
+        raise UserError(f"{path} is damaged: it does not hold a JSON object; copy or save it again.")
+    return data
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -1,0 +1,66 @@
+"""What an exported model says of itself, in `hybridal.json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hybridal.core.checked import wrong_kinds
+from hybridal.errors import UserError
+from hybridal.system.files import read_object
+
+ABOUT = "hybridal.json"
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """What `TextClassifier.load` needs."""
+
+    pooling: Literal["mean", "first"]
+    classes: tuple[str, ...]
+    max_length: int
+    labels: Literal["str", "bool", "int", "float"] = "str"
+
+
+def was_exported(folder: Path) -> bool:
+    """Whether this folder holds a classifier of ours that reads the mean of all tokens."""
+    about = folder / ABOUT
+    return about.is_file() and read_object(about).get("pooling") == "mean"
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """The content of `hybridal.json`, once everything that loading needs is known to be there.
+
+    Args:
+        folder: A folder that `TextClassifier.save`, `hybridal export` or a run wrote.
+
+    Returns:
+        All its fields.
+
+    Raises:
+        UserError: The file is missing or damaged.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / ABOUT).write_text('{"pooling": "mean", "classes": ["ham", "spam"], "max_length": 64}')
+        >>> read_about(folder)["classes"]
+        ['ham', 'spam']
+    """
+    path = folder / ABOUT
+    if not path.is_file():
+        raise UserError(f"{folder} is neither an exported model nor a run: it has no {ABOUT}; check the path.")
+    about = read_object(path)
+    if "pooling" not in about:
+        raise UserError(f"{folder} was exported by an earlier edition; export its run again.")
+    known = {name: about[name] for name in _Fields.__dataclass_fields__ if name in about}
+    try:
+        wrong = [f"`{name}` {what}" for name, what in wrong_kinds(_Fields(**known))]
+    except TypeError:
+        wrong = [f"it has no `{name}`" for name in ("classes", "max_length") if name not in about]
+    if not wrong and not all(isinstance(name, str) for name in about["classes"]):
+        wrong = ["`classes` must be texts"]
+    if wrong:
+        raise UserError(f"{path} is damaged: {wrong[0]}; copy the folder or export the model again.")
+    return about

@@ -1,0 +1,67 @@
+"""Whether an encoder can classify texts at all, asked before anything is learnt."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from hybridal.errors import UserError, reason
+from hybridal.models.classifier import Classifier
+from hybridal.models.packing import familiar
+from hybridal.models.source import Source
+from hybridal.models.tokens import Tokens
+
+
+def check_vocabulary(classifier: Classifier, tokens: Tokens, name: str) -> None:
+    """Refuses a tokenizer of another encoder: its ids would lie outside of the table of embeddings.
+
+    Args:
+        classifier: The encoder under its head.
+        tokens: All texts that it is going to read.
+        name: What the backbone is called.
+
+    Raises:
+        UserError: A token has no embedding.
+    """
+    size = getattr(classifier.module.config, "vocab_size", None)
+    highest = int(tokens.flat.max(initial=0))
+    if size is not None and highest >= size:
+        raise UserError(
+            f"Backbone '{name}' has embeddings for {size} tokens, but its tokenizer gives the id {highest}: the two do "
+            "not belong together; save the encoder's own tokenizer in its folder.",
+            field="backbone",
+        )
+
+
+def check_forward(classifier: Classifier, source: Source, name: str) -> None:
+    """Refuses an architecture that cannot classify a batch of two texts.
+
+    Transformers loads decoders without a padding token, decoders that need a second input, and models of images, and
+    fails in their first pass. Encoders whose layers we know need no trial.
+
+    Args:
+        classifier: The encoder under its head.
+        source: Texts of which the first is read, twice.
+        name: What the backbone is called.
+
+    Raises:
+        UserError: The pass failed, or its logits have another shape.
+    """
+    if familiar(classifier.module):
+        return
+    try:
+        with torch.inference_mode():
+            shape = tuple(classifier.logits(*classifier.batch(source, np.zeros(2, dtype=np.int64))).shape)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        why = reason(error)
+    else:
+        if shape == (2, len(classifier.classes)):
+            return
+        why = f"its logits are of shape {shape}"
+    kind = classifier.module.config.model_type
+    raise UserError(
+        f"Backbone '{name}' ({kind}) cannot classify texts: {why}; choose an encoder, such as `backbone=minilm`.",
+        field="backbone",
+    )
