@@ -11,6 +11,7 @@ from hybridal.acquisition.bald import Bald
 from hybridal.errors import UserError
 from hybridal.registry import Registry
 from hybridal.signals import SIGNALS, Signal
+from hybridal.signals.loss import Loss
 from hybridal.signals.weight_distance import WeightDistance
 
 
@@ -88,8 +89,12 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-signals\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[hybridal.signals]\nheat = foreign_signals:Heat\ncold = foreign_signals:Cold\nwet = nowhere:Wet\n"
-        "loss = foreign_signals:Heat\n"
+        "loss = foreign_signals:Heat\ntwice = foreign_signals:Heat\n"
     )
+    other = tmp_path / "other-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[hybridal.signals]\ntwice = nowhere:Wet\n")
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
     monkeypatch.delitem(sys.modules, "foreign_signals", raising=False)
@@ -110,10 +115,47 @@ def test_what_another_package_promised_and_has_not_is_named(name: str, value: st
 
 
 @pytest.mark.usefixtures("foreign")
-def test_a_name_that_is_taken_is_not_silently_ours() -> None:
-    with pytest.raises(UserError, match=r"'loss' is offered by hybridal\.signals and foreign_signals:Heat; rename"):
-        SIGNALS.find("loss")
-    assert SIGNALS.about("loss").startswith("The signal 'loss' is offered by")
+def test_a_name_that_is_taken_is_not_silently_ours(caplog: pytest.LogCaptureFixture) -> None:
+    """Refused, a package that takes the name of a default would block every run."""
+    for _ in range(2):
+        assert SIGNALS.find("loss") is Loss
+    said = "The signal 'loss' of hybridal is used; foreign_signals:Heat must be renamed."
+    assert [record.message for record in caplog.records] == [said]
+
+
+@pytest.mark.usefixtures("foreign")
+def test_two_packages_that_offer_one_name_are_both_named() -> None:
+    with pytest.raises(UserError, match=r"'twice' is offered by foreign_signals:Heat and nowhere:Wet; rename yours"):
+        SIGNALS.find("twice")
+
+
+@pytest.mark.usefixtures("foreign")
+@pytest.mark.parametrize("code", ["raise RuntimeError('no licence')", "raise SystemExit(3)", "def"])
+def test_a_module_that_fails_when_it_is_imported_is_named(code: str, tmp_path: Path) -> None:
+    (tmp_path / "foreign_signals.py").write_text(code)
+    with pytest.raises(
+        UserError, match=r"'heat' is to be foreign_signals:Heat, which cannot be imported \(.*; fix that"
+    ):
+        SIGNALS.make("heat")
+    with pytest.raises(UserError, match=r"'foreign_signals\.Heat' cannot be imported \("):
+        SIGNALS.make("foreign_signals.Heat")
+    assert SIGNALS.about("loss")  # others are none the worse
+
+
+@pytest.mark.usefixtures("foreign")
+def test_a_constructor_that_fails_is_named(tmp_path: Path) -> None:
+    (tmp_path / "foreign_signals.py").write_text("class Heat:\n    def __init__(self): raise KeyError('oven')\n")
+    with pytest.raises(UserError, match=r"'heat' cannot be made: KeyError: 'oven' \(foreign_signals\.py, line 2\)"):
+        SIGNALS.make("heat")
+
+
+@pytest.mark.usefixtures("foreign")
+def test_a_package_with_malformed_entry_points_is_named(tmp_path: Path) -> None:
+    (tmp_path / "foreign_signals-1.0.dist-info" / "entry_points.txt").write_text("[console_scripts]\nheat\n")
+    with pytest.raises(
+        UserError, match=r"'foreign-signals' has a malformed entry_points\.txt \(.*\); update or uninstall"
+    ):
+        SIGNALS.names()
 
 
 def test_what_is_gone_is_not_found() -> None:

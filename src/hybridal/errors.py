@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 
 class UserError(ValueError):
     """Bad input or a bad situation that its user can mend.
@@ -35,3 +38,22 @@ def reason(error: Exception) -> str:
     ('no route to host', 'TimeoutError')
     """
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def located(error: BaseException) -> str:
+    """An error of foreign code in one line: its kind, its message, and where it was raised.
+
+    Args:
+        error: An error that was caught.
+
+    Returns:
+        Such as "KeyError: 'oops' (mine.py, line 12)".
+
+    Example:
+        >>> located(ZeroDivisionError("division by zero"))
+        'ZeroDivisionError: division by zero'
+    """
+    message = str(error).strip().splitlines()
+    text = type(error).__name__ + (f": {message[0].rstrip('.')}" if message else "")
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{text} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else text

@@ -9,17 +9,20 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import logging
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from typing import Any, Generic, TypeVar
 
-from hybridal.errors import UserError
+from hybridal.errors import UserError, located
 
 Role = TypeVar("Role")
+
+_log = logging.getLogger(__name__)
 
 
 class Registry(Generic[Role]):
@@ -47,22 +50,24 @@ class Registry(Generic[Role]):
             return self._at(name.strip())
         name = name.strip().lower().replace("_", "-")
         points = [point for point in _entry_points(self.package, tuple(sys.path)) if point.name == name]
-        offers = [*([self.package] if name in self._own() else []), *(point.value for point in points)]
-        if len(offers) > 1:
-            raise UserError(
-                f"The {self._kind} '{name}' is offered by {' and '.join(offers)}; rename yours, or uninstall one."
-            )
+        offers = [point.value for point in points]
         if name in self._own():
+            if offers:  # else any package could block all runs, whose defaults have names, too
+                _warn_once(f"The {self._kind} '{name}' of hybridal is used; {' and '.join(offers)} must be renamed.")
             module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
             own: Callable[..., Role] = _class_named(module, name)
             return own
+        if len(points) > 1:
+            raise UserError(
+                f"The {self._kind} '{name}' is offered by {' and '.join(offers)}; rename yours, or uninstall one."
+            )
         if points:
             try:
                 component: Callable[..., Role] = points[0].load()
-            except (ImportError, AttributeError) as error:
+            except (Exception, SystemExit) as error:  # of whatever its module does when it is imported
                 raise UserError(
                     f"The {self._kind} '{name}' is to be {points[0].value}, which cannot be imported "
-                    f"({error}); fix that package or its entry point."
+                    f"({_import_error(error)}); fix that package or its entry point."
                 ) from error
             return component
         raise unknown_name(self._kind, name, self.names())
@@ -86,7 +91,12 @@ class Registry(Generic[Role]):
             return self._whole(name, component(*(_value(text) for text in arguments)))
         except UserError:
             raise
-        except (TypeError, ValueError) as error:
+        except Exception as error:
+            ours = getattr(component, "__module__", "").startswith("hybridal.")
+            if not isinstance(error, TypeError | ValueError):
+                if ours:
+                    raise
+                raise UserError(f"The {self._kind} '{name}' cannot be made: {located(error)}; correct it.") from error
             # A type error speaks of Python's arguments, which the writer of a spec never saw.
             reason = f"write {_usage(name, component)}" if isinstance(error, TypeError) else error
             raise UserError(f"'{spec}' is not a valid spec for the {self._kind} '{name}': {reason}.") from error
@@ -126,8 +136,8 @@ class Registry(Generic[Role]):
         module, _, name = path.rpartition(".")
         try:
             component: Callable[..., Role] = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise UserError(f"The {self._kind} '{path}' cannot be imported ({error}).") from error
+        except (Exception, SystemExit) as error:  # of whatever its module does when it is imported
+            raise UserError(f"The {self._kind} '{path}' cannot be imported ({_import_error(error)}).") from error
         if not callable(component):
             raise UserError(f"'{path}' is no {self._kind} but a {type(component).__name__}; name a class.")
         return component
@@ -165,7 +175,33 @@ def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 @cache
 def _all_entry_points(path: tuple[str, ...]) -> Any:  # noqa: ARG001
     """To look into all that is installed takes a tenth of a second, and there are many groups."""
-    return entry_points()
+    try:
+        return entry_points()
+    except Exception as error:
+        broken = next((package for package in distributions() if _is_malformed(package)), None)
+        if broken is None:
+            raise
+        # Torch reads the same files when it is imported, so that nothing can run before this one is mended.
+        raise UserError(
+            f"The package '{broken.metadata['Name']}' has a malformed entry_points.txt ({located(error)}); update or "
+            "uninstall it."
+        ) from error
+
+
+def _is_malformed(package: Distribution) -> bool:
+    try:
+        return package.entry_points is None
+    except Exception:
+        return True
+
+
+@cache
+def _warn_once(sentence: str) -> None:
+    _log.warning(sentence)
+
+
+def _import_error(error: BaseException) -> str:
+    return str(error) if isinstance(error, ImportError | AttributeError) else located(error)
 
 
 def _class_named(module: Any, name: str) -> Any:

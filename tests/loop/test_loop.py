@@ -531,7 +531,13 @@ def test_candidates_are_a_random_subset_of_the_unlabelled(candidates: int | None
 
 @pytest.mark.parametrize(
     "choose",
-    [lambda ids, n: ids[:n] * 2, lambda ids, n: ids[: n + 1], lambda _, n: ("nobody",) * n, lambda _, n: range(n)],
+    [
+        lambda ids, n: ids[:n] * 2,
+        lambda ids, n: ids[: n + 1],
+        lambda ids, n: ids[:1],
+        lambda _, n: ("nobody",) * n,
+        lambda _, n: range(n),
+    ],
 )
 def test_an_acquisition_that_chooses_what_it_must_not_is_named(choose: Callable[[Any, int], Any]) -> None:
     @dataclass(frozen=True)
@@ -543,7 +549,7 @@ def test_an_acquisition_that_chooses_what_it_must_not_is_named(choose: Callable[
             return Selection(ids, (0.0,) * len(ids))
 
     with pytest.raises(
-        UserError, match=r"acquisition .*Wrong\(\) must choose at most 8 ids of the candidates, each once"
+        UserError, match=r"acquisition 'wrong' \(.*Wrong\) must choose 8 ids of the \d+ candidates, each"
     ):
         run(settings_of(rounds=2), acquisition=Wrong())
 

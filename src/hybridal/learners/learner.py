@@ -20,7 +20,7 @@ from hybridal.learners.batch import Batch, Query
 from hybridal.learners.history import History, curve, measured
 from hybridal.loop.loop import Cell, State
 from hybridal.loop.stopping import ALL_LABELLED, Advice, advise
-from hybridal.schedules import Schedule
+from hybridal.schedules import Schedule, decide
 from hybridal.tasks.task import Task, missing, spelt
 from hybridal.updates import Update
 
@@ -119,7 +119,7 @@ class Learner:
     @property
     def next_update(self) -> Update:
         """What `update` would do now."""
-        return self.schedule.decide(self.history, self.news)
+        return decide(self.schedule, self.history, self.news)
 
     @property
     def news(self) -> News:
@@ -154,7 +154,7 @@ class Learner:
     def _learn(self, last: bool) -> Round:
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
-        update = self.schedule.decide(self.history, self.cell.news(self._state, last))
+        update = decide(self.schedule, self.history, self.cell.news(self._state, last))
         try:
             self._state, fact = self.cell.learn(self._state, update, last)
         except BaseException:  # a Ctrl-C too: until the next update, what the last one learnt answers

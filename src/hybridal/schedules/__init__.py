@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from hybridal.core.components import answer_error, calling
 from hybridal.core.facts import News, Round
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.registry import Registry, unknown_name
@@ -72,6 +73,32 @@ class Schedule(Protocol):
 
 
 SCHEDULES: Registry[Schedule] = Registry("schedules", "spec", "watches", "title", "decide")
+
+
+def decide(schedule: Schedule, history: Sequence[Round], news: News | None = None) -> Update:
+    """The update that a schedule decides for; a schedule that fails or decides for something else is named.
+
+    Args:
+        schedule: The schedule.
+        history: All rounds so far, oldest first.
+        news: The labels that came since the last round; None while they are awaited.
+
+    Returns:
+        The update of round `len(history) + 1`.
+
+    Raises:
+        UserError: A schedule of another package failed, or did not give an update.
+
+    Example:
+        >>> decide(make_schedule("retrain"), []).spec
+        'retrain'
+    """
+    with calling("schedule", schedule):
+        update = schedule.decide(history, news)
+        whole = all(hasattr(update, part) for part in ("letter", "spec", "plan"))
+    if not whole:
+        raise answer_error("schedule", schedule, f"must decide for an update, not {update!r:.60}")
+    return update
 
 
 def schedule_names() -> list[str]:

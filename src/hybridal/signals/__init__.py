@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from hybridal.core.components import answer_error, calling
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.errors import UserError
 from hybridal.registry import Registry
@@ -110,13 +111,34 @@ def measured_change(signal: Signal, before: Snapshot, now: Snapshot) -> float:
     hybridal.errors.UserError: The signal 'loss' changed by nan, which is not a finite number; training may have
     diverged: lower the learning rate, or watch another signal.
     """
-    change = float(signal.change(before, now))
+    with calling("signal", signal):
+        change = float(signal.change(before, now))
     if not math.isfinite(change):
         raise UserError(
             f"The signal '{signal.name}' changed by {change}, which is not a finite number; "
             "training may have diverged: lower the learning rate, or watch another signal."
         )
     return change
+
+
+def snapshot_of(signal: Signal, view: ModelView) -> Snapshot:
+    """What a signal remembers of a model; a signal that fails or gives no arrays by name is named.
+
+    Args:
+        signal: The signal.
+        view: What it may look at.
+
+    Returns:
+        Its arrays by name.
+
+    Raises:
+        UserError: A signal of another package failed, or gave something else.
+    """
+    with calling("signal", signal):
+        found = signal.snapshot(view)
+    if not isinstance(found, dict) or not all(hasattr(array, "shape") for array in found.values()):
+        raise answer_error("signal", signal, f"must give a snapshot of arrays by name, not {found!r:.60}")
+    return found
 
 
 def hidden_states(outputs: Outputs, signal: str) -> Floats:

@@ -17,7 +17,7 @@ from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.keeper import Keeper
 from hybridal.runs.run import same_facts
 from hybridal.runs.settings import Settings
-from hybridal.schedules import Schedule, make_schedule
+from hybridal.schedules import Schedule, decide, make_schedule
 from hybridal.tasks import Task
 from hybridal.updates import UPDATES, Update
 
@@ -92,7 +92,7 @@ class Trie:
         groups: dict[str, tuple[Update, list[Schedule]]] = {}
         news = self._news(node)
         for schedule in schedules:
-            update = schedule.decide(node.history, news)
+            update = decide(schedule, node.history, news)
             groups.setdefault(update.spec, (update, []))[1].append(schedule)
         return sorted(groups.values(), key=lambda group: group[0].name == "retrain")
 
@@ -192,7 +192,7 @@ def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds:
         history: tuple[Round, ...] = ()
         while len(history) < rounds:
             before = history[-1].word if history else ""
-            update = schedule.decide(history, news.get(before))
+            update = decide(schedule, history, news.get(before))
             if before + update.letter not in facts:
                 break
             # A round that schedules share is recorded with the reason of one of them.

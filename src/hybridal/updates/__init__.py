@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from hybridal.core.components import answer_error, calling
 from hybridal.core.outputs import Ints
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
@@ -98,6 +99,26 @@ class Update(Protocol):
         """Why a schedule chose it, in a few words; "" where there was nothing to choose."""
 
     def plan(self, now: Situation) -> Plan: ...
+
+
+def plan_of(update: Update, now: Situation) -> Plan:
+    """How a round trains; an update that fails or gives no plan is named.
+
+    Args:
+        update: The update.
+        now: What it may look at.
+
+    Returns:
+        Its plan.
+
+    Raises:
+        UserError: An update of another package failed, or gave something else.
+    """
+    with calling("update", update):
+        plan = update.plan(now)
+    if not isinstance(plan, Plan):
+        raise answer_error("update", update, f"must give a Plan, not {plan!r:.60}")
+    return plan
 
 
 def check_epochs(epochs: int | None) -> None:

@@ -1,0 +1,65 @@
+"""Calls into components that users write: an error or a wrong answer names the component, not hybridal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hybridal.errors import UserError, located
+
+
+@contextmanager
+def calling(kind: str, component: Any) -> Iterator[None]:
+    """Around a call into a component: errors of one that is not ours become a `UserError` that names it.
+
+    Args:
+        kind: Its role, such as "signal".
+        component: The component that is called.
+
+    Raises:
+        UserError: The component raised an error; it is the cause. `UserError` and lack of memory pass as they are.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        ours = type(component).__module__.startswith("hybridal.")
+        if ours or isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            raise
+        raise UserError(
+            f"The {kind} {described(component)} failed: {located(error)}; correct it{_advice(kind)}."
+        ) from error
+
+
+def answer_error(kind: str, component: Any, wrong: str) -> UserError:
+    """What to raise where a component answers something that it must not.
+
+    Args:
+        kind: Its role, such as "signal".
+        component: The component that answered.
+        wrong: What it must do, and what it did.
+
+    Returns:
+        An error to raise.
+
+    Example:
+        >>> from hybridal.signals.loss import Loss
+        >>> print(answer_error("signal", Loss(), "must give a number, not None"))
+        The signal 'loss' (hybridal.signals.loss.Loss) must give a number, not None; correct it, and try it with \
+`hybridal.testing.check_signal`.
+    """
+    return UserError(f"The {kind} {described(component)} {wrong}; correct it{_advice(kind)}.")
+
+
+def described(component: Any) -> str:
+    """Its name, and where its class is."""
+    kind = type(component)
+    path = f"{kind.__module__}.{kind.__qualname__}"
+    name = getattr(component, "name", None)
+    return f"'{name}' ({path})" if name else path
+
+
+def _advice(kind: str) -> str:
+    return f", and try it with `hybridal.testing.check_{kind}`" if kind in ("acquisition", "schedule", "signal") else ""
