@@ -260,3 +260,79 @@ def test_a_bad_schedule_is_caught(make: Callable[[], GoodSchedule], complaint: s
 def test_what_a_fake_does_not_have_cannot_be_asked_for() -> None:
     with pytest.raises(AssertionError, match="labelled pool"):
         FakeModel([[0.0, 1.0]], [1]).labelled()
+
+
+class Answers:
+    """A component whose every method gives one thing, whatever it is asked."""
+
+    name: ClassVar[str] = "answers"
+
+    def __init__(self, answer: Any = None) -> None:
+        self.answer = answer
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Answers)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def select(self, *_: Any) -> Any:
+        return self.answer
+
+
+class Watches(Answers, Schedule):
+    spec = "watches"
+
+    def decide(self, *_: Any) -> Any:
+        return self.answer
+
+
+class Snaps(Answers, Signal):
+    title, epsilon, patience = "Snaps", 0.1, 1
+    snapshot = Answers.select
+
+    def change(self, *_: Any) -> Any:
+        return self.answer
+
+
+class NoNumber(Snaps):
+    epsilon = None  # type: ignore[assignment]
+
+
+class NoFinite(GoodSignal):
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        return float("nan")
+
+
+class WatchesNames(GoodSchedule):
+    watches = ("accuracy",)  # type: ignore[assignment]
+
+
+class NoRound(GoodSchedule):
+    def t_star(self, history: Sequence[Round]) -> Any:
+        return "third"
+
+
+@pytest.mark.parametrize(
+    ("check", "make", "complaint"),
+    [
+        (check_acquisition, None, "None cannot be called; give the class"),
+        (check_acquisition, lambda: None, "needs a lower-case `name`"),
+        (check_acquisition, GoodSchedule, "good: needs a method `select`"),
+        (check_acquisition, Answers, "must return a Selection, not None"),
+        (check_acquisition, lambda: Answers(Selection(None, ())), "a tuple of plain strings, not None"),  # type: ignore[arg-type]
+        (check_acquisition, lambda: Answers(Selection((), None)), "a tuple of finite floats, not None"),  # type: ignore[arg-type]
+        (check_acquisition, lambda: Answers(Selection(([1],), (0.0,))), "a tuple of plain strings"),  # type: ignore[arg-type]
+        (check_signal, GoodAcquisition, "good: needs a method `snapshot`"),
+        (check_signal, lambda: Snaps([1]), r"must be a dictionary of arrays, not \[1\]"),
+        (check_signal, NoNumber, "epsilon must be positive and finite, not None"),
+        (check_signal, NoFinite, "a change must be finite, not nan"),
+        (check_schedule, GoodSignal, "good: needs a method `decide`"),
+        (check_schedule, Watches, "must decide for an update with a spec and a letter, not None"),
+        (check_schedule, WatchesNames, r"must be a tuple of signals, not \('accuracy',\)"),
+        (check_schedule, NoRound, r"t\* must be a round or None, not 'third'"),
+    ],
+)
+def test_what_is_of_another_kind_is_named(check: Callable[[Any], None], make: Any, complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        check(make)

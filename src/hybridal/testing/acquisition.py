@@ -21,8 +21,7 @@ def check_acquisition(make: Callable[[], Acquisition]) -> None:
     >>> from hybridal.acquisition.entropy import Entropy
     >>> check_acquisition(Entropy)
     """
-    name = make().name
-    check_configuration(make)
+    name = check_configuration(make, "select").name
     with globals_untouched(name):
         for candidates in (FakeCandidates.random(1), FakeCandidates.random(2, ties=True)):
             _check_repeat(make, candidates)  # first, while nothing can have been changed yet
@@ -34,7 +33,15 @@ def check_acquisition(make: Callable[[], Acquisition]) -> None:
 
 
 def _select(make: Callable[[], Acquisition], candidates: FakeCandidates, n: int, seed: int = 7) -> Selection:
-    return make().select(candidates, n, np.random.default_rng(seed))
+    acquisition = make()
+    found = acquisition.select(candidates, n, np.random.default_rng(seed))
+    name = acquisition.name
+    ensure(isinstance(found, Selection), f"{name}: must return a Selection, not {found!r:.60}")
+    whole = isinstance(found.ids, tuple) and all(type(one) is str for one in found.ids)
+    ensure(whole, f"{name}: its ids must be a tuple of plain strings, not {found.ids!r:.60}")
+    whole = isinstance(found.scores, tuple) and all(type(s) is float and math.isfinite(s) for s in found.scores)
+    ensure(whole, f"{name}: its scores must be a tuple of finite floats, not {found.scores!r:.60}")
+    return found
 
 
 def _one_candidate() -> tuple[FakeCandidates, int]:
@@ -42,23 +49,18 @@ def _one_candidate() -> tuple[FakeCandidates, int]:
 
 
 def _check_selection(name: str, candidates: FakeCandidates, n: int, found: Selection) -> None:
-    ensure(isinstance(found, Selection), f"{name}: must return a Selection")
     ensure(set(found.ids) <= set(candidates.ids), f"{name}: must choose ids of the candidates")
     ensure(len(set(found.ids)) == len(found.ids), f"{name}: must not choose an id twice")
     wanted = min(n, len(candidates.ids))
     ensure(len(found.ids) == wanted, f"{name}: must choose {wanted} of {len(candidates.ids)}, not {len(found.ids)}")
     ensure(len(found.scores) == len(found.ids), f"{name}: must give one score for each id")
-    ensure(
-        all(type(s) is float and math.isfinite(s) for s in found.scores), f"{name}: its scores must be finite floats"
-    )
-    ensure(all(type(one) is str for one in found.ids), f"{name}: its ids must be plain strings")
 
 
 def _check_repeat(make: Callable[[], Acquisition], candidates: FakeCandidates) -> None:
     name, acquisition = make().name, make()
     before = [array.copy() for array in candidates.arrays()]
     ids = list(candidates.ids)
-    found = [acquisition.select(candidates, 12, np.random.default_rng(7)) for _ in range(2)]
+    found = [_select(lambda: acquisition, candidates, 12) for _ in range(2)]
     ensure(found[0] == found[1] == _select(make, candidates, 12), f"{name}: the same seed must give the same choice")
     same = all(np.array_equal(was, now) for was, now in zip(before, candidates.arrays(), strict=True))
     ensure(same and ids == candidates.ids, f"{name}: must not change its candidates")

@@ -18,13 +18,28 @@ def ensure(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def check_configuration(make: Callable[[], Any]) -> None:
-    """It has a name, two with the same configuration are equal, and it can travel to another process."""
+def check_configuration(make: Callable[[], Any], *methods: str) -> Any:
+    """It has a name and these methods, two with the same configuration are equal, and it can travel to another process.
+
+    Args:
+        make: The component's class, or a function that makes one.
+        methods: What its role asks for.
+
+    Returns:
+        A component.
+
+    Raises:
+        AssertionError: One of these does not hold.
+    """
+    ensure(callable(make), f"{make!r:.60} cannot be called; give the class, or a function that makes a component")
     component = make()
     name = getattr(type(component), "name", None)
     ensure(isinstance(name, str) and bool(name) and name == name.lower(), "its class needs a lower-case `name`")
+    for method in methods:
+        ensure(callable(getattr(component, method, None)), f"{name}: needs a method `{method}`")
     ensure(component == make(), f"{name}: two with the same configuration must be equal; make it a frozen dataclass")
     ensure(pickle.loads(pickle.dumps(component)) == component, f"{name}: must survive pickling unchanged")
+    return component
 
 
 @contextmanager

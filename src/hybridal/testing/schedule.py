@@ -51,8 +51,10 @@ def check_schedule(make: Callable[[], Schedule]) -> None:
     """
     from hybridal.schedules import SCHEDULES, make_schedule
 
-    schedule = make()
-    check_configuration(make)
+    schedule = check_configuration(make, "decide")
+    ensure(isinstance(schedule.spec, str) and bool(schedule.spec), f"{schedule.name}: needs a `spec`, a text")
+    whole = isinstance(schedule.watches, tuple) and all(hasattr(signal, "snapshot") for signal in schedule.watches)
+    ensure(whole, f"{schedule.name}: `watches` must be a tuple of signals, not {schedule.watches!r:.60}")
     watched = [signal.name for signal in schedule.watches]
     ensure(len(set(watched)) == len(watched), f"{schedule.name}: must not watch two signals of one name")
     ensure(bool(schedule.title), f"{schedule.name}: must have a title, for tables and figures")
@@ -69,7 +71,8 @@ def check_schedule(make: Callable[[], Schedule]) -> None:
 def _check_decision(schedule: Schedule, other: Schedule, history: list[Round]) -> None:
     name, before = schedule.name, copy.deepcopy(history)
     update = schedule.decide(history)
-    ensure(bool(update.spec and update.letter), f"{name}: must decide for an update with a spec and a letter")
+    whole = bool(getattr(update, "spec", None) and getattr(update, "letter", None))
+    ensure(whole, f"{name}: must decide for an update with a spec and a letter, not {update!r:.60}")
     ensure(history == before, f"{name}: must not change the history")
     # A schedule that remembers would decide otherwise after a resume, and one that looks at
     # the clock otherwise on another machine.
@@ -85,6 +88,10 @@ def _check_decision(schedule: Schedule, other: Schedule, history: list[Round]) -
 
 def _check_switch(schedule: Schedule, history: list[Round]) -> None:
     found = [schedule.t_star(history[:t]) for t in range(len(history) + 1)]
+    for t_star in found:
+        ensure(
+            t_star is None or type(t_star) is int, f"{schedule.name}: t* must be a round or None, not {t_star!r:.60}"
+        )
     switch = found[-1]
     expected = [switch if switch is not None and t >= switch else None for t in range(len(history) + 1)]
     ensure(found == expected, f"{schedule.name}: its t* must be known from that round on, and stay")
