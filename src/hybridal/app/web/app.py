@@ -16,6 +16,7 @@ from hybridal.app.web.errors import ERROR_RESPONSES, add_handlers
 from hybridal.app.web.middleware import AccessMiddleware, RateLimiter, SecurityHeaders
 from hybridal.app.web.openapi import write_document
 from hybridal.app.web.threads import ProjectThreads
+from hybridal.app.web.uploads import upload_paths
 
 
 def create_app(project: Project, login_link: LoginLink | None = None, requests_a_minute: int = 600) -> FastAPI:
@@ -40,7 +41,12 @@ def create_app(project: Project, login_link: LoginLink | None = None, requests_a
         app.include_router(router, tags=[name])
     app.include_router(pages.router)
     app.openapi = cache(partial(write_document, app, routers))  # type: ignore[method-assign]
-    app.add_middleware(AccessMiddleware, login_link=login_link, limit=RateLimiter(requests_a_minute, 60.0))
+    app.add_middleware(
+        AccessMiddleware,
+        login_link=login_link,
+        limit=RateLimiter(requests_a_minute, 60.0),
+        uploads=upload_paths(routers.values()),
+    )
     app.add_middleware(SecurityHeaders)
     app.add_middleware(ProjectThreads)
     return app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
 from functools import partial
 from secrets import compare_digest
@@ -36,6 +36,7 @@ from hybridal.app.web.errors import error_response
 from hybridal.app.web.paths import link, path_of
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.threads import in_thread
+from hybridal.app.web.uploads import FILE_TOO_LARGE, LARGEST_FILE
 from hybridal.errors import UserError
 
 
@@ -110,18 +111,20 @@ class SecurityHeaders:
 
 
 PUBLIC = {"/api/login", "/api/join"}
-UPLOADS = {"/api/texts", "/api/import/label-studio"}
 HERE = {"localhost", "127.0.0.1", "::1", "[::1]"}
-LARGEST, LARGEST_FILE = 1_000_000, 52_000_000
+LARGEST_BODY = 1_000_000  # of a form: without its file
 
 
 class AccessMiddleware:
     """Nothing under /api is reached, and no body read, before it is known who asks: a route cannot forget it."""
 
-    def __init__(self, app: ASGIApp, login_link: LoginLink | None, limit: RateLimiter) -> None:
+    def __init__(
+        self, app: ASGIApp, login_link: LoginLink | None, limit: RateLimiter, uploads: Collection[str] = ()
+    ) -> None:
         self.app = app
         self.login_link = login_link
         self.limit = limit
+        self.uploads = uploads  # paths whose body may hold a file
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -138,7 +141,8 @@ class AccessMiddleware:
             if answer := await self._greet(request):
                 await answer(scope, receive, sending)
             else:
-                await self.app(scope, limited_body(receive, _largest(request)), sending)
+                is_upload = path_of(request) in self.uploads
+                await self.app(scope, limited_body(request, receive, is_upload), sending)
         except Exception as error:
             if started:
                 raise
@@ -250,16 +254,14 @@ def _check(request: Request, found: User | None) -> None:
         raise ForbiddenError("This page is out of date; reload it.")
 
 
-def _largest(request: Request) -> int:
-    largest = LARGEST_FILE if path_of(request) in UPLOADS else LARGEST
+def limited_body(request: Request, receive: Receive, is_upload: bool) -> Receive:
+    """Refuse a body that is announced as too large, and stop reading one that turns out to be."""
+    largest, sentence = LARGEST_BODY, "The request is too large; the limit is 1 MB."
+    if is_upload:
+        largest, sentence = LARGEST_FILE + LARGEST_BODY, FILE_TOO_LARGE
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > largest:
-        raise TooLargeError(_TOO_LARGE)
-    return largest
-
-
-def limited_body(receive: Receive, largest: int) -> Receive:
-    """Lets at most so many bytes through, whatever their sender announced."""
+        raise TooLargeError(sentence)
     read = 0
 
     async def counting() -> Message:
@@ -267,10 +269,7 @@ def limited_body(receive: Receive, largest: int) -> Receive:
         message = await receive()
         read += len(message.get("body", b""))
         if read > largest:
-            raise HTTPException(413, _TOO_LARGE)
+            raise HTTPException(413, sentence)
         return message
 
     return counting
-
-
-_TOO_LARGE = "The file is too large; the limit is 50 MB."

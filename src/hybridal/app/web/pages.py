@@ -22,6 +22,7 @@ from hybridal.app.web.paths import link
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.reference import chapters
 from hybridal.app.web.threads import Router
+from hybridal.app.web.uploads import LARGEST_FILE
 from hybridal.app.webhooks.events import EVENTS
 from hybridal.core.rules import PRESETS
 
@@ -76,7 +77,7 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         facts["operator"] = getattr(request.state, "operator", False)
         decided = project_of(request).settings()
         facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"], "protocols": [*PRESETS]}
-        facts["events"] = EVENTS
+        facts |= {"events": EVENTS, "largest_file": LARGEST_FILE}
         facts["predictions"] = sees_predictions(user, decided)
         if page is REFERENCE:
             facts["chapters"] = chapters(request.app.openapi(), str(request.base_url).rstrip("/"))

@@ -10,7 +10,7 @@ import openpyxl
 import pyarrow
 import pyarrow.parquet
 import pytest
-from fastapi import FastAPI, UploadFile
+from fastapi import FastAPI
 from sqlalchemy import select, update
 
 from hybridal.app.db.schema import Text
@@ -19,8 +19,6 @@ from hybridal.app.labelling.texts import add
 from hybridal.app.project import Project
 from hybridal.app.vectors import stamp_of
 from hybridal.app.web.routes import texts as module
-from hybridal.app.web.routes.texts import saved_upload
-from hybridal.errors import UserError
 
 from ...made_up import consensus, me
 from ..visits import Visit, signed_in
@@ -115,31 +113,6 @@ def test_any_id_can_be_asked_for(app: FastAPI, project: Project) -> None:
         # As browsers escape it.
         assert visit.client.get("/api/texts/" + quote(id, safe="")).json()["id"] == id
     assert visit.get("/api/texts/nowhere").json() == {"error": "There is no such text."}
-
-
-@pytest.mark.parametrize(
-    ("sent", "kept_as"),
-    [
-        ("a b.csv", "a_b.csv"),
-        ("../../etc/passwd", "passwd"),
-        ("", "file"),
-        (None, "file"),
-        ("é😀.tsv", "é_.tsv"),
-        ("..", "file"),
-        ("x.csv/..", "file"),
-        ("漢" * 100 + ".csv", "漢" * 66 + ".csv"),
-    ],
-)
-def test_a_file_keeps_its_name_but_never_chooses_its_place(sent: str | None, kept_as: str) -> None:
-    with saved_upload(UploadFile(io.BytesIO(b"text"), filename=sent)) as path:
-        assert (path.name, path.read_bytes()) == (kept_as, b"text")
-    assert not path.parent.exists()
-
-
-def test_an_error_does_not_tell_where_the_file_lay() -> None:
-    with pytest.raises(UserError) as told, saved_upload(UploadFile(io.BytesIO(b""), filename="x.csv")) as path:
-        raise UserError(f"{path}, line 1: broken.")
-    assert str(told.value) == "x.csv, line 1: broken."
 
 
 def upload(visit: Visit, name: str, content: bytes, **columns: Any) -> Any:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import Form, Query, UploadFile
@@ -27,8 +23,8 @@ from hybridal.app.settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, sees_predictions
 from hybridal.app.web.schemas import PredictionSchema, Schema, excerpt, predictions_of
 from hybridal.app.web.threads import Router
+from hybridal.app.web.uploads import saved_upload
 from hybridal.errors import UserError
-from hybridal.system.scratch import scratch
 from hybridal.tasks.columns import Columns
 from hybridal.tasks.table import NoColumnError
 
@@ -225,21 +221,6 @@ def _own_labels(session: Session, said: Mapping[int, Sequence[CastVote]]) -> dic
     numbers = {one.class_number for one in settled.values()}
     names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
     return {row: (names[one.class_number], one.source) for row, one in settled.items()}
-
-
-@contextmanager
-def saved_upload(upload: UploadFile) -> Iterator[Path]:
-    """The file on disk, under its own name; an error that names it does not tell where it lay."""
-    # At most 70 characters: of up to three bytes each, more would be too long a name for some file systems.
-    name = re.sub(r"[^\w.-]", "_", Path(upload.filename or "").name)[-70:].lstrip(".") or "file"
-    with scratch() as folder:
-        path = folder / name
-        with path.open("wb") as target:
-            shutil.copyfileobj(upload.file, target)
-        try:
-            yield path
-        except UserError as error:
-            raise type(error)(str(error).replace(str(path), name)) from error
 
 
 MOST_ROWS = 1_000_000

@@ -1,0 +1,47 @@
+"""Uploaded files: which routes take them, how large they may be, and where they lie while a request reads them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastapi import APIRouter, UploadFile
+from fastapi.params import File
+from fastapi.routing import APIRoute
+
+from hybridal.errors import UserError
+from hybridal.system.scratch import scratch
+
+LARGEST_FILE = 50_000_000
+FILE_TOO_LARGE = "The file is too large; the limit is 50 MB."
+
+
+def upload_paths(routers: Iterable[APIRouter]) -> frozenset[str]:
+    """Return the paths of all routes with an `UploadFile` parameter: only their bodies may be as large as a file."""
+    routes = (route for router in routers for route in router.routes if isinstance(route, APIRoute))
+    return frozenset(
+        route.path for route in routes if any(isinstance(one.field_info, File) for one in route.dependant.body_params)
+    )
+
+
+@contextmanager
+def saved_upload(upload: UploadFile) -> Iterator[Path]:
+    """Yield a path to the file, under its own name; errors raised inside show the name without the folder.
+
+    Starlette has already written a file of more than 1 MB to disk while it arrived; this copy has a name and an
+    extension, which the readers need.
+    """
+    # At most 70 characters: of up to three bytes each, more would be too long a name for some file systems.
+    name = re.sub(r"[^\w.-]", "_", Path(upload.filename or "").name)[-70:].lstrip(".") or "file"
+    with scratch() as folder:
+        path = folder / name
+        with path.open("wb") as target:
+            shutil.copyfileobj(upload.file, target)
+        try:
+            yield path
+        except UserError as error:
+            error.args = (str(error).replace(str(path), name),)
+            raise
