@@ -152,15 +152,17 @@ def test_a_file_is_looked_at_before_its_texts_are_added(
     choose(page, "mail.csv", SHEET.encode("cp1252"))
     expect(page.get_by_label("Column of texts")).to_have_value("Kommentar")
     expect(page.locator("#first-rows tbody tr").nth(3)).to_contain_text("10 € – teuer")
+    expect(page.locator("#first-rows th")).to_have_text(["Kommentar", "Nr", "Art"])
+    assert page.evaluate("document.querySelector('#first-rows td').offsetWidth") >= 300
     page.get_by_label("Column of labels").select_option("Art")
     page.get_by_label("Column of ids").select_option("Nr")
     expect(page.locator("#preview-facts")).to_contain_text("4 rows, 2 with a label. New classes: A.")
     expect(page.locator("#preview-facts")).to_contain_text("“A” would be another class than “a”.")
-    expect(page.get_by_label("Leave out 1 row without a text")).to_be_checked()
+    expect(page.get_by_label("Skip 1 row without a text")).to_be_checked()
     shot(page, "import-preview")
-    page.get_by_label("Leave out 1 text that the file has already").uncheck()
+    page.get_by_label("Skip 1 duplicate text").uncheck()
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-said")).to_have_text("3 texts added, 0 known already, 1 left out.")
+    expect(page.locator("#upload-said")).to_have_text("3 texts added, 0 known already, 1 skipped.")
     expect(page.locator("#preview")).to_be_hidden()
     with app.project.reads() as session:
         assert {"x1", "x3", "x4"} <= set(session.scalars(select(Text.id)))
@@ -198,6 +200,29 @@ def test_a_file_that_cannot_be_read_is_told(page: Page, app: Served) -> None:
     choose(page, "mail.xlsx", b"PK")
     expect(page.locator("#upload-said")).to_contain_text("mail.xlsx: not a whole Excel file")
     expect(page.locator("#preview")).to_be_hidden()
+
+
+def test_a_large_file_is_sent_with_a_bar_and_one_that_is_too_large_not_at_all(
+    page: Page, app: Served, shot: Callable[[Page, str], None]
+) -> None:
+    chromium = page.context.new_cdp_session(page)
+    chromium.send("Network.enable")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 2_000_000}
+    chromium.send("Network.emulateNetworkConditions", slow)
+    rows = "".join(f"{row} {'many words ' * 5_000}\n" for row in range(30))
+    choose(page, "long.csv", f"text\n{rows}".encode())  # 1.6 MB
+    bar = page.locator("#upload progress")
+    expect(bar).to_be_visible()
+    shot(page, "upload-bar")
+    expect(page.locator("#preview-facts")).to_have_text("30 rows.")
+    expect(bar).to_be_hidden()
+    page.get_by_role("button", name="Add these texts").click()
+    expect(bar).to_be_visible()
+    expect(page.locator("#upload-said")).to_have_text("30 texts added, 0 known already.")
+    expect(bar).to_be_hidden()
+    page.evaluate("document.querySelector('#upload [name=file]').dataset.largest = 1e6")
+    choose(page, "long.csv", f"text\n{rows}".encode())
+    expect(page.locator("#upload-said")).to_have_text("The file is too large; the limit is 1 MB.")
 
 
 def test_the_look_at_a_file_fits_a_phone(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:

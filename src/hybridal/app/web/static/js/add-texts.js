@@ -1,8 +1,9 @@
 /** More texts out of a file: its columns are guessed, and confirmed on a look at its first rows. */
-import { getProject, post } from "./api.js";
+import { getProject } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
+import { sendFile } from "./send-file.js";
 
 const COLUMNS = ["text", "label", "id"];
 let asked = 0;
@@ -25,7 +26,7 @@ async function look(form, guess) {
   const body = new FormData(form);
   if (guess) for (const name of COLUMNS) body.delete(name);
   try {
-    const found = await post("/api/texts/preview", body);
+    const found = await sendFile(form, "/api/texts/preview", body);
     const { classes } = await getProject();
     if (mine !== asked) return; // another file or column was chosen meanwhile
     show(form, found, classes);
@@ -44,13 +45,22 @@ function show(form, found, classes) {
     form.elements[name].replaceChildren(...options);
     form.elements[name].value = found[name] ?? "";
   }
-  const head = found.columns.map((column) => el("th", { scope: "col", dir: "auto" }, column));
-  const rows = found.first.map((row) => el("tr", {}, ...row.map((cell) => el("td", { dir: "auto" }, cell))));
+  // Texts first: beside many other columns they would be off the screen.
+  const order = [...found.columns.keys()].sort((one, other) => rank(found, one) - rank(found, other));
+  const head = order.map((at) => el("th", { scope: "col", dir: "auto" }, found.columns[at]));
+  const cell = (row, at) => el("td", { dir: "auto", class: rank(found, at) ? null : "long" }, row[at]);
+  const rows = found.first.map((row) => el("tr", {}, ...order.map((at) => cell(row, at))));
   byId("first-rows").replaceChildren(el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
   byId("preview-facts").textContent = found.problem ? "" : facts(found, classes).join(" ");
   byId("choose-suggested").hidden = !found.label;
-  choice("empty", found.empty, (n) => `Leave out ${count(n, "row")} without a text`);
-  choice("duplicates", found.duplicates, (n) => `Leave out ${count(n, "text")} that the file has already`);
+  choice("empty", found.empty, (n) => `Skip ${count(n, "row")} without a text`);
+  choice("duplicates", found.duplicates, (n) => `Skip ${count(n, "duplicate text")}`);
+}
+
+/** The place of a column in the preview: texts, labels and ids before the others. */
+function rank(found, at) {
+  const chosen = COLUMNS.findIndex((name) => found[name] === found.columns[at]);
+  return chosen < 0 ? COLUMNS.length : chosen;
 }
 
 function facts({ rows, labels }, classes) {
@@ -78,9 +88,9 @@ async function send(form) {
   button.ariaBusy = "true"; // not disabled: it would lose the keyboard
   say("Sending …");
   try {
-    const { added, known, empty, duplicates } = await post("/api/texts", new FormData(form));
+    const { added, known, empty, duplicates } = await sendFile(form, "/api/texts");
     const left = empty + duplicates;
-    say(`${count(added, "text")} added, ${whole(known)} known already${left ? `, ${whole(left)} left out` : ""}.`);
+    say(`${count(added, "text")} added, ${whole(known)} known already${left ? `, ${whole(left)} skipped` : ""}.`);
     form.reset();
     form.elements.file.focus();
     enable(form, false);

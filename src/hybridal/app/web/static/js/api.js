@@ -42,10 +42,40 @@ export function get(path, query = {}) {
   return ask("GET", given.length ? `${path}?${new URLSearchParams(given)}` : path);
 }
 
-/** @param {string} path @param {object | FormData} [body] @param {number} [seconds] until it is given up */
+/** @param {string} path @param {object} [body] @param {number} [seconds] until it is given up */
 export const post = (path, body = {}, seconds = CHANGE) => ask("POST", path, body, seconds);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const put = (path, body) => ask("PUT", path, body);
+
+/**
+ * Send a form that holds a file. `fetch` does not report how much was sent.
+ * @param {string} path @param {FormData} body @param {(share: number) => unknown} onProgress
+ */
+export function upload(path, body, onProgress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const unreachable = () => reject(new Refusal(0, "The server cannot be reached."));
+    request.open("POST", link(path));
+    request.setRequestHeader("Accept", "application/json");
+    request.setRequestHeader("X-CSRF", csrf);
+    request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded / total));
+    for (const name of ["error", "abort", "timeout"]) request.addEventListener(name, unreachable);
+    request.addEventListener("load", () => {
+      const said = parsed(request.responseText);
+      if (said && request.status < 400) resolve(said);
+      else reject(refusal(request, said));
+    });
+    request.send(body);
+  });
+}
+
+function parsed(words) {
+  try {
+    return JSON.parse(words);
+  } catch {
+    return null;
+  }
+}
 
 /** A file to take away, by its whole address. */
 export async function getFile(address) {
@@ -55,9 +85,7 @@ export async function getFile(address) {
 }
 
 async function ask(method, path, body, seconds = body ? CHANGE : READ) {
-  // A file takes as long as its way takes, and somebody is looking at it.
-  const signal = body instanceof FormData ? null : AbortSignal.timeout(1000 * seconds);
-  const reply = await reach(method, link(path), body, signal);
+  const reply = await reach(method, link(path), body, AbortSignal.timeout(1000 * seconds));
   const said = await read(reply);
   if (reply.ok && said) return said;
   throw refusal(reply, said);
@@ -76,12 +104,11 @@ function refusal({ status }, said) {
 }
 
 async function reach(method, address, body, signal = null) {
-  const form = body instanceof FormData;
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF"] = csrf;
-  if (body && !form) headers["Content-Type"] = "application/json";
+  if (body) headers["Content-Type"] = "application/json";
   try {
-    return await fetch(address, { method, headers, signal, body: form || !body ? body : JSON.stringify(body) });
+    return await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) });
   } catch {
     throw new Refusal(0, signal?.aborted ? "The server took too long to answer." : "The server cannot be reached.");
   }

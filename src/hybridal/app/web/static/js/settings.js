@@ -1,12 +1,12 @@
 /** The page of settings: classes, plan, texts in. */
 import { addTexts } from "./add-texts.js";
-import { post } from "./api.js";
 import { classEditor } from "./class-editor.js";
 import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
 import { count } from "./format.js";
 import { frame } from "./frame.js";
 import { guidelines, plan } from "./plan.js";
+import { sendFile } from "./send-file.js";
 import { told } from "./toast.js";
 
 await frame;
@@ -22,7 +22,7 @@ async function importLabelStudio(form) {
   said.className = "small";
   said.textContent = "Sending …";
   try {
-    const { added, labelled, unchanged } = await post("/api/import/label-studio", new FormData(form));
+    const { added, labelled, unchanged } = await sendFile(form, "/api/import/label-studio");
     said.textContent = `${count(added, "text")} added, ${count(labelled, "label")} taken over, ${unchanged} there already.`;
     form.reset();
   } catch (error) {
