@@ -62,6 +62,15 @@ def read(session: Session) -> dict[str, Any]:
     return {**DEFAULTS, "acquisition": usual, **decided}
 
 
+def first_batch(decided: Mapping[str, Any]) -> int:
+    """Return how many labels the first model waits for: a batch, unless the project says otherwise.
+
+    >>> first_batch(DEFAULTS), first_batch({"batch": 16, "overrides": {}})
+    (10, 16)
+    """
+    return int(decided["overrides"].get("initial", decided["batch"]))
+
+
 def write(session: Session, changes: Mapping[str, Any]) -> None:
     """Decides some settings, if all of them make sense."""
     for name, value in changes.items():

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import update
 
-from hybridal.app.db.schema import Trainer, now
+from hybridal.app.db.schema import QueuedText, Trainer, now
 
 from .served import Served
 from .window import Window
@@ -29,14 +29,19 @@ def test_the_bar_says_what_the_trainer_does_and_offers_a_retry(window: Window, a
         page.clock.run_for(2100)
         expect(bar.get_by_role("paragraph")).to_have_text(sentence)
 
-    says("The model starts to learn after 3 more labels, validation aside.")
+    says("The model starts learning after 3 more labels (validation texts not counted).")
+    does(done=10, total=11)
+    says("There are no labels to learn from yet; label some texts first.")
     does(phase="training", update="retrain", round=1, done=2, total=6, seconds_left=75)
     says("Retraining the model, round 1: epoch 2 of 6, about 1 min 15 s left.")
+    with app.project.sessions.begin() as session:
+        session.add(QueuedText(text_row=1, rank=0, round=1))
+    says("The new model is in use. Retraining the model, round 1: epoch 2 of 6, about 1 min 15 s left.")
     assert abs(float(bar.get_by_role("progressbar").evaluate("bar => bar.value")) - 1 / 3) < 1e-9
     does(phase="waiting", done=5, total=8)
-    says("The model learns again after 3 more labels, validation aside.")
+    says("The model learns again after 3 more labels (validation texts not counted).")
     does(phase="waiting", done=0, total=8)
-    says("The model has learnt from all labels, and learns again after 8 more labels, validation aside.")
+    says("The model has learnt from all labels, and learns again after 8 more labels (validation texts not counted).")
     does(phase="training", beat=now() - 600)
     says("The trainer last responded 10 minutes ago. Your labels are safe.")
     does(phase="failed", error="The disk is full.")

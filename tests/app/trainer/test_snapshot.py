@@ -35,12 +35,15 @@ def test_a_first_model_waits_for_its_initial_labels() -> None:
     assert [missing_labels(LabelCounts(n, (n, n), 3), False, 16, 8) for n in range(6)] == [8, 6, 4, 2, 0, 0]
 
 
-def test_a_first_model_waits_for_two_labels_of_two_classes() -> None:
-    assert missing_labels(LabelCounts(20, (20, 0, 0), 9), False, 16, 8) > 0
-    assert missing_labels(LabelCounts(21, (20, 1, 0), 9), False, 16, 8) > 0
-    assert missing_labels(LabelCounts(22, (20, 0, 2), 9), False, 16, 8) == 0
-    assert missing_labels(LabelCounts(20, (20,), 9), False, 16, 8) > 0
-    assert missing_labels(LabelCounts(20, (), 9), False, 16, 0) > 0
+def test_a_first_model_waits_for_labels_of_two_classes() -> None:
+    assert missing_labels(LabelCounts(20, (20, 0, 0), 9), False, 16, 8) == 1
+    assert missing_labels(LabelCounts(20, (20,), 9), False, 16, 8) == 1
+    assert missing_labels(LabelCounts(0, (), 9), False, 16, 0) == 2
+
+
+@given(st.integers(2, 64))
+def test_a_first_model_does_not_wait_for_two_labels_of_a_class(classes: int) -> None:
+    assert missing_labels(LabelCounts(classes, (1,) * classes, 9), False, 16, 2) == 0
 
 
 def test_a_first_model_waits_for_something_to_be_measured_on() -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Class, QueuedText, Scoring, Text, Trainer
 from hybridal.app.project import Project
-from hybridal.app.trainer.wanted import is_wanted, labels_towards, look
+from hybridal.app.trainer.wanted import is_wanted, labels_towards, look, obstacle
 
 from ..copies import copied
 from .projects import ask, label, label_some, made, unlabelled
@@ -56,6 +56,23 @@ def test_a_first_model_is_prepared_once_and_made_when_its_labels_are_there(proje
     label_some(project, 1, 1)
     assert is_wanted(project, last)
     assert not is_wanted(project, look(project))  # a trainer has looked at the same, and waits for more
+
+
+def test_what_keeps_the_first_model_away_is_told_once_there_are_labels_enough(project: Project) -> None:
+    def told(done: int) -> str:
+        says(project, phase="waiting", done=done, total=done + 1)
+        with project.reads() as session:
+            return obstacle(session)
+
+    rows = unlabelled(project, "pool", 6)
+    label(project, rows[:5], "food")
+    assert told(5) == ""
+    label(project, rows[5:], "food")
+    assert told(6).startswith("All labels to learn from are of one class")
+    label(project, rows[:1], "sport")
+    assert told(6).startswith("No validation text has a label yet")
+    label_some(project, 0, 1)
+    assert told(6) == ""
 
 
 def test_without_classes_there_is_nothing_to_load(project: Project) -> None:

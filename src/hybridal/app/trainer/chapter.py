@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders, count_rounds, read_chapters
+from hybridal.app.settings import first_batch
 from hybridal.app.trainer.predictions import Scored
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.core.facts import Round
@@ -68,18 +69,13 @@ def learner_options(project: Project) -> dict[str, Any]:
         **said,
         "device": project.setting("device"),
         "batch": batch,
-        "initial": first_batch(project),
+        "initial": first_batch(project.settings()),
         "rounds": max(1, math.ceil(int(project.setting("budget")) / batch)),
         "candidates": candidates and max(int(candidates), 4 * batch),
         "calibrate": True,
         "validation": "fixed",
         **rules,
     }
-
-
-def first_batch(project: Project) -> int:
-    """How many labels the first model waits for: as few as any other, unless the project says otherwise."""
-    return int(project.setting("overrides").get("initial", project.setting("batch")))
 
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from contextlib import suppress
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from hybridal.app.project import READER_FILE, Project, clear_scratch, replaced_folders
+from hybridal.app.settings import first_batch
 from hybridal.app.trainer import chapter as chapters
 from hybridal.app.trainer.chapter import (
     Chapter,
     Frame,
-    first_batch,
     learner_options,
     model_settings,
 )
@@ -167,7 +167,7 @@ class Cycle:
             now = snapshot(session)
         self._labelled = [*now.pool, *now.validation]
         labels = now.labels(self.chapter.learnt() if self.chapter else {})
-        missing = missing_labels(labels, self.chapter is not None, batch, first_batch(self.project))
+        missing = missing_labels(labels, self.chapter is not None, batch, first_batch(self.project.settings()))
         if missing:
             self.status.say("waiting", done=labels.new, total=labels.new + missing, error="")
         return not missing

@@ -40,8 +40,8 @@ class LabelCounts:
 def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int) -> int:
     """How many more labels the next update waits for, at least; 0: it is due.
 
-    A first model needs `initial` labels, two of each of two classes, and one to be measured on; each
-    further one a batch of new ones.
+    The first model needs `initial` labels of at least two classes, and one to be measured on; each further one needs
+    a batch of new ones. With many classes the first labels may all differ, so no class needs more than one.
 
     >>> missing_labels(LabelCounts(new=5, per_class=(4, 1), validation=3), trained=False, batch=16, initial=8)
     3
@@ -50,8 +50,8 @@ def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int)
     """
     if trained:
         return max(0, batch - labels.new)
-    pairs = sum(max(0, 2 - count) for count in [*sorted(labels.per_class, reverse=True), 0, 0][:2])
-    return max(initial - sum(labels.per_class), pairs, 1 - labels.validation, 0)
+    classes = sum(count > 0 for count in labels.per_class)
+    return max(initial - sum(labels.per_class), 2 - classes, 1 - labels.validation, 0)
 
 
 def refusal(labels: LabelCounts) -> str:

@@ -11,7 +11,7 @@ from hybridal.app.db.schema import Scoring, Tally, Trainer
 from hybridal.app.labelling.consensus import new_labels
 from hybridal.app.project import Project, chapter_folders, count_rounds, read_chapters
 from hybridal.app.trainer.publish import published_round
-from hybridal.app.trainer.snapshot import loadable, missing_labels, poll, snapshot
+from hybridal.app.trainer.snapshot import loadable, missing_labels, poll, refusal, snapshot
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,21 @@ def is_wanted(project: Project, last: Look | None) -> bool:
 
 def labels_towards(session: Session) -> tuple[int, int]:
     """How many labels there are for the next update of the model, and how many it waits for."""
-    trainer, decided = session.get_one(Trainer, 1), settings.read(session)
-    needed = decided["batch"] if trainer.round else decided["overrides"].get("initial", decided["batch"])
+    trainer = session.get_one(Trainer, 1)
+    decided = settings.read(session)
+    needed = decided["batch"] if trainer.round else settings.first_batch(decided)
     return new_labels(session, trainer.seen), int(needed)
+
+
+def obstacle(session: Session) -> str:
+    """Why there is no first model although it has as many labels as it needs; empty where that is not so.
+
+    All of them may be of one class, or none may be of a validation text: then the number of labels tells nothing.
+    """
+    trainer = session.get_one(Trainer, 1)
+    if trainer.round or trainer.phase != "waiting" or trainer.done < settings.first_batch(settings.read(session)):
+        return ""
+    return refusal(snapshot(session).labels({}))
 
 
 def _is_left_to_score(session: Session, round: int) -> bool:

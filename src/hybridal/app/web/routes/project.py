@@ -14,7 +14,8 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.project import Project
 from hybridal.app.settings import read
-from hybridal.app.trainer.wanted import labels_towards
+from hybridal.app.trainer.publish import published_round
+from hybridal.app.trainer.wanted import labels_towards, obstacle
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner
 from hybridal.app.web.catching_up import catch_up
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
@@ -110,7 +111,11 @@ def _shown(decided: Mapping[str, Any]) -> Settings:
 
 
 class TrainerSchema(Schema):
-    """What the trainer does now, and how many of the needed labels there are for its next update."""
+    """What the trainer does now, and how many of the needed labels there are for its next update.
+
+    `published` is the round whose model orders the texts and predicts; it may be that of the round that is under way.
+    `obstacle` says why the first model is not there although it has as many labels as it needs.
+    """
 
     phase: str
     update: str
@@ -123,6 +128,8 @@ class TrainerSchema(Schema):
     beat: float
     new_labels: int
     needed: int
+    published: int
+    obstacle: str
 
 
 class TrainerRequest(Schema):
@@ -144,7 +151,13 @@ def trainer_status(session: Session) -> TrainerSchema:
     # When it waits, it says itself how many labels there are, and how many are needed.
     new, needed = (row.done, row.total) if row.phase == "waiting" else labels_towards(session)
     names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "asked", "beat")
-    return TrainerSchema(**{name: getattr(row, name) for name in names}, new_labels=new, needed=needed)
+    return TrainerSchema(
+        **{name: getattr(row, name) for name in names},
+        new_labels=new,
+        needed=needed,
+        published=published_round(session),
+        obstacle=obstacle(session),
+    )
 
 
 @router.post("/trainer")

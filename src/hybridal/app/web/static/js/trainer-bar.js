@@ -12,6 +12,7 @@ const HIDDEN = 20000;
 export class TrainerBar extends EventTarget {
   #timer = 0;
   #round = null;
+  #published = null;
   #worked = false;
   #said = "";
 
@@ -47,11 +48,16 @@ export class TrainerBar extends EventTarget {
     this.#said = news;
   }
 
-  /** A model is there when the trainer rests again; in a new chapter its rounds count from 1 again. */
-  #noteRound({ phase, round }) {
+  /**
+   * A new model is there when another round is published, and once more when its round is done: until then, its
+   * figures and its candidates are missing. In a new chapter rounds count from 1 again.
+   */
+  #noteRound({ phase, round, published }) {
     const isNew = phase === "waiting" && (this.#worked || round !== this.#round);
-    if (isNew && this.#round !== null) this.dispatchEvent(new Event("round"));
+    if ((isNew && this.#round !== null) || (this.#published !== null && published > this.#published))
+      this.dispatchEvent(new Event("round"));
     this.#worked = phase === "training" || phase === "scoring";
+    this.#published = published;
     if (phase === "waiting" || this.#round === null) this.#round = round;
   }
 

@@ -5,7 +5,8 @@ const SILENT = 60;
 
 /**
  * @typedef {{phase: string, update: string, round: number, done: number, total: number, seconds_left: number | null,
- *   error: string, asked: string, beat: number, new_labels: number, needed: number}} Trainer
+ *   error: string, asked: string, beat: number, new_labels: number, needed: number, published: number,
+ *   obstacle: string}} Trainer
  * @param {Trainer} trainer
  * @param {number} now seconds since 1970
  * @returns {{mood: "quiet" | "busy" | "failed", sentence: string, share?: number, ask?: [string, string]}}
@@ -16,7 +17,7 @@ export function words(trainer, now) {
   if (busy && now - trainer.beat > SILENT) {
     return { mood: "quiet", sentence: `The trainer last responded ${ago(trainer.beat, now)}. Your labels are safe.` };
   }
-  if (busy) return { mood: "busy", ...busy(trainer) };
+  if (busy) return { mood: "busy", ...inUse(trainer, busy(trainer)) };
   if (trainer.phase === "failed") {
     return {
       mood: "failed",
@@ -31,6 +32,12 @@ export function words(trainer, now) {
   return waiting(trainer);
 }
 
+/** While few labels are there, their model is published before its round is done. */
+function inUse({ published, round }, doing) {
+  if (!round || published !== round) return doing;
+  return { ...doing, sentence: `The new model is in use. ${doing.sentence}` };
+}
+
 function training(trainer) {
   const how =
     { retrain: "Retraining the model", finetune: "Fine-tuning the model" }[trainer.update] ?? "Training the model";
@@ -38,7 +45,7 @@ function training(trainer) {
 }
 
 function scoring(trainer) {
-  return { sentence: `Choosing the texts that teach most${left(trainer)}.`, share: share(trainer) };
+  return { sentence: `Choosing the most useful texts${left(trainer)}.`, share: share(trainer) };
 }
 
 function loading() {
@@ -46,10 +53,12 @@ function loading() {
 }
 
 function waiting(trainer) {
-  const { round, new_labels: fresh, needed } = trainer;
-  const next = round ? "The model learns again" : "The model starts to learn";
+  const { round, new_labels: fresh, needed, obstacle } = trainer;
+  if (obstacle) return { mood: "quiet", sentence: obstacle };
+  const next = round ? "The model learns again" : "The model starts learning";
   const upToDate = round ? "The model has learnt from all labels" : "The model waits for the first labels";
-  const when = needed > fresh ? `after ${count(needed - fresh, "more label")}, validation aside` : "in a moment";
+  const more = `${count(needed - fresh, "more label")} (validation texts not counted)`;
+  const when = needed > fresh ? `after ${more}` : "in a moment";
   let sentence = needed ? `${next} ${when}.` : `${upToDate}.`;
   // Who has labelled everything is not told to go on.
   if (round && !fresh && needed) sentence = `${upToDate}, and learns again ${when}.`;
