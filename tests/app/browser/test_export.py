@@ -26,8 +26,15 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
     with page.expect_download() as download:
         page.get_by_role("link", name="JSONL").click()
     assert download.value.suggested_filename == "labels.jsonl"
-    page.get_by_role("link", name="Model folder").click()
-    expect(page.locator("#toasts")).to_contain_text("model")
+    expect(page.locator("#no-model")).to_contain_text("when all texts are scored, or when the model is finished")
+    expect(page.get_by_role("link", name="Model folder")).to_be_hidden()
+    (app.project.exports / "model").mkdir(parents=True)
+    page.reload()
+    expect(page.locator("#no-model")).to_be_hidden()
+    page.get_by_role("link", name="Model folder").click()  # gone by now, as where a trainer replaces it
+    expect(page.locator("#toasts")).to_contain_text("There is no model to download yet")
+    page.goto(f"{app.address}/api/export/model.zip")  # a link opened in a tab of its own
+    expect(page.locator("main")).to_contain_text("There is no model to download yet")
 
 
 def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Window, app: Served) -> None:

@@ -27,7 +27,7 @@ from hybridal.runs.record import RunFolder
 
 from ..copies import copied
 from ..made_up import merge_classes
-from .projects import RULES, ask, label, label_some, made, row, unlabelled
+from .projects import RULES, ask, label, label_some, made, row, scoring, unlabelled
 
 
 @pytest.fixture
@@ -539,9 +539,14 @@ def test_a_last_round_goes_over_all_labels_and_more_labels_simply_go_on(project:
     )
     assert (row(project).phase, row(project).asked, row(project).round) == ("waiting", "", 3)
     assert progress(project)["finish"]["finished"]
+    assert scoring(project).done == 0
+    assert (project.exports / "model" / "config.json").is_file(), "a finished model can be downloaded at once"
+    (project.exports / "model").rename(project.exports / "taken away")
+    cycle = started(project)
     ask(project, "finish")
     assert cycle.turn()
     assert (row(project).asked, row(project).round) == ("", 3), "what is finished is not trained again"
+    assert (project.exports / "model" / "config.json").is_file()
     label_some(project, 6)
     assert not progress(project)["finish"]["finished"]
     assert cycle.turn()

@@ -54,7 +54,13 @@ def test_who_mistypes_an_address_sees_a_page_and_a_program_sees_json() -> None:
     shown = error_response(lost, asking("/textss"))
     assert (shown.status_code, shown.media_type) == (404, "text/html")
     assert "There is nothing at this address." in bytes(shown.body).decode()
-    for request in (asking("/api/nothing"), asking("/ml/nothing"), asking("/textss", "*/*")):
+    assert error_response(lost, asking("/api/export/model.zip")).media_type == "text/html"
+    for request in (
+        asking("/api/export/model.zip", "application/json"),
+        asking("/api/nothing"),
+        asking("/ml/nothing"),
+        asking("/textss", "*/*"),
+    ):
         assert error_response(lost, request).media_type == "application/json"
 
 

@@ -288,7 +288,9 @@ class ModelArchive:
             except OSError:
                 files = {}
             if not files:
-                raise MissingError("There is no model to download yet; it is written when it has scored all texts.")
+                raise MissingError(
+                    "There is no model to download yet; it is written when it is finished, or has scored all texts."
+                )
             self._files: dict[Path, BinaryIO] = dict(files)
             self._opened = opened.pop_all()
 

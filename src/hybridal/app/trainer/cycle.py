@@ -208,6 +208,7 @@ class Cycle:
         chapter.take(now)
         # By a trainer that ended before it could say so. A chapter that has just begun has something to learn.
         if last and chapter.is_finished and chapter.folder.exists():
+            self.scoring.export(chapter)
             self._rest(asked, seen=now.answer)
             return
         left = expected_seconds(chapter.learner.history, chapter.examples())
@@ -259,6 +260,8 @@ class Cycle:
         self.status.say("scoring", round=chapter.round, seconds_left=left)
         queue, scored = chapter.choose(self._ahead)
         chapter.save()
+        if asked == "finish":
+            self.scoring.export(chapter)  # the page offers a finished model at once, before all texts are scored
         with self.project.reads() as session:
             now = snapshot(session)
         labelled = chapter.predict([*now.pool, *now.validation])

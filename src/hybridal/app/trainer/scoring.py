@@ -30,7 +30,8 @@ class BackgroundScoring:
     First the texts that people look at are scored, then those that no model has seen, then those of the oldest model.
     Next the pretrained encoder reads all texts that it has not read yet, so that similar ones can be found; while the
     model is a probe on top of it, that is all there is to compute, once for all rounds. What a trained encoder said of
-    a text is kept until it is trained again. At the end the model is written where people take it away. What is done is
+    a text is kept until it is trained again. At the end the model is written for download, unless
+    it is a finished one, which has been written already. What is done is
     known from the database and the files: a trainer that was killed loses the part that it was at.
 
     Where `HYBRIDAL_RAY` names a Ray cluster, its workers score what nobody looks at; probes stay here, where texts are
@@ -103,7 +104,8 @@ class BackgroundScoring:
             part, self._to_read = self._to_read[:PART], self._to_read[PART:]
             read_texts(self.project, chapter, self._texts(part))
             return True
-        return self._export(chapter)
+        self.export(chapter)
+        return False
 
     def _looked_at(self, first: str) -> Sequence[Any]:
         """The texts that somebody looks at, as far as they are left."""
@@ -127,7 +129,7 @@ class BackgroundScoring:
         """The model travels to its workers; texts are read as they have room for them."""
         from hybridal.learners.scoring import score_pool
 
-        self._export(chapter)
+        self.export(chapter)
         asked: deque[str] = deque()
 
         def bodies() -> Iterator[str]:
@@ -155,16 +157,15 @@ class BackgroundScoring:
             logits = probe.logits(read_texts(self.project, chapter, texts))
         return Scored([text.id for text in texts], softmax(logits, chapter.temperature), classes)
 
-    def _export(self, chapter: Chapter) -> bool:
-        """Writes the model, unless it is there under the names that the classes have now; nothing is left after it."""
+    def export(self, chapter: Chapter) -> None:
+        """Write the model for download, unless it is there already under the names that the classes have now."""
         with self.project.reads() as session:
             names = dict(session.execute(select(Class.number, Class.name)).all())
         classes = [names[number] for number in chapter.frame.classes]
-        if self._exported != (self._of, classes):
+        if self._exported != (exported := (chapter.folder, chapter.round, classes)):
             clear_scratch(self.project.exports, MODEL_FOLDER)
             write_model(chapter, classes, self.project.exports / MODEL_FOLDER)
-            self._exported = (self._of, classes)
-        return False
+            self._exported = exported
 
     def _say(self, **values: Any) -> None:
         with self.project.sessions.begin() as session:

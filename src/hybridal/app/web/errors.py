@@ -76,8 +76,13 @@ def status_and_message(error: Exception) -> tuple[int, str]:
 
 
 def _shows_a_page(request: Request) -> bool:
+    """Only a browser's address bar or a plain link, such as that of a download, asks for HTML; programs never do."""
     asks_for_html = "text/html" in request.headers.get("accept", "")
-    return asks_for_html and not path_of(request).startswith(("/api/", "/ml/"))
+    return asks_for_html and (path_of(request).startswith("/api/export/") or not _is_api(request))
+
+
+def _is_api(request: Request) -> bool:
+    return path_of(request).startswith(("/api/", "/ml/"))
 
 
 def _first(error: RequestValidationError) -> str:

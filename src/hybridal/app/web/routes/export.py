@@ -16,6 +16,7 @@ from hybridal.app.exchange.files import LABEL_FORMATS, PREDICTION_FORMATS, Model
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import Imported, import_tasks
+from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
 from hybridal.app.web.schemas import CleanStr, Done, Schema
 from hybridal.app.web.threads import Router, parts_in_thread
@@ -82,7 +83,10 @@ def from_label_studio(
 
 
 class ScoringSchema(Schema):
-    """How far the newest model has come with scoring all texts: `running` or `paused`, and why it paused by itself."""
+    """How far the newest model has come with scoring all texts: `running` or `paused`, and why it paused by itself.
+
+    `has_model` tells whether there is a model folder to download.
+    """
 
     state: str
     round: int
@@ -90,6 +94,7 @@ class ScoringSchema(Schema):
     total: int
     seconds_left: float | None
     error: str
+    has_model: bool
 
 
 class ScoringRequest(Schema):
@@ -108,7 +113,7 @@ class LookedAt(Schema):
 def get_scoring(_: Annotator, project: CurrentProject) -> ScoringSchema:
     """How far it is."""
     with project.reads() as session:
-        return ScoringSchema.model_validate(session.get_one(Scoring, 1))
+        return _scoring(session.get_one(Scoring, 1), project)
 
 
 @router.post("/scoring")
@@ -117,7 +122,12 @@ def request_scoring(request: ScoringRequest, _: Reviewer, project: CurrentProjec
     with project.sessions.begin() as session:
         scoring = session.get_one(Scoring, 1, with_for_update=True)
         scoring.state, scoring.error = {"pause": "paused", "resume": "running"}[request.asked], ""
-        return ScoringSchema.model_validate(scoring)
+        return _scoring(scoring, project)
+
+
+def _scoring(row: Scoring, project: Project) -> ScoringSchema:
+    facts = {name: getattr(row, name) for name in ("state", "round", "done", "total", "seconds_left", "error")}
+    return ScoringSchema(**facts, has_model=(project.exports / MODEL_FOLDER).is_dir())
 
 
 @router.post("/scoring/first")

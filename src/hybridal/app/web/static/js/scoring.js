@@ -30,14 +30,17 @@ export function servesScoring() {
   return look;
 }
 
-/** @param {{state: string, done: number, total: number, seconds_left: number | null, error: string, round: number}} scoring */
+/** @param {{state: string, done: number, total: number, seconds_left: number | null, error: string, round: number,
+ *   has_model: boolean}} scoring */
 function draw(scoring) {
-  const { state, done, total, round } = scoring;
+  const { state, done, total, round, has_model: hasModel } = scoring;
   const left = round > 0 && done < total;
   byId("scoring-pause").hidden = !left || state !== "running";
   byId("scoring-resume").hidden = state !== "paused";
   byId("scoring-bar").hidden = !left;
   byId("scoring-bar").value = total ? done / total : 0;
+  byId("model-folder").hidden = !hasModel;
+  byId("no-model").hidden = hasModel;
   byId("scoring-state").textContent = sentence(scoring);
   // Spoken only when something begins or ends, not with every text that is scored.
   const news = `${state} ${round} ${left}`;
