@@ -62,7 +62,7 @@ def test_a_real_language_model_is_tried_and_labels(
         panel.get_by_role("button", name="Try it on five texts").click()
         expect(panel.locator(".trial > li")).to_have_count(5, timeout=PATIENCE)
         shot(page, "real-llm-trial")
-        panel.get_by_role("button", name="Let it start").click()
+        panel.get_by_role("button", name="Start", exact=True).click()
         expect(panel.get_by_text("Waiting for more texts.")).to_be_visible(timeout=PATIENCE)
         shot(page, "real-llm")
         with app.project.reads() as session:

@@ -63,7 +63,7 @@ def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served
     )
     page.get_by_role("button", name="Make a link").dblclick()
     page.reload()
-    expect(page.get_by_role("button", name="Let it start")).to_be_visible()
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_visible()
     assert len(held) == 1
 
 
@@ -100,6 +100,11 @@ def test_an_llm_is_tried_on_five_texts_before_a_job(
         page.get_by_label("Model", exact=True).fill("small")
         page.get_by_role("button", name="Save").click()
         expect(page.locator("#toasts")).to_contain_text("Saved")
+        hint = page.locator("#llm").get_by_text("none of its answers becomes a label")
+        expect(hint).to_be_hidden()
+        page.get_by_label("Share people label too, as a test").fill("1")
+        page.get_by_role("button", name="Save").click()
+        expect(hint).to_be_visible()
         page.get_by_role("button", name="Try it on five texts").click()
         expect(page.locator(".trial > li")).to_have_count(5)
         expect(page.locator(".trial > li").first).to_contain_text("b (80%)")

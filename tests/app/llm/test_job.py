@@ -124,15 +124,35 @@ def test_nonsense_is_asked_once_more_and_then_left_to_people(tmp_path: Path, non
         assert llm_counts(session) == {"asked": 3, "unusable": 3, "labels": 0}
 
 
-def test_a_model_that_answers_only_rubbish_is_stopped_after_a_few_with_the_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize("parallel", [1, 4, 64])
+def test_a_model_that_answers_only_rubbish_is_stopped_after_five_with_the_reason(tmp_path: Path, parallel: int) -> None:
     project = made(tmp_path, 30)
     with chat_server(in_turn(says("I cannot\nhelp with that."))) as server:
-        job = work(project, server.url, parallel=4)
-    assert (job.phase, len(server.asked)) == ("failed", 16)  # two rounds of four texts, each asked twice
-    assert "in a row could not be used" in job.error
+        job = work(project, server.url, parallel=parallel)
+    assert (job.phase, len(server.asked)) == ("failed", 10)  # five texts, each asked twice
+    assert "5 answers in a row could not be used" in job.error
     assert "“I cannot help with that.”" in job.error
     with project.reads() as session:
-        assert llm_counts(session)["unusable"] == 8, "what was paid for is not kept"
+        assert llm_counts(session)["unusable"] == 5, "what was paid for is not kept"
+
+
+def test_copies_of_a_refused_text_do_not_stop_it(tmp_path: Path) -> None:
+    project = made(tmp_path, ["refused"] * 8 + ["rubbish"] * 8 + ["fine"])
+
+    def reply(body: Json) -> Sends:
+        content = body["messages"][1]["content"]
+        if "refused" in content:
+            return Sends(b"too long", status=413)
+        return says("?") if "rubbish" in content else labels("bug")
+
+    with chat_server(reply) as server:
+        job = work(project, server.url, parallel=1)
+    assert (job.phase, job.error) == ("stopped", "")
+    assert sorted(server.texts) == ["fine", "refused", "rubbish", "rubbish"]
+    with project.reads() as session:
+        assert consensus(session) == {"t16": ("bug", "llm")}
+        reasons = session.scalars(select(LlmAnswer.reason).order_by(LlmAnswer.text_row)).all()
+    assert ["status 413" in reason for reason in reasons] == [True] * 8 + [False] * 9
 
 
 def test_a_trial_asks_about_five_texts_and_leaves_no_trace(tmp_path: Path) -> None:

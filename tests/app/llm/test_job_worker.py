@@ -1,3 +1,4 @@
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from hybridal.app.llm.job import LlmWorker
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 
-from .chat_server import Sends, chat_server, in_turn, labels
+from .chat_server import Json, Sends, chat_server, in_turn, labels
 from .projects import consensus, made, says
 
 
@@ -66,7 +67,7 @@ def test_it_works_beside_and_resumes_in_another_process(tmp_path: Path, workers:
 def test_nobody_waits_for_a_server_that_is_silent(tmp_path: Path, workers: list[LlmWorker]) -> None:
     project = made(tmp_path, 4)
     with chat_server(in_turn(Sends(never=True))) as server:
-        plan(project, base_url=server.url, timeout=600)
+        plan(project, base_url=server.url, timeout=1)
         workers.append(LlmWorker(project))
         workers[0].start()
         until(lambda: len(server.asked) == 4)
@@ -75,6 +76,48 @@ def test_nobody_waits_for_a_server_that_is_silent(tmp_path: Path, workers: list[
         server.reply = in_turn(labels("bug"))
         workers[0].start()
         until(lambda: labelled(project) == 4)
+
+
+def test_a_new_start_waits_for_the_answers_that_are_on_their_way(tmp_path: Path, workers: list[LlmWorker]) -> None:
+    project = made(tmp_path, 8)
+    answers = threading.Event()
+
+    def slowly(_: Json) -> Sends:
+        assert answers.wait(30)
+        return labels("bug", tokens=40)
+
+    with chat_server(slowly) as server:
+        plan(project, base_url=server.url)
+        workers.append(LlmWorker(project))
+        workers[0].start()
+        until(lambda: len(server.asked) == 4)
+        for again in (workers[0].start, workers[0].stop, workers[0].start):
+            again()
+        told = "The last answers of the run before are still on their way."
+        until(lambda: workers[0].state == {"phase": "waiting", "error": told})
+        assert len(server.asked) == 4
+        answers.set()
+        until(lambda: labelled(project) == 8)
+    assert sorted(server.texts) == sorted({*server.texts}), "a text was asked about twice"
+
+
+def test_what_failed_stays_so_until_it_is_started(tmp_path: Path, workers: list[LlmWorker]) -> None:
+    project = made(tmp_path, 8)
+    with chat_server(in_turn(Sends(b"no", status=401))) as server:
+        plan(project, base_url=server.url)
+        workers.append(LlmWorker(project))
+        workers[0].start()
+        until(lambda: not running(project))
+        assert (workers[0].state["phase"], workers[0].active) == ("failed", False)
+        asked = len(server.asked)
+        workers.append(LlmWorker(project))
+        workers[1].resume()
+        assert (workers[1].state["phase"], len(server.asked)) == ("stopped", asked)
+
+
+def running(project: Project) -> bool:
+    with project.reads() as session:
+        return load_settings(session).running
 
 
 def test_a_plan_that_lacks_something_is_refused(tmp_path: Path) -> None:

@@ -87,6 +87,14 @@ class Job:
         self._failures = 0
         self._refusals = 0
         self._unusable = 0
+        self._usable = False  # whether any answer could be used yet
+
+    def wait_for(self, thread: threading.Thread) -> None:
+        """Wait until the job before has recorded its last answers, which count towards the same budget."""
+        if thread.is_alive():
+            self.phase, self.error = "waiting", "The last answers of the run before are still on their way."
+            thread.join()
+            self.phase, self.error = "working", ""
 
     def run(self) -> None:
         """Works, and survives what may happen meanwhile."""
@@ -147,12 +155,12 @@ class Job:
             withdraw_contradicted(session, llm)
         with self.project.sessions.begin() as session:
             queue_for_people(session, llm)
-            texts = llm_candidates(session, llm, plan.parallel)
+            texts = llm_candidates(session, llm, self._at_once(plan.parallel))
+        with self.project.reads() as session:
+            known = {text.row: kept for text in texts if (kept := cached_result(session, llm, text.body)) is not None}
 
         def ask_for(text: Text) -> LlmResult | None:
-            with self.project.reads() as session:
-                kept = cached_result(session, llm, text.body)
-            return kept or ask(client, llm.instructions, budget, text.body)
+            return known.get(text.row) or ask(client, llm.instructions, budget, text.body)
 
         answered, spent = 0, False
         problem: Exception | None = None
@@ -166,7 +174,8 @@ class Job:
                 with self.project.sessions.begin() as session:
                     record_result(session, llm, text, found)
                 answered += 1
-                problem = self._count(found) or problem
+                if text.row not in known:  # a copy of an answer says nothing new about the model
+                    problem = self._count(found) or problem
         if problem is not None:
             raise problem
         # Others may have set aside what was missing; it is spent when nobody can ask any more.
@@ -177,6 +186,10 @@ class Job:
         if self.phase in ("working", "waiting"):
             self.phase, self.error = "waiting", complaint
 
+    def _at_once(self, parallel: int) -> int:
+        """How many texts to ask about side by side: no more than may be unusable, until the model has proven itself."""
+        return parallel if self._usable and not self._unusable else min(parallel, _UNUSABLE - self._unusable)
+
     def _count(self, asked: LlmResult) -> UserError | None:
         """One text that the server does not take, or answers with rubbish, is that text's fault; a few in a row are
         the server's or the model's.
@@ -185,6 +198,7 @@ class Job:
         self._refusals = self._refusals + 1 if asked.refused else 0
         rubbish = asked.said is None and not asked.refused
         self._unusable = self._unusable + 1 if rubbish else 0
+        self._usable = self._usable or asked.said is not None
         if self._refusals >= _REFUSALS:
             return UserError(asked.refused)
         if self._unusable >= _UNUSABLE:
@@ -194,13 +208,14 @@ class Job:
 
 
 class LlmWorker:
-    """At most one job of a project at a time. None of its methods waits for a server."""
+    """At most one job of a project at a time. None of its methods waits for a server: the next job does."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self._job: Job | None = None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self._turn = threading.Lock()  # to decide whether it is to run
 
     @property
     def state(self) -> dict[str, str]:
@@ -209,19 +224,25 @@ class LlmWorker:
             return {"phase": "stopped", "error": ""}
         return {"phase": self._job.phase, "error": self._job.error}
 
+    @property
+    def active(self) -> bool:
+        """Whether a job is under way: one that failed or spent its budget only starts again when it is told to."""
+        return self.state["phase"] in ("working", "waiting")
+
     def start(self) -> None:
         """Begins, if all that is needed is there."""
-        with self.project.sessions.begin() as session:
-            plan = load_settings(session)
-            if not plan.base_url or not plan.model:
-                raise UserError("Give the address of the LLM's server and the name of the model first.")
-            check_address(plan.base_url, bool(api_key()))
-            shown = _shown(plan, choose_examples(session, plan.examples))
-            plan = plan.model_copy(update={"running": True, "shown": shown})
-            llm_annotator(session, plan).insist()
-            save_settings(session, plan)
-        self.close()
-        self._begin()
+        with self._turn:
+            with self.project.sessions.begin() as session:
+                plan = load_settings(session)
+                if not plan.base_url or not plan.model:
+                    raise UserError("Give the address of the LLM's server and the name of the model first.")
+                check_address(plan.base_url, bool(api_key()))
+                shown = _shown(plan, choose_examples(session, plan.examples))
+                plan = plan.model_copy(update={"running": True, "shown": shown})
+                llm_annotator(session, plan).insist()
+                save_settings(session, plan)
+            self.close()
+            self._begin()
 
     def resume(self) -> None:
         """Goes on, if the last process ended while it was at work."""
@@ -232,9 +253,9 @@ class LlmWorker:
 
     def stop(self) -> None:
         """Stops for good: it does not resume by itself. What the server is answering now is still recorded."""
-        with self.project.sessions.begin() as session:
-            save_settings(session, load_settings(session).model_copy(update={"running": False}))
-        self.close()
+        with self._turn:
+            self._note_end()
+            self.close()
 
     def close(self) -> None:
         """Stops because this process ends, or another job begins."""
@@ -243,14 +264,31 @@ class LlmWorker:
 
     def _begin(self) -> None:
         stopping = self._stopping = threading.Event()
+        before = self._thread
 
         def nap(seconds: float) -> None:
             if stopping.wait(seconds):
                 raise StoppedError
 
-        self._job = Job(self.project, nap)
-        self._thread = threading.Thread(target=self._job.run, name="llm", daemon=True)
+        job = self._job = Job(self.project, nap)
+
+        def work() -> None:
+            # Two jobs would ask about the same texts, each with the whole budget that was left.
+            if before is not None:
+                job.wait_for(before)
+            if stopping.is_set():
+                return
+            job.run()
+            with self._turn:
+                if job.phase == "failed" and self._job is job:
+                    self._note_end()
+
+        self._thread = threading.Thread(target=work, name="llm", daemon=True)
         self._thread.start()
+
+    def _note_end(self) -> None:
+        with self.project.sessions.begin() as session:
+            save_settings(session, load_settings(session).model_copy(update={"running": False}))
 
 
 def _shown(plan: LlmSettings, fresh: tuple[str, ...]) -> tuple[str, ...]:

@@ -34,9 +34,15 @@ def llm_counts(session: Session) -> dict[str, int]:
 
 
 def cached_result(session: Session, llm: LlmAnnotator, body: str) -> LlmResult | None:
-    """The answer to this question, if it was asked before: of another text with the same words, say."""
+    """The answer to this question, if it was asked before: of another text with the same words, say.
+
+    Where there is no label, the reason that is kept is why the server refused the text, if it did.
+    """
     kept = session.get(LlmAnswer, cache_key(llm.name, llm.instructions.messages(body)))
-    return None if kept is None else LlmResult(_label_of(kept), 0)
+    if kept is None:
+        return None
+    label = _label_of(kept)
+    return LlmResult(label, 0, refused="" if label else kept.reason)
 
 
 def record_result(session: Session, llm: LlmAnnotator, text: Text, asked: LlmResult) -> Route:

@@ -85,13 +85,23 @@ def test_it_goes_on_when_the_app_starts_again(project: Project) -> None:
             until(lambda: len(consensus(project)) == 8)
 
 
-def test_a_new_plan_is_followed_at_once(project: Project) -> None:
+def test_a_saved_plan_does_not_start_what_has_failed(project: Project) -> None:
+    with chat_server(in_turn(Sends(b"no", status=401))) as server, browser(project) as client:
+        plan(client, base_url=server.url)
+        client.post("/api/llm/start")
+        until(lambda: phase(client) == "failed")
+        asked = len(server.asked)
+        assert plan(client, per_minute=1000).json()["state"]["phase"] == "failed"
+        assert len(server.asked) == asked
+
+
+def test_a_new_plan_is_followed_once_the_last_questions_have_ended(project: Project) -> None:
     with (
         chat_server(in_turn(Sends(never=True))) as silent,
         chat_server(in_turn(labels("bug"))) as server,
         browser(project) as client,
     ):
-        plan(client, base_url=silent.url)
+        plan(client, base_url=silent.url, timeout=1)
         client.post("/api/llm/start")
         until(lambda: len(silent.asked) == 4)
         plan(client, base_url=server.url)

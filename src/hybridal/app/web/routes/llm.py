@@ -92,14 +92,14 @@ def get_llm(_: Owner, project: CurrentProject, worker: Working) -> LlmSchema:
 
 @router.put("")
 def change_llm(changes: LlmChange, user: Owner, project: CurrentProject, worker: Working) -> LlmSchema:
-    """Decides some of it anew; a worker goes on under the new plan."""
+    """Change the plan. A job that is under way goes on with it; one that has ended does not start by itself."""
     if changes.base_url:
         check_address(changes.base_url, bool(api_key()))
     with project.sessions.begin() as session:
         before = load_settings(session)
         plan = LlmSettings.model_validate({**before.model_dump(), **changes.model_dump(exclude_none=True)})
         save_settings(session, plan)
-    if before.running:
+    if worker.active:
         worker.start()
     return get_llm(user, project, worker)
 

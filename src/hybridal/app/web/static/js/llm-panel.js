@@ -77,7 +77,7 @@ function show(llm, state) {
         el(
           "button",
           { type: "button", class: active ? null : "main", onclick: once(() => told(act)) },
-          active ? "Stop it" : "Let it start",
+          active ? "Stop" : "Start",
         ),
       ),
     ),
@@ -92,6 +92,8 @@ function* facts(llm) {
     yield `${count(llm.asked, "text")} asked about: ${whole(llm.labels)} labelled by it, ${left}; `;
     yield `${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. `;
   }
+  if (llm.routing.overlap >= 1)
+    yield "People label every text too (“Share people label too” is 1), so none of its answers becomes a label. Lower the share if it should label. ";
   if (!llm.has_key) yield "No key is set, which a server on this machine may not need.";
 }
 
