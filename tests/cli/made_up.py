@@ -47,7 +47,7 @@ class ReplaysOnceSettled(Schedule):
 
 
 def metrics(right: int) -> Metrics:
-    return Metrics(20, right, right / 20, 0.25, 0.5, 0.125, 0.0625, 0.4375, 0.0312)
+    return Metrics(20, right, right / 20, 0.25, 0.5, 0.125, 0.0625, 0.4375, 0.0312, support=(10, 10))
 
 
 def history_of(word: str, changes: Sequence[float | None], test: bool = False) -> list[Round]:

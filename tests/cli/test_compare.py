@@ -21,11 +21,15 @@ def test_the_end_of_a_schedule_and_its_cost() -> None:
     assert summary("fixed:3", history) == {
         "schedule": "fixed:3",
         "accuracy": 0.75,
+        "accuracy_low": pytest.approx(0.531, abs=1e-3),
+        "accuracy_high": pytest.approx(0.888, abs=1e-3),
         "f1": 0.25,
+        "f1_low": pytest.approx(0.110, abs=1e-3),
+        "f1_high": pytest.approx(0.475, abs=1e-3),
         "nll": 0.5,
         "nll_scaled": 0.4375,
-        "ece": 0.125,
-        "ece_scaled": 0.0312,
+        "ece": None,
+        "ece_scaled": None,
         "steps": 12,
         "seconds": 5.0,
         "first_finetune": 3,
@@ -51,7 +55,9 @@ def test_for_people(compared: Path, tmp_path: Path) -> None:
         ("fixed:3", "RRFF"),
         ("hybrid:accuracy:0.9:1", "RRFF"),
     ]
-    assert lines[6:] == ["16 rounds, 10 computed: 1.60 times less work by sharing.", f"Report: {folder}/report.html"]
+    assert lines[6] == "16 rounds, 10 computed: 1.60 times less work by sharing."
+    assert all("guessing: it is right on" in line for line in lines[7:-1])
+    assert lines[-1] == f"Report: {folder}/report.html"
 
 
 def test_for_programs(compared: Path) -> None:
@@ -89,8 +95,8 @@ def test_by_default_auto_is_compared_with_the_two_plain_strategies(pool: tuple[s
     assert ours.seconds == theirs.seconds, "a round that they share was computed twice"
     assert (ours.reason, theirs.reason) == ("nothing has been learnt yet", "")
     assert {*histories["finetune"][-1].changes} == {"agreement", "drift"}
-    rows = [line.strip().split(maxsplit=7) for line in ended.stdout.splitlines() if line.split()[0] in histories]
-    assert {row[0]: row[7] for row in rows} == {spec: plain_word(history) for spec, history in histories.items()}
+    rows = [line.strip().split(maxsplit=8) for line in ended.stdout.splitlines() if line.split()[0] in histories]
+    assert {row[0]: row[8] for row in rows} == {spec: plain_word(history) for spec, history in histories.items()}
     assert plain_word(histories["auto"]).startswith("R×")
     assert (folder / "report.html").is_file()
     again = hybridal("compare", "--resume", folder, "--json")
@@ -147,4 +153,4 @@ def test_a_schedule_that_could_not_be_measured_gets_dashes(compared: Path, monke
 
     monkeypatch.setattr("hybridal.cli.compare.summary", unmeasured)
     line = hybridal("compare", "--resume", compared).stdout.splitlines()[2]
-    assert line.split()[:5] == ["retrain", "–", "–", "–", "–"]
+    assert line.split()[:6] == ["retrain", *"–––––"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.cli.result import decision, print_result, result
-from hybridal.core.facts import Round
-from hybridal.loop.stopping import advise
+from hybridal.cli.result import decision, print_result, result, with_shown_figures
+from hybridal.core.facts import Metrics, Round
+from hybridal.loop.stopping import advise, texts_left
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
@@ -121,8 +121,8 @@ def test_advice_is_given_where_agreement_was_watched(
         folder.append(fact)
     print_result(folder, json=False, quiet=False)
     lines = capsys.readouterr().out.splitlines()
-    sentence = advise(history, 2).sentence
-    assert sentence.startswith("The next 100 labels are expected to add ")
+    sentence = advise(history, 2, texts_left(history, len(toy_task().train), shares=True)).sentence
+    assert sentence.startswith("The last ")
     assert (lines[1] == sentence) is watched
     assert (sentence in folder.report.read_text()) is watched
 
@@ -132,7 +132,7 @@ def test_nobody_is_told_of_more_labels_where_no_text_is_left(
 ) -> None:
     folder = RunFolder.create(tmp_path / "run", Settings("toy", schedule="fixed:2"), toy_task(), {})
     first, last = history_of("RF", [None, 0.0])
-    for fact in (first, replace(last, acquired=(), scores=())):
+    for fact in (first, replace(last, labels=len(toy_task().train) - 20)):  # 20 are measured on
         folder.append(fact)
     print_result(folder, json=False, quiet=False)
     assert "All texts are labelled." in capsys.readouterr().out.splitlines()
@@ -149,8 +149,17 @@ def test_what_programs_get(spec: str, t_star: int | None, tmp_path: Path) -> Non
         "schedule": spec,
         "t_star": t_star,
         "word": "RRRF",
-        "rounds": [fact.to_json() for fact in history],
+        "guessing": True,
+        "rounds": [with_shown_figures(fact) for fact in history],
     }
+
+
+def test_programs_get_no_figure_that_cannot_be_known() -> None:
+    few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0))
+    fact = replace(history_of("R", [None])[0], validation=few)
+    found = with_shown_figures(fact)["validation"]
+    assert (found["accuracy"], found["f1"], found["ece"]) == (1.0, None, None)
+    assert found["accuracy_low"] < 0.7
 
 
 @pytest.mark.parametrize("test", [True, False])
@@ -160,10 +169,13 @@ def test_what_people_get(test: bool, tmp_path: Path, capsys: pytest.CaptureFixtu
         folder.append(fact)
     print_result(folder, json=False, quiet=False)
     lines = capsys.readouterr().out.splitlines()
-    measured = "Test: accuracy 0.750, macro-F1 0.250, NLL 0.500 (scaled 0.438), ECE 0.125 (scaled 0.031) on 20 texts."
+    measured = (
+        "Test: accuracy 0.750 (0.531 to 0.888), macro-F1 0.250 (0.110 to 0.475), NLL 0.500 (scaled 0.438) on 20 texts."
+    )
+    guesses = "The model is not shown to be better than guessing: it is right on 12 of 20 validation texts, and "
     assert lines == [
         "Schedule fixed:2: every round as planned, RF.",
-        *([measured] if test else []),
+        measured if test else guesses + "always answering the most frequent class is right on 10.",
         f"Model: {folder.model}",
         f"Report: {folder.report}",
     ]

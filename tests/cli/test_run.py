@@ -12,11 +12,12 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from hybridal.cli.options import Asked
+from hybridal.cli.result import with_shown_figures
 from hybridal.cli.run import default_folder, resolve
 from hybridal.cli.screen import COLUMNS
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
-from hybridal.loop.stopping import Advice, advice, advise
+from hybridal.loop.stopping import Advice, advice, advise, texts_left
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import DEMO, Settings
 from hybridal.testing.small import toy_task
@@ -74,11 +75,12 @@ class TestRun:
             ["3", "finetune", "20", "2"],
             ["4", "finetune", "24", "2"],
         ]
-        assert [row[8] for row in rows] == ["0/1", "t*=2", "t*=2", "t*=2"]
+        assert [row[9] for row in rows] == ["0/1", "t*=2", "t*=2", "t*=2"]
         assert lines[6].startswith("Switch: accuracy changed by less than 0.9 in 1 round, first complete in round 2;")
         assert lines[7].startswith("Test: accuracy ")
         assert lines[7].endswith(" on 30 texts.")
-        assert lines[8:] == [f"Model: {folder}/model", f"Report: {folder}/report.html"]
+        assert lines[8].startswith("The model is no better than guessing: it is right on 15 of 30 test texts")
+        assert lines[9:] == [f"Model: {folder}/model", f"Report: {folder}/report.html"]
         assert (folder / "model" / "config.json").is_file()
         assert (folder / "report.html").is_file()
 
@@ -89,10 +91,12 @@ class TestRun:
         )
         assert (ended.code, ended.stderr) == (0, "")
         result = strict(ended.stdout)
-        assert list(result) == ["folder", "schedule", "t_star", "word", "rounds"]
+        assert list(result) == ["folder", "schedule", "t_star", "word", "guessing", "rounds"]
         assert (result["folder"], result["schedule"]) == (str(folder), "fixed:3")
         assert (result["t_star"], result["word"]) == (None, "RRFF")
-        assert result["rounds"] == [json.loads(json.dumps(fact.to_json())) for fact in RunFolder(folder).history()]
+        assert result["rounds"] == [
+            json.loads(json.dumps(with_shown_figures(fact))) for fact in RunFolder(folder).history()
+        ]
         assert set(result["rounds"][0]["changes"]) == {"loss", "f1"}
 
     def test_by_default_it_is_best_and_automatic(self, pool: tuple[str, ...], tmp_path: Path) -> None:
@@ -111,7 +115,8 @@ class TestRun:
         ]
         assert len({len(line) for line in lines[1:6]}) == 1, "the columns are not aligned"
         assert lines[6].startswith("Schedule auto: retrain in rounds 1–2 (nothing has been learnt yet)")
-        assert lines[7] == advise(history, 2).sentence
+        left = texts_left(history, len(RunFolder(folder).task().train), shares=True)
+        assert lines[7] == advise(history, 2, left).sentence
         assert lines[8].startswith("Test: accuracy ")
         told = (folder / "report.html").read_text()
         assert "In round 1 there were too few labels to train on" in told
@@ -122,7 +127,7 @@ class TestRun:
     ) -> None:
         enough = Advice(True, None, "You can stop.")
         for name in ("hybridal.runs.run.advise", "hybridal.loop.stopping.advise"):
-            monkeypatch.setattr(name, lambda history, classes: enough if len(history) >= 3 else advice([], classes))
+            monkeypatch.setattr(name, lambda history, *_: enough if len(history) >= 3 else advice([], 2))
         longer = [*BEST, "--rounds", 6]
         folder = tmp_path / "run"
         ended = hybridal("run", *pool, *longer, "--stop", "auto", "--out", folder)

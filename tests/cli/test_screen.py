@@ -10,6 +10,7 @@ from rich.console import Console
 
 from hybridal.cli import screen
 from hybridal.cli.screen import COLUMNS, Quiet, Screen, follow, table_row, wide_console
+from hybridal.core.facts import Metrics
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 
@@ -27,39 +28,44 @@ def file_and_screen(terminal: bool, spec: str = "hybrid:accuracy:0.05:2") -> tup
 
 class TestRow:
     def test_the_first_round_has_no_change(self) -> None:
-        expected = ["1", "retrain", "12", "2", "0.550", "0.250", "0.500", "–", "0/2", "1.2"]
+        expected = ["1", "retrain", "12", "2", "0.550", "0.34–0.74", "0.250", "0.500", "–", "0/2", "1.2"]
         assert table_row(SETTLED[:1], HYBRID) == expected
         assert len(expected) == len(COLUMNS)
 
     def test_a_streak_grows_and_breaks(self) -> None:
         history = history_of("RRRR", [None, 0.01, 0.05, 0.0])
-        assert [table_row(history[:t], HYBRID)[7:9] for t in (2, 3, 4)] == [
+        assert [table_row(history[:t], HYBRID)[8:10] for t in (2, 3, 4)] == [
             ["0.01", "1/2"],
             ["0.05", "0/2"],
             ["0", "1/2"],
         ]
 
     def test_the_switch_stays_named(self) -> None:
-        assert [table_row(SETTLED[:t], HYBRID)[7:9] for t in (3, 4)] == [["0.02", "t*=3"], ["0.5", "t*=3"]]
+        assert [table_row(SETTLED[:t], HYBRID)[8:10] for t in (3, 4)] == [["0.02", "t*=3"], ["0.5", "t*=3"]]
         assert table_row(SETTLED, HYBRID)[1] == "finetune"
 
     @pytest.mark.parametrize("spec", ["retrain", "fixed:4", "auto"])
     def test_other_schedules_have_no_threshold(self, spec: str) -> None:
-        assert table_row(SETTLED, make_schedule(spec))[7:9] == ["–", "–"]
+        assert table_row(SETTLED, make_schedule(spec))[8:10] == ["–", "–"]
 
     def test_the_switch_of_somebodys_own_schedule_is_shown(self) -> None:
         schedule = make_schedule(EnoughLabels(20).spec)
-        assert [table_row(SETTLED[:t], schedule)[8] for t in (2, 3, 4)] == ["–", "t*=3", "t*=3"]
+        assert [table_row(SETTLED[:t], schedule)[9] for t in (2, 3, 4)] == ["–", "t*=3", "t*=3"]
         ruled = make_schedule(ReplaysOnceSettled.spec)
-        assert [table_row(SETTLED[:t], ruled)[7:9] for t in (2, 3, 4)] == [
+        assert [table_row(SETTLED[:t], ruled)[8:10] for t in (2, 3, 4)] == [
             ["0.01", "1/2"],
             ["0.02", "t*=3"],
             ["0.5", "t*=3"],
         ]
 
+    def test_a_macro_f1_that_cannot_be_known_is_a_dash(self) -> None:
+        few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0))
+        row = table_row([replace(SETTLED[0], validation=few)], HYBRID)
+        assert row[4:7] == ["1.000", "0.68–1.00", "–"]
+
     def test_without_validation_there_are_no_scores(self) -> None:
         bare = [replace(SETTLED[0], validation=None)]
-        assert table_row(bare, HYBRID)[4:7] == ["–", "–", "–"]
+        assert table_row(bare, HYBRID)[4:8] == ["–"] * 4
 
 
 class TestTerminal:

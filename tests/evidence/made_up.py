@@ -34,7 +34,7 @@ def metrics(right: int, n: int, confidence: float) -> Metrics:
     accuracy = right / n
     nll = 0.18 + 1.5 * (1 - accuracy) + confidence
     return Metrics(n, right, accuracy, accuracy - 0.011, nll, 0.02 + confidence / 3, 1.4 * (1 - accuracy) + 0.05,
-                   nll - 0.7 * confidence, 0.012 + confidence / 15)  # fmt: skip
+                   nll - 0.7 * confidence, 0.012 + confidence / 15, support=(n // 2, n - n // 2))  # fmt: skip
 
 
 def round_after(history: tuple[Round, ...], schedule: Schedule, rounds: int = 10) -> Round:

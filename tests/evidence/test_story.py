@@ -3,14 +3,15 @@ from dataclasses import replace
 
 import pytest
 
-from hybridal.core.facts import Round
+from hybridal.core.facts import News, Round
 from hybridal.evidence.story import cost_story, outlook, settles, story
-from hybridal.loop.stopping import Advice, advise
+from hybridal.loop.stopping import ALL_LABELLED, Advice, advise
+from hybridal.measures.certainty import accuracy_in_words, f1_in_words
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import make_schedule
 from hybridal.signals import SIGNALS
 
-from .made_up import bare, history_of
+from .made_up import ABOUT, bare, history_of, metrics
 
 
 def told(spec: str, history: Sequence[Round], planned: int | None = 10) -> str:
@@ -25,7 +26,7 @@ def test_a_finished_hybrid_run_is_told_with_its_reason() -> None:
     assert "changed by less than 0.5 points twice in a row (rounds 6 and 7), so from round 8 on" in text
     test = history[-1].test
     assert test is not None
-    assert f"on 1,600 test texts: macro-F1 {test.f1:.3f}, accuracy {test.accuracy:.3f}" in text
+    assert f"on 1,600 test texts: {accuracy_in_words(test)}, {f1_in_words(test)}, negative log-likelihood" in text
     assert f"{test.nll:.3f} ({test.nll_scaled:.3f} after temperature {history[-1].temperature:.2f})" in text
 
 
@@ -134,14 +135,37 @@ def test_a_signal_that_settled_before_anything_was_trained() -> None:
 
 def test_advice_is_the_last_word_where_agreement_was_watched() -> None:
     history = with_reasons({1: "nothing has been learnt yet"})
-    advice = outlook(history, 2)
+    advice = outlook(history, ABOUT)
     assert advice == advise(history, 2)
     assert story(history, make_schedule("auto"), 10, advice=advice)[-1] == advise(history, 2).sentence
     assert "The next 100 labels are expected to add" in advise(history, 2).sentence
     unwatched = with_reasons({1: "nothing has been learnt yet"}, None)
-    assert outlook(unwatched, 2) is None
-    assert outlook(unwatched, 2, stops=True) == advise(unwatched, 2)
-    assert outlook((), 2, stops=True) is None
+    assert outlook(unwatched, ABOUT) is None
+    stops = {**ABOUT, "settings": {**ABOUT["settings"], "stop": "auto"}}
+    assert outlook(unwatched, stops) == advise(unwatched, 2)
+    assert outlook((), stops) is None
+
+
+def test_advice_looks_ahead_to_the_texts_that_are_left() -> None:
+    history = with_reasons({1: "nothing has been learnt yet"})
+    about = {**ABOUT, "task": {**ABOUT["task"], "texts": history[-1].labels + 30}}
+    assert outlook(history, about) == advise(history, 2, left=30)
+    assert "The last 30 labels are" in advise(history, 2, left=30).sentence
+    assert outlook(history, about, left=0) == ALL_LABELLED
+
+
+def test_a_model_that_guesses_is_called_so_once() -> None:
+    guess = metrics(400, 800, 0.1)
+    history = [replace(fact, validation=guess, test=None) for fact in with_reasons({1: "nothing has been learnt yet"})]
+    text = " ".join(story(history, make_schedule("auto"), 10, advice=outlook(history, ABOUT)))
+    assert text.count("The model is no better than guessing: it is right on 400 of 800 validation texts") == 1
+    assert text.endswith("is right on 400. Go on labelling.")
+
+
+def test_a_run_that_had_its_last_round_is_at_its_end_whatever_is_advised_now() -> None:
+    *history, last = history_of("retrain", 4)
+    history.append(replace(last, news=News(known=10, last=True)))
+    assert story(history, make_schedule("auto"), 25)[0].startswith("The run ended by itself after 4 of 25 rounds")
 
 
 @pytest.mark.parametrize(("stops", "stop"), [(True, True), (True, False), (False, True)])

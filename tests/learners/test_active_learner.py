@@ -22,6 +22,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import RunError, UserError
 from hybridal.learners import active_learner
+from hybridal.loop.stopping import advise
 from hybridal.measures.calibration import softmax
 from hybridal.models.evaluation import predict
 from hybridal.runs.journal import Journal
@@ -695,4 +696,20 @@ def test_advice_is_given_in_a_sentence() -> None:
     assert learner.advice().stop is False
     for _ in range(3):
         learner.teach(TASK.answers(learner.query().ids))
-    assert "The next 100 labels are expected to add" in learner.advice().sentence
+    left = len(TASK.train) - len(learner.labels) - len(learner.validation_labels)
+    assert learner.advice() == advise(learner.history, 2, left)
+
+
+@pytest.mark.parametrize("finish", [False, True])
+def test_a_report_says_what_advice_says(finish: bool, tmp_path: Path) -> None:
+    learner = by_default(blank())
+    for _ in range(3):
+        learner.teach(TASK.answers(learner.query().ids))
+    if finish:
+        learner.finish()
+    told = learner.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert learner.advice().sentence in told
+    assert "All texts are labelled" not in told
+    assert "ended by itself" not in told
+    assert "not at its end" not in told, "a learner has no planned number of rounds"
+    assert f"{len(learner.history)} rounds, {len(learner.labels)} labels." in told

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.errors import UserError
-from hybridal.loop.stopping import LEAST_LABELS, LEAST_PER_CLASS, advice, advise, observations, used_up
+from hybridal.loop.stopping import (
+    ALL_LABELLED,
+    LEAST_LABELS,
+    LEAST_PER_CLASS,
+    advice,
+    advise,
+    observations,
+    texts_left,
+    used_up,
+)
 from hybridal.measures.forecast import Observation, forecast
 
 
@@ -114,6 +123,32 @@ def test_cross_fitted_probes_are_not_believed_since_their_texts_were_chosen() ->
     assert observations([one]) == [Observation(100)]
     both = replace(one, validation=replace(measured, n=20, right=15, f1=0.7))
     assert observations([both]) == [Observation(100, 15, 20, 0.7)]
+
+
+def guessing(labels: int) -> Round:
+    """A round whose model gives all 20 validation texts the same of two classes."""
+    measured = Metrics(20, 10, 0.5, 0.333, 0.7, 0.1, 0.5, 0.7, 0.1, support=(10, 10))
+    return Round(1, "retrain", "R", labels, Cost(), 1, None, measured, None, {"agreement": 0.0}, (), ())
+
+
+@pytest.mark.parametrize(("labels", "hint"), [(90, "Go on labelling."), (500, "or try another backbone.")])
+def test_a_model_that_guesses_gets_no_forecast(labels: int, hint: str) -> None:
+    # All its rounds agree perfectly: without the comparison with guessing, that would be praised as settled.
+    found = advise([guessing(labels - 64), guessing(labels - 32), guessing(labels)], 2)
+    assert (found.stop, found.forecast) == (False, None)
+    assert found.sentence.startswith("The model is no better than guessing: it is right on 10 of 20 validation texts")
+    assert found.sentence.endswith(hint)
+    assert "expected to add" not in found.sentence
+
+
+def test_where_no_text_is_left_the_advice_is_to_stop_for_that_reason() -> None:
+    assert advise([guessing(60)], 2, left=0) == ALL_LABELLED
+
+
+def test_texts_left_are_those_without_a_label() -> None:
+    assert texts_left([], 100, shares=True) == 100
+    assert texts_left([guessing(60)], 100, shares=True) == 20
+    assert texts_left([guessing(60)], 100, shares=False) == 40
 
 
 def test_a_pool_is_used_up_when_nothing_was_chosen_from_it() -> None:

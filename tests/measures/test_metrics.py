@@ -15,10 +15,15 @@ from hybridal.measures import calibration, metrics
 def test_accuracy_and_f1_are_those_of_sklearn(seed: int, n: int, classes: int, seen: int) -> None:
     rng = np.random.default_rng(seed)
     labels, predictions = rng.integers(min(seen, classes), size=n), rng.integers(classes, size=n)
-    theirs = f1_score(labels, predictions, average="macro", labels=range(classes), zero_division=0)
+    theirs = f1_score(labels, predictions, average="macro", labels=np.unique(labels))
     assert metrics.macro_f1(labels, predictions, classes) == pytest.approx(theirs, abs=1e-12)
     assert metrics.accuracy(labels, predictions) == accuracy_score(labels, predictions)
     assert metrics.right_count(labels, predictions) == (labels == predictions).sum()
+
+
+def test_a_class_without_a_labelled_text_is_left_out_of_macro_f1() -> None:
+    labels, predictions = np.array([0, 0, 0, 1]), np.array([0, 0, 3, 1])
+    assert metrics.macro_f1(labels, predictions, 64) == pytest.approx((0.8 + 1) / 2)
 
 
 def test_measure_gathers_all() -> None:
@@ -31,6 +36,7 @@ def test_measure_gathers_all() -> None:
     assert found.f1 == pytest.approx(f1_score(labels, logits.argmax(1), average="macro"))
     assert (found.nll, found.nll_scaled) == (calibration.nll(logits, labels), calibration.nll(logits, labels, 2.0))
     assert (found.ece, found.ece_scaled) == (calibration.ece(cold, labels), calibration.ece(warm, labels))
+    assert found.support == tuple(np.bincount(labels, minlength=3))
     assert found.brier == calibration.brier(cold, labels)
 
 

@@ -24,7 +24,7 @@ from hybridal.tasks.task import Split, Task
 from hybridal.testing.small import toy_task
 
 TASK = toy_task()
-GOOD = Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05)
+GOOD = Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05, support=(20, 20))
 SETTINGS = Settings("toy", backbone="tiny", schedule="fixed:3", seed=9, overrides={"max_length": 17})
 
 
@@ -89,7 +89,9 @@ def test_everything_lies_in_one_folder(export: Export) -> None:
 
 
 def test_the_card_says_how_the_model_came_about(export: Export) -> None:
-    card = (export(test=Metrics(30, 24, 0.8, 0.75, 0.5, 0.11, 0.3, 0.45, 0.06)) / "README.md").read_text()
+    card = (
+        export(test=Metrics(30, 24, 0.8, 0.75, 0.5, 0.11, 0.3, 0.45, 0.06, support=(15, 15))) / "README.md"
+    ).read_text()
     for said in (
         "`tiny`",
         "`fixed:3`",
@@ -100,8 +102,8 @@ def test_the_card_says_how_the_model_came_about(export: Export) -> None:
         "a temperature of 1.250",
     ):
         assert said in card
-    assert "| validation | 40 | 0.900 | 0.850 | 0.400 | 0.350 | 0.100 | 0.050 |\n" in card
-    assert "| test | 30 | 0.800 | 0.750 | 0.500 | 0.450 | 0.110 | 0.060 |\n" in card
+    assert "| validation | 40 | 0.900 (0.769 to 0.960) | 0.850 (0.707 to 0.930) | 0.400 | 0.350 | – | – |\n" in card
+    assert "| test | 30 | 0.800 (0.627 to 0.905) | 0.750 (0.570 to 0.872) | 0.500 | 0.450 | – | – |\n" in card
     assert card.startswith("---\nlibrary_name: transformers\n")
 
 

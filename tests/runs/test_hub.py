@@ -25,8 +25,10 @@ from .stand_in_hub import StandInHub, stand_in_hub
 
 TASK = toy_task()
 SETTINGS = Settings("toy", backbone="tiny", seed=9)
-GOOD = Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05)
-FACT = Round(3, "finetune", "RRF", 77, Cost(), 1, 1.25, GOOD, replace(GOOD, n=30, f1=0.7512345), {})
+GOOD = Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05, support=(20, 20))
+FACT = Round(
+    3, "finetune", "RRF", 77, Cost(), 1, 1.25, GOOD, replace(GOOD, n=30, right=27, f1=0.7512345, support=(20, 10)), {}
+)
 
 
 @pytest.fixture
@@ -48,9 +50,23 @@ def test_a_model_is_there_with_a_card_that_the_hub_can_read(hub: StandInHub) -> 
     card = ModelCard.load(hub.files("me/toy") / "README.md")
     assert 'model="me/toy"' in card.text
     found = {(one.dataset_split, one.metric_name): one.metric_value for one in card.data.eval_results}
-    assert found["validation", "accuracy"] == 0.9
-    assert found["test", "macro-F1"] == 0.7512
-    assert "| test | 30 | 0.900 | 0.751 |" in card.text
+    assert found == {("test", "accuracy"): 0.9, ("test", "macro-F1"): 0.7512}
+    assert "| test | 30 | 0.900 (0.744 to 0.965) | 0.751 (0." in card.text
+
+
+def test_a_card_publishes_no_figure_that_cannot_be_known() -> None:
+    few = Metrics(24, 18, 0.75, 0.73, 0.8, 0.2, 0.4, 0.7, 0.1, support=(1,) * 24 + (0,) * 40)
+    card = ModelCard(model_card(TASK, SETTINGS, replace(FACT, validation=few, test=None), plain=True))
+    assert card.data.eval_results is None
+    assert "| validation | 24 | 0.750 (0.551 to 0.880) | too few labels to tell | 0.800 | 0.700 | – | – |" in card.text
+    card = ModelCard(model_card(TASK, SETTINGS, replace(FACT, test=few), plain=True))
+    assert [one.metric_name for one in card.data.eval_results] == ["accuracy"]
+
+
+def test_a_card_says_that_a_model_only_guesses() -> None:
+    guess = Metrics(40, 20, 0.5, 0.333, 0.7, 0.1, 0.5, 0.7, 0.1, support=(20, 20))
+    card = model_card(TASK, SETTINGS, replace(FACT, test=guess), plain=True)
+    assert "The model is no better than guessing: it is right on 20 of 40 test texts" in card
 
 
 def test_pushing_again_goes_to_the_same_place(hub: StandInHub) -> None:
@@ -75,7 +91,7 @@ def test_a_label_set_is_a_dataset_and_a_task_again(hub: StandInHub, tmp_path: Pa
     measured = 1 + len(TASK.validation)
     assert f"{2 + measured} texts with labels" in card
     assert 'load_dataset("me/labels")' in card
-    assert "| validation | 40 | 0.900 | 0.850 |" in card
+    assert "| validation | 40 | 0.900 (0.769 to 0.960) | 0.850 (0.707 to 0.930) |" in card
     assert "| class | train | validation |\n|---|---|---|\n| sport | 1 | " in card
 
 

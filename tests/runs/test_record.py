@@ -43,7 +43,7 @@ def test_a_folder_says_what_was_asked_and_on_what(folder: RunFolder) -> None:
     said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
     assert said == folder.about()
     assert said["protocol"] == protocol("reference", {"rounds": 3}).to_json()
-    assert said["task"] == {"name": "toy", "classes": list(TASK.classes), "fingerprint": TASK.fingerprint}
+    assert said["task"] == {"name": "toy", "classes": list(TASK.classes), "texts": 20, "fingerprint": TASK.fingerprint}
     assert said["hardware"] == {"cores": 2}
     assert folder.settings() == SETTINGS
     assert folder.task().fingerprint == TASK.fingerprint

@@ -415,7 +415,7 @@ class TestBest:
     def test_enough_labels_end_with_a_round_over_all_of_them(
         self, best: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(run, "advise", lambda history, classes: SimpleNamespace(stop=len(history) == 3))
+        monkeypatch.setattr(run, "advise", lambda history, *_: SimpleNamespace(stop=len(history) == 3))
         folder = run.begin(replace(best, stop="auto"), tmp_path / "run")
         history = run.carry_on(folder)
         assert history[3].update == "finetune:3"
@@ -521,7 +521,7 @@ def test_a_run_ends_when_no_text_is_left(schedule: str, labels: list[int], setti
 def test_a_run_may_end_when_more_labels_would_hardly_help(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "advise", lambda history, classes: SimpleNamespace(stop=len(history) == 2))
+    monkeypatch.setattr(run, "advise", lambda history, *_: SimpleNamespace(stop=len(history) == 2))
     folder = run.begin(replace(settings, stop="auto"), tmp_path / "run")
     history = run.carry_on(folder)
     assert [fact.round for fact in history] == [1, 2]

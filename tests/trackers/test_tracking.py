@@ -10,7 +10,7 @@ from hybridal.core.facts import Cost, Metrics, News, Round
 from hybridal.errors import UserError
 from hybridal.trackers import TRACKERS, Tracking, figures
 
-GOOD = Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05)
+GOOD = Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05, support=(20, 20))
 
 
 def fact_of(round: int) -> Round:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from hybridal.core.facts import Round
     from hybridal.study.compare import Comparison
 
-SHOWN = ("schedule", "accuracy", "f1", "nll", "ece", "steps", "seconds", "word")
+QUALITY = (
+    *("accuracy", "accuracy_low", "accuracy_high", "f1", "f1_low", "f1_high"),
+    *("nll", "nll_scaled", "ece", "ece_scaled"),
+)
+SHOWN = ("schedule", "accuracy", "95%", "f1", "nll", "ece", "steps", "seconds", "word")
 
 
 @o.asks(without=("labels", "schedule", "epsilon", "patience", "stop", "tracker"))
@@ -78,8 +82,10 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
     from rich.table import Table
 
     from hybridal.cli.screen import wide_console
+    from hybridal.evidence.formats import counted
     from hybridal.evidence.history import plain_word
     from hybridal.evidence.run_report import write_comparison
+    from hybridal.evidence.story import guessing
     from hybridal.system.files import strict_json
 
     found = compared.histories()
@@ -93,33 +99,41 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
     table = Table(*SHOWN, box=None, pad_edge=False, header_style="bold")
     table.columns[0].overflow = "fold"
     for row, history in zip(rows, found.values(), strict=True):
-        table.add_row(*(_shown((row | {"word": plain_word(history)})[name]) for name in SHOWN))
+        words = {"95%": _interval(row["accuracy_low"], row["accuracy_high"]), "word": plain_word(history)}
+        table.add_row(*(_shown((row | words)[name]) for name in SHOWN))
     console = wide_console()
     console.print(table)
     alone = sum(len(history) for history in found.values())
     distinct = len(compared.facts())
-    console.print(
-        f"{alone} rounds, {distinct} computed: {alone / distinct:.2f} times less work by sharing.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    shared = f"{counted(alone, 'round')}, {distinct} computed"
+    saved = f": {alone / distinct:.2f} times less work by sharing." if distinct < alone else "; none was shared."
+    console.print(shared + saved, highlight=False, soft_wrap=True)
+    for spec, history in found.items():
+        if guess := guessing(history):
+            console.print(f"{spec}: {guess}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"Report: {report}", highlight=False, markup=False, soft_wrap=True)
 
 
 def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:
     """The end of one schedule's run and what it cost; measured on test where there is one."""
+    from hybridal.evidence.history import final
     from hybridal.evidence.results import run_row
+    from hybridal.measures.certainty import shown
 
-    row, split = run_row(spec, history), "test" if history[-1].test else "validation"
-    quality = ("accuracy", "f1", "nll", "nll_scaled", "ece", "ece_scaled")
+    row, measured = run_row(spec, history), final(history)
+    figures = shown(measured[1]) if measured else {}
     return {
         "schedule": spec,
-        **{name: row[f"{split}_{name}"] for name in quality},
+        **{name: figures.get(name) for name in QUALITY},
         "steps": row["steps"],
         "seconds": row["training_time"],
         "first_finetune": row["first_finetune"],
         "word": row["word"],
     }
+
+
+def _interval(low: float | None, high: float | None) -> str | None:
+    return None if low is None else f"{low:.2f}–{high:.2f}"
 
 
 def _shown(value: Any) -> str:

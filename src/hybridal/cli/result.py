@@ -8,10 +8,11 @@ from typing import Any
 
 import typer
 
-from hybridal.core.facts import Round
-from hybridal.evidence.formats import joined, rounds_between
+from hybridal.core.facts import Metrics, Round
+from hybridal.evidence.formats import counted, joined, rounds_between
 from hybridal.evidence.history import plain_word
-from hybridal.evidence.story import all_labelled, outlook
+from hybridal.evidence.story import guessing, outlook
+from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known, shown
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.files import strict_json
@@ -28,16 +29,23 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
         typer.echo(strict_json(result(folder, schedule, history)))
     elif not quiet:
         typer.echo(decision(schedule, history))
-        settings, classes = folder.settings(), len(folder.task().classes)
-        ended = all_labelled(history, settings.rules.late_class)
-        if advice := outlook(history, classes, settings.stop == "auto", ended):
+        advice, guess = outlook(history, folder.about()), guessing(history)
+        if advice:
             typer.echo(advice.sentence)
         if test := history[-1].test:
-            typer.echo(
-                f"Test: accuracy {test.accuracy:.3f}, macro-F1 {test.f1:.3f}, NLL {test.nll:.3f} (scaled "
-                f"{test.nll_scaled:.3f}), ECE {test.ece:.3f} (scaled {test.ece_scaled:.3f}) on {test.n} texts."
-            )
+            typer.echo(tested(test))
+        if guess and not (advice and guess in advice.sentence):
+            typer.echo(guess)
         typer.echo(f"Model: {folder.model}\nReport: {report}")
+
+
+def tested(test: Metrics) -> str:
+    """The test line: each figure that the test texts can tell, with the interval of accuracy and macro-F1."""
+    nll = f"NLL {test.nll:.3f} (scaled {test.nll_scaled:.3f})"
+    figures = [accuracy_in_words(test), f1_in_words(test), nll]
+    if known(test, "ece") is not None:
+        figures.append(f"ECE {test.ece:.3f} (scaled {test.ece_scaled:.3f})")
+    return f"Test: {', '.join(figures)} on {counted(test.n, 'text')}."
 
 
 def decision(schedule: Schedule, history: Sequence[Round]) -> str:
@@ -80,5 +88,12 @@ def result(folder: RunFolder, schedule: Schedule, history: Sequence[Round]) -> d
         "schedule": schedule.spec,
         "t_star": schedule.t_star(history),
         "word": history[-1].word,
-        "rounds": [fact.to_json() for fact in history],
+        "guessing": bool(guessing(history)),
+        "rounds": [with_shown_figures(fact) for fact in history],
     }
+
+
+def with_shown_figures(fact: Round) -> dict[str, Any]:
+    """A round as JSON: figures that its texts are too few to tell are null, and intervals stand beside the others."""
+    splits = {"validation": fact.validation, "test": fact.test, "cross": fact.cross}
+    return fact.to_json() | {split: shown(metrics) for split, metrics in splits.items() if metrics is not None}

@@ -13,13 +13,14 @@ from rich.table import Table
 
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.measures.certainty import known, wilson
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.signals.agreement import Agreement
 from hybridal.system.ahead import import_later
 
-COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "F1", "NLL", "ΔS", "stable", "seconds")
-WIDTHS = (5, 21, 6, 6, 8, 5, 5, 7, 6, 7)
+COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "95%", "F1", "NLL", "ΔS", "stable", "seconds")
+WIDTHS = (5, 21, 6, 6, 8, 9, 5, 5, 7, 6, 7)
 # What a run's report is drawn with.
 REPORT = ("hybridal.evidence.round_figures", "hybridal.evidence.run_report", "jinja2")
 
@@ -97,7 +98,11 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
     """The newest round, as people read it."""
     fact = history[-1]
     measured = fact.validation or fact.cross
-    scores = ["–"] * 3 if measured is None else [f"{v:.3f}" for v in (measured.accuracy, measured.f1, measured.nll)]
+    scores = ["–"] * 4
+    if measured is not None:
+        (low, high), f1 = wilson(measured.right, measured.n), known(measured, "f1")
+        interval = f"{low:.2f}–{high:.2f}"
+        scores = [f"{measured.accuracy:.3f}", interval, "–" if f1 is None else f"{f1:.3f}", f"{measured.nll:.3f}"]
     moved = fact.changes.get(Agreement.name)
     change, stable = "–" if moved is None else f"{moved:.2g}", "–"
     if rule := schedule.rule:

@@ -11,7 +11,11 @@ PHASES = ("train", "validate", "score", "select", "signal", "test")
 
 @dataclass(frozen=True)
 class Metrics:
-    """How good a model is on one split; `nll_scaled` and `ece_scaled` are after temperature scaling."""
+    """How good a model is on one split; `nll_scaled` and `ece_scaled` are after temperature scaling.
+
+    `f1` is the mean over the classes that the split has texts of. `support` are the texts of each class: they tell how
+    far the other figures can be trusted (`hybridal.measures.certainty`). Older records have none.
+    """
 
     n: int
     right: int
@@ -22,6 +26,12 @@ class Metrics:
     brier: float
     nll_scaled: float
     ece_scaled: float
+    support: tuple[int, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Metrics:
+        """Metrics from their record."""
+        return cls(**{**data, "support": tuple(data.get("support", ()))})
 
 
 @dataclass(frozen=True)
@@ -143,7 +153,7 @@ class Round:
         known = dict(data)
         known["cost"] = Cost(**known["cost"])
         for split in ("validation", "test", "cross"):
-            known[split] = None if known.get(split) is None else Metrics(**known[split])
+            known[split] = None if known.get(split) is None else Metrics.from_json(known[split])
         if known.get("news") is not None:
             known["news"] = News(**{**known["news"], "counts": tuple(known["news"].get("counts", ()))})
         known["acquired"] = tuple(known["acquired"])

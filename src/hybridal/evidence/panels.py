@@ -18,6 +18,7 @@ from hybridal.evidence.history import (
 from hybridal.evidence.names import distinct_names, schedule_name
 from hybridal.evidence.page import Panel
 from hybridal.evidence.story import settles
+from hybridal.measures.certainty import known
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
 from hybridal.signals import signal_title
@@ -146,9 +147,10 @@ def _measure_alt(histories: Histories, name: str, called: str) -> str:
     """Where a validation measure started and ended."""
 
     def ends(spec: str) -> str:
-        known = [(fact.round, getattr(fact.validation, name)) for fact in histories[spec] if fact.validation]
-        said = [f"{score(value)} in round {round}" for round, value in (known[:1] + known[-1:])]
-        return "from " + " to ".join(said) if said else ""
+        found = [(fact.round, known(fact.validation, name)) for fact in histories[spec] if fact.validation]
+        told = [(round, value) for round, value in found if value is not None]
+        words = [f"{score(value)} in round {round}" for round, value in (told[:1] + told[-1:])]
+        return "from " + " to ".join(words) if words else ""
 
     said = _each(histories, ends)
     return f"Validation {called}: {said}. " if said else ""

@@ -17,6 +17,7 @@ from hybridal.evidence.formats import change, plain, threshold
 from hybridal.evidence.history import Histories, changes, phase_names, total_seconds
 from hybridal.evidence.names import distinct_markers, letter, look, schedule_name
 from hybridal.evidence.style import INK, INKS, MUTED, SURFACE, whole_rounds
+from hybridal.measures.certainty import known
 from hybridal.measures.stabilisation import Stabilisation
 
 _TINT = 0.3
@@ -30,7 +31,7 @@ def learning_curve(histories: Histories) -> Figure:
         {"Accuracy": "accuracy", "Macro-F1": "f1"},
         {"validation.{}": {}, "test.{}": on_test},
         [kit.key("validation", linestyle="-"), kit.key("test (larger)", linestyle=":", marker="o", markersize=6.5)],
-        "no labelled validation or test texts",
+        "too few labelled validation or test texts",
     )
 
 
@@ -41,7 +42,7 @@ def calibration_curves(histories: Histories) -> Figure:
         {"Negative log-likelihood (NLL)": "nll", "Expected calibration error (ECE)": "ece"},
         {"validation.{}": {}, "validation.{}_scaled": {"linestyle": kit.DASHED, "linewidth": 1.1, "markersize": 0}},
         [kit.key("raw", linestyle="-"), kit.key("after temperature", linestyle=kit.DASHED)],
-        "no labelled validation texts",
+        "too few labelled validation texts",
         from_zero=True,
     )
 
@@ -78,7 +79,11 @@ def _two_measures(
 
 def _measured(histories: Histories, split: str, name: str) -> dict[str, list[tuple[Round, float]]]:
     return {
-        spec: [(fact, getattr(metrics, name)) for fact in history if (metrics := getattr(fact, split)) is not None]
+        spec: [
+            (fact, value)
+            for fact in history
+            if (metrics := getattr(fact, split)) is not None and (value := known(metrics, name)) is not None
+        ]
         for spec, history in histories.items()
     }
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybridal.core.facts import Round
-from hybridal.evidence.formats import NONE, change, count, counted, duration, fixed, score
+from hybridal.core.facts import Metrics, Round
+from hybridal.evidence.formats import NONE, change, count, counted, duration, fixed, joined, score
 from hybridal.evidence.history import (
     Histories,
     changes,
@@ -23,8 +23,10 @@ from hybridal.evidence.history import (
 from hybridal.evidence.names import distinct_names, look, schedule_name
 from hybridal.evidence.page import Page, Part, about_tables, render, task_name
 from hybridal.evidence.panels import panels
-from hybridal.evidence.story import all_labelled, cost_story, outlook, story
-from hybridal.evidence.table import ONE, Column, Entry, Row, Section, Table, one, ranked
+from hybridal.evidence.story import cost_story, guessing, outlook, story
+from hybridal.evidence.table import MISSING, ONE, Column, Entry, Row, Section, Table, one, ranked
+from hybridal.loop.stopping import ALL_LABELLED
+from hybridal.measures.certainty import TOO_FEW, known, known_f1, shown, wilson
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.files import write_whole
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 # Heading, field of Metrics, what it means.
 MEASURES = (
-    ("Macro-F1", "f1", "mean F1 of all classes"),
+    ("Macro-F1", "f1", "mean F1 of the classes that occur"),
     ("Accuracy", "accuracy", "share of right answers"),
     ("NLL", "nll", "negative log-likelihood: lower is better"),
     ("NLL scaled", "nll_scaled", "after temperature scaling"),
@@ -42,7 +44,10 @@ MEASURES = (
     ("ECE scaled", "ece_scaled", "after temperature scaling"),
 )
 _COUNT, _SCORE = fixed(0), fixed(3)
-ROUNDS_NOTE = "Measures are on validation unless they say otherwise; a dot marks a change below ε."
+ROUNDS_NOTE = (
+    "Measures are on validation unless they say otherwise; a dot marks a change below ε. A dash stands for a measure "
+    "that was not taken, or that the texts are too few to tell."
+)
 
 
 def write_report(folder: RunFolder) -> Path:
@@ -51,9 +56,22 @@ def write_report(folder: RunFolder) -> Path:
     return write_run(folder.history(), make_schedule(about["settings"]["schedule"]), about, folder.report)
 
 
-def write_run(history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any], target: Path) -> Path:
-    """Writes the report of these rounds; `about` is what `run.json` says."""
-    write_whole(target, render(run_page(history, schedule, about)))
+def write_run(
+    history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any], target: Path, left: int | None = None
+) -> Path:
+    """Writes the report of these rounds.
+
+    Args:
+        history: The rounds.
+        schedule: The schedule that decided their updates.
+        about: What `run.json` contains.
+        target: The file to write.
+        left: How many texts have no label; without it, as many as the rounds leave of the task's texts.
+
+    Returns:
+        The file.
+    """
+    write_whole(target, render(run_page(history, schedule, about, left)))
     return target
 
 
@@ -65,19 +83,17 @@ def write_comparison(
     return target
 
 
-def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any]) -> Page:
+def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any], left: int | None = None) -> Page:
     """What there is to say about one run."""
     histories, schedules = {schedule.spec: history}, {schedule.spec: schedule}
     rounds = Part("All rounds", round_table(history, detectors_of(histories, schedules)))
-    rules, classes = about.get("protocol", {}), len(about.get("task", {}).get("classes", ()))
-    # A learner that is taught by others may not have been asked yet for what to label next.
-    ended = "key" not in about and all_labelled(history, rules.get("late_class"))
-    stops = ended or about.get("settings", {}).get("stop") == "auto"
-    advice = outlook(history, classes, stops, ended)
+    rules, advice = about.get("protocol", {}), outlook(history, about, left)
+    stops = advice == ALL_LABELLED or about.get("settings", {}).get("stop") == "auto"
+    planned = None if "key" in about else rules.get("rounds")  # a learner is taught as long as its user likes
     return Page(
         title=f"{schedule_name(schedule.spec)} on {task_name(about)}",
         kicker="Report of an active-learning run",
-        story=story(history, schedule, rules.get("rounds"), rules.get("probe_until", 0), advice, stops),
+        story=story(history, schedule, planned, rules.get("probe_until", 0), advice, stops),
         cost=cost_story(history),
         tiles=_tiles(history),
         token=look(schedule.spec).token,
@@ -95,12 +111,22 @@ def _tiles(history: Sequence[Round]) -> list[tuple[str, Entry, str]]:
     found, cost, tiles = final(history), total_cost(history), []
     if found is not None:
         split, metrics = found
-        right = f"{count(metrics.right)} of {count(metrics.n)}"
-        tiles.append(("Macro-F1", one(metrics.f1, _SCORE), split))
+        low, high = wilson(metrics.right, metrics.n)
+        right = f"{count(metrics.right)} of {count(metrics.n)}; {score(low, 2)} to {score(high, 2)}"
+        tiles.append(("Macro-F1", one(known(metrics, "f1"), _SCORE), f1_note(metrics, split)))
         tiles.append(("Accuracy", one(metrics.accuracy, _SCORE), right))
         tiles.append(("NLL", one(metrics.nll, _SCORE), f"{score(metrics.nll_scaled)} scaled"))
     tiles.append(("Labels", one(history[-1].labels, _COUNT), counted(len(history), "round")))
     return [*tiles, ("Steps", one(cost.steps, _COUNT), counted(cost.epochs, "epoch"))]
+
+
+def f1_note(metrics: Metrics, split: str) -> str:
+    """The small print of a macro-F1: its split and interval, or why there is none."""
+    found = known_f1(metrics)
+    if found is None:
+        return TOO_FEW if metrics.support else split
+    over = "" if found.supported == found.classes else f", {found.supported} of {found.classes} classes"
+    return f"{split}{over}; {score(found.low, 2)} to {score(found.high, 2)}"
 
 
 def comparison_page(histories: Histories, schedules: Sequence[Schedule], about: Mapping[str, Any]) -> Page:
@@ -137,7 +163,10 @@ def _comparison_story(histories: Histories, table: Table) -> list[str]:
     ]
     columns = {column.title: at for at, column in enumerate(table.columns)}
     wins = {"highest macro-F1": "Macro-F1", "lowest NLL": "NLL", "fewest optimiser steps": "Steps"}
-    for what, heading in wins.items():
+    guesses = [name for spec, name in distinct_names(histories).items() if guessing(histories[spec])]
+    if guesses:
+        told.append(f"Not shown to be better than guessing the most frequent class: {joined(guesses)}.")
+    for what, heading in wins.items() if len(guesses) < len(histories) else ():
         best = [row for row in table.rows() if row[columns[heading]].best]
         if best:
             where = f" on {shared_split(histories)}" if heading != "Steps" else ""
@@ -175,9 +204,9 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
     for at, fact in enumerate(history):
         update = Entry(schedule_name(fact.update), token=look(fact.update).token)
         row = [one(fact.round, _COUNT), update, one(fact.labels, _COUNT)]
-        row += [one(getattr(fact.validation, name, None), _SCORE) for _, name, _ in MEASURES]
+        row += [_figure(fact.validation, name) for _, name, _ in MEASURES]
         row += [one(getattr(fact.validation, "brier", None), _SCORE), one(fact.temperature, fixed(2))]
-        row += [one(getattr(fact.test, name, None), _SCORE) for name in ("f1", "accuracy", "nll")] if tested else []
+        row += [_figure(fact.test, name) for name in ("f1", "accuracy", "nll")] if tested else []
         for name in signals:
             stays = bool(name in stable and stable[name][at])
             row.append(replace(one(fact.changes.get(name), change), stable=stays))
@@ -201,7 +230,7 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     for spec, history in histories.items():
         found, cost = final(history, split), total_cost(history)
         row = [Entry(names[spec], hint=spec, token=look(spec).token)]
-        row += [one(getattr(found[1], name) if found else None, _SCORE) for _, name, _ in MEASURES]
+        row += [_figure(found[1] if found else None, name) for _, name, _ in MEASURES]
         spent = [fact.training_time for fact in history if fact.seconds]
         row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]
         row += [one(schedules[spec].t_star(history) if spec in schedules else None, _COUNT)]
@@ -217,6 +246,17 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     if not all(level):
         note += " Schedules that have fewer rounds than others are not at their end and get no star."
     return Table("comparison", note, tuple(columns), (Section((), tuple(rows)),))
+
+
+def _figure(metrics: Metrics | None, name: str) -> Entry:
+    """A measure; accuracy and macro-F1 show their 95% interval when they are pointed at."""
+    if metrics is None:
+        return MISSING
+    figures = shown(metrics)
+    entry = one(figures[name], _SCORE)
+    if entry is MISSING or f"{name}_low" not in figures:
+        return entry
+    return replace(entry, hint=f"95% interval: {score(figures[f'{name}_low'])} to {score(figures[f'{name}_high'])}")
 
 
 def _number(title: str, hint: str = "") -> Column:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
-from hybridal.evidence.formats import big, count, counted, duration, joined, rounds_between, score, threshold, times
+from hybridal.evidence.formats import big, counted, duration, joined, rounds_between, score, threshold, times
 from hybridal.evidence.history import Stretch, final, stretches, total_cost, total_seconds
+from hybridal.measures.certainty import accuracy_in_words, f1_in_words
+from hybridal.measures.guessing import guessing_in_words
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule
 from hybridal.signals import SIGNALS, Signal
@@ -29,8 +31,13 @@ def story(
 ) -> list[str]:
     """The first paragraph of a report, as sentences.
 
-    With fewer labels than `probe_until` the protocol trains nothing. `advice` is what the rounds say of more labels;
-    a run that `stops` by itself does so when that is its advice.
+    Args:
+        history: The rounds so far.
+        schedule: The schedule that decided their updates.
+        planned: How many rounds were planned; None for a learner, which is taught as long as its user likes.
+        probe_until: With fewer labels the protocol trains nothing.
+        advice: What the rounds tell about more labels.
+        stops: Whether a run ends by itself where its advice is to stop.
     """
     if not history:
         return ["No round is complete yet: there is nothing to report so far."]
@@ -38,28 +45,36 @@ def story(
         _how_far(history, planned, stops and advice is not None and advice.stop),
         *_strategy(history, schedule, _probes(history, probe_until)),
         *_quality(history),
-        *([advice.sentence] if advice is not None else []),
+        *_outlook(history, advice),
     ]
 
 
-def all_labelled(history: Sequence[Round], late_class: int | None) -> bool:
-    """Whether a run that chose texts found no more of them."""
-    from hybridal.loop.stopping import used_up
+def outlook(history: Sequence[Round], about: Mapping[str, Any], left: int | None = None) -> Advice | None:
+    """Advice on more labels for the end of a run.
 
-    return any(fact.acquired for fact in history) and used_up(history, late_class)
+    Args:
+        history: The rounds so far.
+        about: What `run.json` contains.
+        left: How many texts have no label; without it, as many as the rounds leave of the task's texts.
 
-
-def outlook(history: Sequence[Round], classes: int, stops: bool = False, ended: bool = False) -> Advice | None:
-    """What to expect of more labels; None where nobody asked: agreement tells most of it, and was not watched.
-
-    A run has `ended` where no text is left.
+    Returns:
+        The advice; None where texts are left, the signal `agreement`, on which it mostly rests, was not watched, and
+        the run does not stop by advice.
     """
-    from hybridal.loop.stopping import ALL_LABELLED, advise
+    from hybridal.loop.stopping import advise, texts_left
 
-    if ended:
-        return ALL_LABELLED
+    task, rules = about.get("task", {}), about.get("protocol", {})
+    if left is None and "texts" in task:
+        left = texts_left(history, task["texts"], rules.get("validation") == "share")
     watched = any(fact.changes.get("agreement") is not None for fact in history)
-    return advise(history, classes) if watched or (stops and history) else None
+    stops = about.get("settings", {}).get("stop") == "auto"
+    return advise(history, len(task.get("classes", ())), left) if history and (watched or stops or left == 0) else None
+
+
+def guessing(history: Sequence[Round]) -> str:
+    """That the last model is not shown to be better than guessing, as a sentence; "" where it is or is not measured."""
+    found = final(history)
+    return guessing_in_words(found[1], found[0]) if found else ""
 
 
 def cost_story(history: Sequence[Round]) -> list[str]:
@@ -97,7 +112,8 @@ def settles(signal: str, detector: Stabilisation, has: str = "") -> str:
 
 def _how_far(history: Sequence[Round], planned: int | None, stopped: bool) -> str:
     done, labels = len(history), counted(history[-1].labels, "label")
-    if planned is not None and done < planned and stopped:
+    last = history[-1].news
+    if planned is not None and done < planned and (stopped or (last is not None and last.last)):
         return f"The run ended by itself after {done} of {counted(planned, 'round')}, with {labels}."
     if planned is not None and done < planned:
         return f"The run is not at its end: {done} of {counted(planned, 'round')} are done, with {labels} so far."
@@ -209,10 +225,19 @@ def _quality(history: Sequence[Round]) -> list[str]:
     split, metrics = found
     temperature = history[-1].temperature
     scaled = f" ({score(metrics.nll_scaled)} after temperature {score(temperature, 2)})" if temperature else ""
-    return [
-        f"At the end, on {count(metrics.n)} {split} texts: macro-F1 {score(metrics.f1)}, accuracy "
-        f"{score(metrics.accuracy)}, negative log-likelihood (NLL) {score(metrics.nll)}{scaled}."
-    ]
+    figures = (
+        f"At the end, on {counted(metrics.n, f'{split} text')}: {accuracy_in_words(metrics)}, {f1_in_words(metrics)}, "
+        f"negative log-likelihood (NLL) {score(metrics.nll)}{scaled}."
+    )
+    return [figures, *filter(None, [guessing_in_words(metrics, split)])]
+
+
+def _outlook(history: Sequence[Round], advice: Advice | None) -> list[str]:
+    """The advice, without the sentence about guessing if that stands before it already."""
+    if advice is None:
+        return []
+    before = guessing(history)
+    return [advice.sentence.removeprefix(before).strip()] if before else [advice.sentence]
 
 
 def _upper(sentence: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 from hybridal.evidence.formats import count, counted, score
 from hybridal.evidence.names import acquisition_name, schedule_name
 from hybridal.evidence.page import Page, Panel, Part, about_tables, render
-from hybridal.evidence.results import FINETUNE, RETRAIN, Results, results, rules
+from hybridal.evidence.results import FINETUNE, RETRAIN, Results, complete_runs, results, rules
+from hybridal.evidence.story import guessing
 from hybridal.evidence.table import Table
 from hybridal.evidence.write import write_tables
 from hybridal.study.folder import StudyFolder
@@ -123,24 +125,42 @@ def study_story(found: Results) -> list[str]:
     failed = sum(folder.error(cell) is not None for cell in folder.cells)
     if failed:
         told.append(f"{counted(failed, 'cell')} failed.")
-    columns = ("steps", "test_nll", "test_f1")
+    columns = {"steps": "steps", "nll": f"{found.split}_nll", "f1": f"{found.split}_f1"}
     means = {
-        str(spec): {name: float(rows[name].mean()) for name in columns}
+        str(spec): {name: float(rows[column].mean()) for name, column in columns.items()}
         for spec, rows in runs.groupby("schedule", sort=False)
     }
+    guesses, lengths = _guesses(folder), runs["schedule"].value_counts().to_dict()
+    told += [_guessed(spec, count, lengths[spec]) for spec, count in guesses.items()]
     base = means.pop(RETRAIN, None)
     # In the order of the paper's question: what does switching save, and what does it cost?
     switching = [spec for spec in means if spec == FINETUNE or rules([spec])]
     named = switching if len(means) > MANY else list(means)
-    return told + [_against(schedule_name(spec), means[spec], base) for spec in named[:MANY] if base]
+    # A comparison with models that only guess would praise what is worth nothing.
+    useful = [spec for spec in named[:MANY] if guesses[spec] < lengths[spec]]
+    if base is None or guesses[RETRAIN] == lengths[RETRAIN]:
+        return told
+    return told + [_against(schedule_name(spec), means[spec], base) for spec in useful]
+
+
+def _guesses(folder: StudyFolder) -> Counter[str]:
+    """By schedule, how many of its complete runs end with a model that is not shown to be better than guessing."""
+    return Counter(spec for _, spec, history in complete_runs(folder) if guessing(history))
+
+
+def _guessed(spec: str, guesses: int, runs: int) -> str:
+    which = "its model is" if runs == 1 else "all its models are" if guesses == runs else "some of its models are"
+    how_many = "" if guesses == runs else f" ({guesses} of {counted(runs, 'run')})"
+    return f"{schedule_name(spec)}: {which} not shown to be better than guessing the most frequent class{how_many}."
 
 
 def _against(name: str, row: Mapping[str, float], base: Mapping[str, float]) -> str:
-    saved = 1 - row["steps"] / base["steps"]
+    steps = f"{abs(1 - row['steps'] / base['steps']):.0%}" if base["steps"] else "0%"
+    less = "fewer" if row["steps"] < base["steps"] else "more"
+    taken = "as many optimiser steps as" if steps == "0%" else f"{steps} {less} optimiser steps than"
     return (
-        f"{name}: {abs(saved):.0%} {'fewer' if saved >= 0 else 'more'} optimiser steps than Retrain, "
-        f"NLL {score(row['test_nll'])} against {score(base['test_nll'])}, "
-        f"macro-F1 {score(row['test_f1'])} against {score(base['test_f1'])}."
+        f"{name}: {taken} Retrain, NLL {score(row['nll'])} against {score(base['nll'])}, "
+        f"macro-F1 {score(row['f1'])} against {score(base['f1'])}."
     )
 
 

@@ -154,7 +154,12 @@ class ActiveLearner(Learner):
         return Tracking(lambda: tracker, self._key, self.cell.task.name, self._about(), self.observer.message)
 
     def _about(self) -> dict[str, Any]:
-        return described(self.settings, self.cell.task, surroundings(self.settings.device))
+        """What `run.json` of this learner contains."""
+        return described(self.settings, self.cell.task, self._origin())
+
+    def _origin(self) -> dict[str, Any]:
+        """Where the rounds come from; the key marks a learner that is taught, which has no planned number of rounds."""
+        return {"key": self._key, **surroundings(self.settings.device)}
 
     @property
     def model(self) -> TextClassifier:
@@ -197,7 +202,7 @@ class ActiveLearner(Learner):
         if Path(path).is_dir():
             raise UserError(f"{path} is a folder; name a file in it, such as '{Path(path) / 'report.html'}'.")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        return write_run(self.history, self.schedule, self._about(), Path(path))
+        return write_run(self.history, self.schedule, self._about(), Path(path), self._left)
 
     def push_labels_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
         """Pushes the labelled texts to the Hugging Face hub as a dataset with a card, and gives its address.
@@ -223,9 +228,7 @@ class ActiveLearner(Learner):
                 raise UserError(
                     f"{path} has a 'labels.csv' of something else; save this learner to a folder of its own."
                 )
-            RunFolder.create(
-                path, self.settings, self.cell.task, {"key": self._key, **surroundings(self.settings.device)}
-            )
+            RunFolder.create(path, self.settings, self.cell.task, self._origin())
         elif folder.about().get("key") != self._key:
             raise UserError(f"{path} holds another run; save this learner to a folder of its own.")
         with folder.locked():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from hybridal.core.facts import Metrics, Round
+from hybridal.measures.certainty import known_f1, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +25,10 @@ class History(list[Round]):
     """
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row a round: its update, labels and cost, its measures by split, and the change of each signal."""
+        """A row a round: its update, labels and cost, its measures by split, and the change of each signal.
+
+        Figures that the texts of a split are too few to tell are NaN, such as a macro-F1 of ten texts.
+        """
         import pandas as pd
 
         return pd.DataFrame([_row(fact) for fact in self]).set_index("round") if self else pd.DataFrame()
@@ -37,8 +42,9 @@ def _row(fact: Round) -> dict[str, Any]:
     row |= {name: value for name, value in asdict(fact.cost).items() if name != "planned"}
     row |= {"kept_epoch": fact.kept_epoch, "temperature": fact.temperature}
     for split, metrics in (("validation", fact.validation), ("cross", fact.cross), ("test", fact.test)):
-        row |= {f"{split}_{name}": value for name, value in (asdict(metrics) if metrics else {}).items()}
-    row |= {f"change_{name}": float("nan") if change is None else change for name, change in fact.changes.items()}
+        figures = shown(metrics) if metrics else {}
+        row |= {f"{split}_{name}": math.nan if value is None else value for name, value in figures.items()}
+    row |= {f"change_{name}": math.nan if change is None else change for name, change in fact.changes.items()}
     return row | {f"seconds_{phase}": seconds for phase, seconds in fact.seconds.items()}
 
 
@@ -48,17 +54,22 @@ def measured(fact: Round) -> Metrics | None:
 
 
 def curve(history: Sequence[Round], width: int = 260, height: int = 70) -> str:
-    """Macro-F1 against labels as a small drawing (SVG); "" where fewer than two rounds were measured."""
-    points = [(fact.labels, found.f1) for fact in history if (found := measured(fact)) is not None]
-    if len(points) < 2:
+    """A score against labels as a small drawing (SVG); "" where fewer than two rounds were measured.
+
+    The score is macro-F1, or accuracy if the macro-F1 of some round cannot be known.
+    """
+    rounds = [(fact.labels, found) for fact in history if (found := measured(fact)) is not None]
+    if len(rounds) < 2:
         return ""
+    name, title = ("f1", "macro-F1") if all(known_f1(found) for _, found in rounds) else ("accuracy", "accuracy")
+    points = [(labels, getattr(found, name)) for labels, found in rounds]
     least, most = points[0][0], max(points[-1][0], points[0][0] + 1)
     spots = " ".join(
-        f"{4 + (width - 8) * (labels - least) / (most - least):.1f},{height - 4 - (height - 8) * f1:.1f}"
-        for labels, f1 in points
+        f"{4 + (width - 8) * (labels - least) / (most - least):.1f},{height - 4 - (height - 8) * score:.1f}"
+        for labels, score in points
     )
-    said = escape(f"macro-F1 {points[0][1]:.2f} at {points[0][0]} labels, {points[-1][1]:.2f} at {points[-1][0]}")
+    words = escape(f"{title} {points[0][1]:.2f} at {points[0][0]} labels, {points[-1][1]:.2f} at {points[-1][0]}")
     return (
-        f'<svg role="img" aria-label="{said}" width="{width}" height="{height}" style="border:1px solid #ccc">'
-        f'<title>{said}</title><polyline points="{spots}" fill="none" stroke="#2166ac" stroke-width="2"/></svg>'
+        f'<svg role="img" aria-label="{words}" width="{width}" height="{height}" style="border:1px solid #ccc">'
+        f'<title>{words}</title><polyline points="{spots}" fill="none" stroke="#2166ac" stroke-width="2"/></svg>'
     )

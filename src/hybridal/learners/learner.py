@@ -19,7 +19,8 @@ from hybridal.errors import UserError
 from hybridal.learners.batch import Batch, Query
 from hybridal.learners.history import History, curve, measured
 from hybridal.loop.loop import Cell, State
-from hybridal.loop.stopping import ALL_LABELLED, Advice, advise
+from hybridal.loop.stopping import Advice, advise
+from hybridal.measures.certainty import score_in_words
 from hybridal.schedules import Schedule, decide
 from hybridal.tasks.task import Task, missing, spelt
 from hybridal.updates import Update
@@ -128,9 +129,12 @@ class Learner:
 
     def advice(self) -> Advice:
         """What the next labels are expected to bring, and whether it is time to stop."""
-        if self.history and not (self._state.pool.labels == UNKNOWN).any():
-            return ALL_LABELLED
-        return advise(self.history, len(self.cell.task.classes))
+        return advise(self.history, len(self.cell.task.classes), self._left)
+
+    @property
+    def _left(self) -> int:
+        """How many texts to learn from have no label."""
+        return int((self._state.pool.labels == UNKNOWN).sum())
 
     def withdraw(self, ids: Iterable[Any]) -> None:
         """Takes labels back; the next update learns without them."""
@@ -184,7 +188,7 @@ class Learner:
         if not self.history:
             return f"{said}, nothing learnt yet)"
         found = measured(self.history[-1])
-        score = f", macro-F1 {found.f1:.3f}" if found else ""
+        score = f", {score_in_words(found)}" if found else ""
         return f"{said}, round {len(self.history)}{score}, next: {self.next_update.spec})"
 
     def _repr_html_(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
 from hybridal.measures.forecast import Forecast, Interval, Observation, forecast
+from hybridal.measures.guessing import guessing_in_words
 from hybridal.signals.agreement import Agreement
 
 LEAST_LABELS, LEAST_PER_CLASS = 200, 5
@@ -57,7 +58,7 @@ def advice(
             False, None, "There is neither validation nor a second model to compare with yet; go on labelling."
         )
     calm = len(told) == patience and all(each is not None and each.f1_gain.expected < tolerance for each in told)
-    least = max(LEAST_LABELS, LEAST_PER_CLASS * classes)
+    least = _least_labels(classes)
     enough = seen[-1].labels >= least
     end = "you can stop" if calm and enough else f"go on until {least} at least" if calm else "go on labelling"
     these = f"The {which} label is" if ahead == 1 else f"The {which} {ahead} labels are"
@@ -65,8 +66,45 @@ def advice(
 
 
 def advise(history: Sequence[Round], classes: int, left: int | None = None) -> Advice:
-    """What the rounds of a run say of the labels to come; they tell most with the signal `agreement` watched."""
+    """Advice on more labels, the same for library, command line, report and app.
+
+    The rounds tell most with the signal `agreement` watched. While the model is not shown to be better than guessing on
+    validation, there is no forecast: a model that always gives the same answer agrees with itself perfectly.
+
+    Args:
+        history: The rounds so far.
+        classes: How many classes the task has.
+        left: How many texts have no label yet; None if that is not known.
+
+    Returns:
+        The advice, with its sentence; where no text is left, that is its reason to stop.
+    """
+    if history and left == 0:
+        return ALL_LABELLED
+    measured = history[-1].validation if history else None
+    if measured is not None and (guessing := guessing_in_words(measured, "validation")):
+        learnt_little = history[-1].labels >= _least_labels(classes)
+        hint = "Check its labels, or try another backbone." if learnt_little else "Go on labelling."
+        return Advice(False, None, f"{guessing} {hint}")
     return advice(observations(history), classes, left=left)
+
+
+def texts_left(history: Sequence[Round], texts: int, shares: bool) -> int:
+    """How many texts of the pool have no label after these rounds.
+
+    Args:
+        history: The rounds so far.
+        texts: How many texts the pool has.
+        shares: Whether validation texts are drawn from the pool (`validation: share` in the protocol).
+    """
+    if not history:
+        return texts
+    measured = history[-1].validation if shares else None
+    return max(0, texts - history[-1].labels - (measured.n if measured else 0))
+
+
+def _least_labels(classes: int) -> int:
+    return max(LEAST_LABELS, LEAST_PER_CLASS * classes)
 
 
 def used_up(history: Sequence[Round], late_class: int | None = None) -> bool:

@@ -30,17 +30,32 @@ def accuracy(labels: Ints, predictions: Ints) -> float:
 
 
 def macro_f1(labels: Ints, predictions: Ints, classes: int) -> float:
-    """The mean F1 of all the task's classes; one that is neither a label nor an answer counts 0.
+    """The mean F1 of the classes that occur among the labels.
 
-    Three counts give it, because it is asked for after each epoch.
+    A class without a labelled text has no F1 that could be measured. A text that is predicted as such a class still
+    counts as missed for its own class. Where every class has a text this is the usual macro-F1.
 
-    >>> round(macro_f1(np.array([0, 1, 1]), np.array([0, 1, 0]), classes=3), 4)  # (2/3 + 2/3 + 0) / 3
-    0.4444
+    Args:
+        labels: The true class of each text.
+        predictions: The predicted class of each text.
+        classes: How many classes the task has.
+
+    Returns:
+        `sklearn.metrics.f1_score(labels, predictions, labels=np.unique(labels), average="macro")`.
+
+    Raises:
+        UserError: There are no labels.
+
+    Example:
+        >>> round(macro_f1(np.array([0, 1, 1]), np.array([0, 1, 0]), classes=3), 4)  # (2/3 + 2/3) / 2
+        0.6667
     """
     _some(labels)
     hits = np.bincount(labels[labels == predictions], minlength=classes)
-    either = np.bincount(labels, minlength=classes) + np.bincount(predictions, minlength=classes)
-    return float((2 * hits / np.maximum(either, 1)).mean())
+    support = np.bincount(labels, minlength=classes)
+    either = support + np.bincount(predictions, minlength=classes)
+    present = support > 0
+    return float((2 * hits[present] / either[present]).mean())
 
 
 def measure(logits: Floats, labels: Ints, temperature: float = 1.0) -> Metrics:
@@ -63,6 +78,7 @@ def measure(logits: Floats, labels: Ints, temperature: float = 1.0) -> Metrics:
         brier=calibration.brier(probabilities, labels),
         nll_scaled=calibration.nll(logits, labels, temperature),
         ece_scaled=calibration.ece(calibration.softmax(logits, temperature), labels),
+        support=tuple(np.bincount(labels, minlength=logits.shape[1]).tolist()),
     )
 
 

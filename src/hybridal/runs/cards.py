@@ -7,12 +7,15 @@ from typing import Any
 
 from hybridal import __version__
 from hybridal.core.facts import Metrics, Round
+from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known
+from hybridal.measures.guessing import guessing_in_words
 from hybridal.runs.settings import Settings
 from hybridal.tasks.task import Split, Task
 
 HERE = "this folder"
 """What a card says of itself until it has an address."""
 
+_PROBE = "cross-fitted probe"
 _SHARED: Mapping[str, Any] = {"tags": ["active-learning", "hybridal"]}
 
 
@@ -93,36 +96,51 @@ def _front(about: Mapping[str, Any]) -> str:
 
 
 def _splits(fact: Round) -> dict[str, Metrics]:
-    found = {"validation": fact.validation, "cross-fitted probe": fact.cross, "test": fact.test}
+    found = {"validation": fact.validation, _PROBE: fact.cross, "test": fact.test}
     return {name: metrics for name, metrics in found.items() if metrics is not None}
 
 
 def _measured(fact: Round) -> str:
-    """A table, a row a split that was measured."""
+    """A table, a row a split that was measured; its intervals hold with a confidence of 95%."""
     rows = [
-        f"| {split} | {m.n} | "
-        + " | ".join(f"{value:.3f}" for value in (m.accuracy, m.f1, m.nll, m.nll_scaled, m.ece, m.ece_scaled))
+        f"| {split} | {m.n} | {_after('accuracy', accuracy_in_words(m))} | {_after('macro-F1', f1_in_words(m))} | "
+        + " | ".join(_cell(known(m, name)) for name in ("nll", "nll_scaled", "ece", "ece_scaled"))
         + " |\n"
         for split, m in _splits(fact).items()
     ]
+    guesses = [guessing_in_words(m, split) for split, m in _splits(fact).items() if split != _PROBE]
     return (
         "| split | texts | accuracy | macro-F1 | NLL | NLL scaled | ECE | ECE scaled |\n"
         f"|---|---|---|---|---|---|---|---|\n{''.join(rows)}"
+        + "".join(f"\n{sentence}\n" for sentence in guesses if sentence)
     )
 
 
+def _after(name: str, words: str) -> str:
+    """A figure without its name, which the head of its column has."""
+    return words.removeprefix(name).lstrip(": ")
+
+
+def _cell(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
 def _results(task: Task, fact: Round) -> list[dict[str, Any]]:
-    """The same figures in the words that the hub knows; a probe's are not the model's."""
+    """The figures on test in the words that the hub knows.
+
+    Metadata has no room for an interval, so what was measured on a few validation texts is left out.
+    """
+    if fact.test is None:
+        return []
     names = {"accuracy": "accuracy", "f1": "macro-F1", "ece_scaled": "expected calibration error"}
     return [
         {
             "task": {"type": "text-classification"},
-            "dataset": {"name": f"{task.name} ({split}, {metrics.n} texts)", "type": "own", "split": split},
+            "dataset": {"name": f"{task.name} (test, {fact.test.n} texts)", "type": "own", "split": "test"},
             "metrics": [
-                {"type": kind.partition("_")[0], "name": name, "value": round(getattr(metrics, kind), 4)}
+                {"type": kind.partition("_")[0], "name": name, "value": round(value, 4)}
                 for kind, name in names.items()
+                if (value := known(fact.test, kind)) is not None
             ],
         }
-        for split, metrics in _splits(fact).items()
-        if split in ("validation", "test")
     ]

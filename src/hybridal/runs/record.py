@@ -142,6 +142,11 @@ def described(settings: Settings, task: Task, about: Mapping[str, Any]) -> dict[
     return {
         "settings": settings.to_json(),
         "protocol": settings.rules.to_json(),
-        "task": {"name": task.name, "classes": task.classes, "fingerprint": task.fingerprint},
+        "task": {
+            "name": task.name,
+            "classes": task.classes,
+            "texts": len(task.train),
+            "fingerprint": task.fingerprint,
+        },
         **about,
     }

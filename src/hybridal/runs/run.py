@@ -22,7 +22,7 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import Enough, State, active_learning, over
-from hybridal.loop.stopping import advise, used_up
+from hybridal.loop.stopping import advise, texts_left, used_up
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, check_signals, find_task, surroundings, watched
 from hybridal.runs.export import export_model
@@ -189,7 +189,8 @@ def stopping(settings: Settings, task: Task) -> Enough:
     def enough(history: Sequence[Round]) -> bool:
         if used_up(history, settings.rules.late_class):
             return True
-        return settings.stop == "auto" and advise(history, len(task.classes)).stop
+        left = texts_left(history, len(task.train), settings.rules.validation == "share")
+        return settings.stop == "auto" and advise(history, len(task.classes), left).stop
 
     return enough
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from hybridal.core.facts import Round
 from hybridal.errors import reason
+from hybridal.measures.certainty import shown
 from hybridal.registry import Registry
 
 
@@ -74,6 +75,8 @@ def parameters(about: Mapping[str, Any]) -> dict[str, Any]:
 def figures(fact: Round) -> dict[str, float]:
     """Every number of a round by name; those that belong together share what stands before the stroke.
 
+    Figures that the texts of a split are too few to tell are left out.
+
     >>> from hybridal.core.facts import Cost
     >>> fact = Round(1, "retrain", "R", 50, Cost(steps=9), 1, None, None, None, {"loss": 0.1}, seconds={"train": 2.5})
     >>> found = figures(fact)
@@ -81,7 +84,8 @@ def figures(fact: Round) -> dict[str, float]:
     (50.0, 9.0, 0.1, 2.5)
     """
     found = {}
-    for part, value in fact.to_json().items():
+    splits = {name: shown(metrics) for name in ("validation", "test", "cross") if (metrics := getattr(fact, name))}
+    for part, value in (fact.to_json() | splits).items():
         for name, number in value.items() if isinstance(value, Mapping) else [("", value)]:
             if isinstance(number, int | float) and not isinstance(number, bool):
                 found[f"{part}/{name}" if name else part] = float(number)

@@ -19,7 +19,7 @@ def round_of(t: int, update: str = "retrain", **values: Any) -> Round:
         "cost": Cost(steps=examples // 10, examples=examples, epochs=epochs),
         "kept_epoch": epochs,
         "temperature": 1.5,
-        "validation": Metrics(n, right, right / n, 0.5, 0.9, 0.3, 0.4, 0.7, 0.2),
+        "validation": Metrics(n, right, right / n, 0.5, 0.9, 0.3, 0.4, 0.7, 0.2, support=(n - n // 2, n // 2)),
         "test": None,
         "changes": {},
         "acquired": (),

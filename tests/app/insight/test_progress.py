@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
-from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
 from hybridal.app.db.schema import Person, Prediction, Text
-from hybridal.app.insight.progress import calibration_bins, progress, saving, wilson
+from hybridal.app.insight.progress import calibration_bins, progress, saving
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
@@ -23,6 +22,7 @@ from hybridal.app.project import Project
 from hybridal.core.facts import News, Round
 from hybridal.core.rules import protocol
 from hybridal.measures.calibration import reliability
+from hybridal.measures.certainty import wilson
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.system.files import strict_json
@@ -65,7 +65,11 @@ def test_a_round_is_told_with_its_interval_and_its_signal(project: Project) -> N
     assert (second["signal"], second["stable"]) == (0.004, True)
     assert (second["round"], second["update"], second["labels"], second["accuracy"]) == (2, "retrain", 20, 0.9)
     assert (second["low"], second["high"]) == wilson(18, 20)
-    assert (second["f1"], second["nll"], second["ece"]) == (0.5, 0.7, 0.2)
+    assert (second["f1"], second["nll"], second["ece"]) == (
+        0.5,
+        0.7,
+        None,
+    )
     assert second["seconds"] == pytest.approx(0.1 * 100 + 1)
 
 
@@ -102,7 +106,7 @@ def test_nobody_is_told_to_go_on_where_every_text_is_labelled(project: Project) 
     with project.sessions.begin() as session:
         annotate(session, me, last, "label", class_name="food", key=last)
     found = progress(project)
-    assert (found["advice"], found["finish"]["advised"]) == ("Every text is labelled.", True)
+    assert (found["advice"], found["finish"]["advised"]) == ("All texts are labelled.", True)
 
 
 def test_chapters_are_counted_through_and_the_newest_one_switches(project: Project) -> None:
@@ -211,18 +215,6 @@ def test_names_of_classes_are_part_of_what_a_retrain_would_have_taken() -> None:
     named = replace(retrained, cost=replace(retrained.cost, examples=examples))
     steps = 10 * -(-(tuned.labels + 5) // 10)
     assert f"would have taken about {steps} steps" in saving([named, tuned], rules)["sentence"]
-
-
-@given(st.integers(1, 5000), st.data())
-def test_the_interval_is_that_of_statsmodels(n: int, data: st.DataObject) -> None:
-    right = data.draw(st.integers(0, n))
-    low, high = wilson(right, n)
-    assert (low, high) == pytest.approx(proportion_confint(right, n, method="wilson"), abs=1e-12)
-    assert 0 <= low <= right / n <= high <= 1
-
-
-def test_of_nothing_nothing_is_known() -> None:
-    assert wilson(0, 0) == (0.0, 1.0)
 
 
 predictions = st.lists(st.tuples(st.floats(0.5, 1.0), st.booleans()), min_size=1, max_size=50)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import func, select
@@ -17,6 +16,8 @@ from hybridal.core.facts import Round
 from hybridal.core.rules import Rules
 from hybridal.evidence.formats import counted, duration
 from hybridal.loop.stopping import advise
+from hybridal.measures.certainty import shown
+from hybridal.measures.guessing import is_guessing
 
 
 def progress(project: Project) -> dict[str, Any]:
@@ -33,21 +34,23 @@ def progress(project: Project) -> dict[str, Any]:
     with project.reads() as session:
         bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
         since, n = new_labels(session, session.get_one(Trainer, 1).seen), counts(session)
-    left = n["texts"] - n["labelled"]
-    advice = advise(newest.history, len(classes), left or None) if newest and newest.history else None
-    if advice and not left:  # nobody can go on, whatever more labels would bring
-        advice = replace(advice, stop=True, sentence="Every text is labelled.")
+    history = newest.history if newest else ()
+    advice = advise(history, len(classes), n["texts"] - n["labelled"]) if history else None
+    measured = history[-1].validation if history else None
+    guesses = measured is not None and is_guessing(measured)
     return {
         "rounds": [row for chapter in chapters for row in round_rows(chapter)],
         "switch": newest.before + switch if newest and switch else None,
         "signal": {"name": rule.signal.name, "epsilon": rule.detector.epsilon} if rule else None,
         "calibration": bins,
+        # What a useless model took less time to learn is no saving.
         "saved": saving(
-            [fact for chapter in chapters for fact in chapter.history], newest.rules if newest else Rules()
+            [] if guesses else [fact for chapter in chapters for fact in chapter.history],
+            newest.rules if newest else Rules(),
         ),
         "balance": classes,
         "advice": advice.sentence if advice else None,
-        "finish": {**finish_state(newest.history if newest else (), since), "advised": bool(advice and advice.stop)},
+        "finish": {**finish_state(history, since), "advised": bool(advice and advice.stop)},
     }
 
 
@@ -106,15 +109,14 @@ def class_balance(session: Session) -> list[dict[str, Any]]:
 def _measures(fact: Round) -> dict[str, float | None]:
     found = fact.validation
     if found is None:
-        return dict.fromkeys(("accuracy", "low", "high", "f1", "nll", "ece"))
-    low, high = wilson(found.right, found.n)
+        return dict.fromkeys(("accuracy", "low", "high", "f1", "f1_low", "f1_high", "f1_classes", "nll", "ece"))
+    figures = shown(found)
     return {
-        "accuracy": found.accuracy,
-        "low": low,
-        "high": high,
-        "f1": found.f1,
+        **{name: figures[name] for name in ("accuracy", "f1", "f1_low", "f1_high", "f1_classes")},
+        "low": figures["accuracy_low"],
+        "high": figures["accuracy_high"],
         "nll": found.nll_scaled,
-        "ece": found.ece_scaled,
+        "ece": figures["ece_scaled"],
     }
 
 
@@ -160,24 +162,6 @@ def _sentence(history: Sequence[Round], tuned: Sequence[Round], spent: int, inst
     if spent >= instead:
         return f"{first}, so nothing was saved."
     return f"{first}, which saved about {duration(seconds)}." if seconds > 0 else f"{first}."
-
-
-Z = 1.959963984540054  # 95% of a normal distribution lie within so many standard deviations
-
-
-def wilson(right: int, n: int) -> tuple[float, float]:
-    """The Wilson 95% interval of a proportion: unlike right ± error, it holds for few answers and for all right.
-
-    >>> tuple(round(bound, 3) for bound in wilson(18, 20)), tuple(round(bound, 3) for bound in wilson(20, 20))
-    ((0.699, 0.972), (0.839, 1.0))
-    """
-    if not n:
-        return 0.0, 1.0
-    share, weight = right / n, Z * Z / n
-    middle = (share + weight / 2) / (1 + weight)
-    reach = math.sqrt(share * (1 - share) * weight + weight * weight / 4) / (1 + weight)
-    # At the ends the formula is exact, its rounding is not.
-    return (0.0 if right == 0 else middle - reach), (1.0 if right == n else middle + reach)
 
 
 BINS = 10

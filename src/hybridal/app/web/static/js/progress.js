@@ -12,6 +12,8 @@ import { frame } from "./frame.js";
 import { goalOf } from "./goal.js";
 import { told } from "./toast.js";
 
+const TOO_FEW = "too few validation labels to tell";
+
 const { trainer } = await frame;
 servesFinish(trainer);
 trainer.addEventListener("round", () => told(draw));
@@ -37,13 +39,9 @@ function titleOf(element) {
   return element.closest("figure").querySelector("h2").textContent;
 }
 
-function story({ rounds, switch: switched, balance: classes, advice, signal }) {
+function story({ rounds, switch: switched, advice, signal }) {
   if (!rounds.length) return "There is no model yet; figures appear here after the first training.";
-  const said = [moves(rounds, switched, signal)];
-  if (namesOneClass(rounds, classes.length))
-    said.unshift("So far the model gives nearly every text the same class: it needs more labels.");
-  else if (advice) said.push(advice);
-  return said.join(" ");
+  return [moves(rounds, switched, signal), advice].filter(Boolean).join(" ");
 }
 
 /** How the model has been updated so far. */
@@ -63,13 +61,14 @@ function moves(rounds, switched, signal) {
   return `${count(rounds.length, "update")} so far: ${kinds.map(([number, what]) => `${whole(number)} ${what}`).join(", ")}.`;
 }
 
-/** Whether the last model's macro-F1 is no more than that of naming one class always, at the same accuracy. */
-function namesOneClass(rounds, classes) {
-  const last = rounds.findLast((r) => r.accuracy != null);
-  return last?.f1 != null && last.f1 <= (1.001 * 2 * last.accuracy) / (1 + last.accuracy) / classes;
+/** The interval of the last macro-F1, and of how many classes it is, or that it cannot be known. */
+function f1Note({ f1, f1_low: low, f1_high: high, f1_classes: supported }, classes) {
+  if (f1 == null) return TOO_FEW;
+  const over = supported < classes ? `, over ${whole(supported)} of ${count(classes, "class", "classes")}` : "";
+  return `between ${figure(low, 2)} and ${figure(high, 2)}${over}`;
 }
 
-function tiles({ counts, budget }, { rounds, saved }) {
+function tiles({ counts, budget }, { rounds, saved, balance: classes }) {
   const last = rounds.findLast((r) => r.accuracy != null);
   const all = [
     [
@@ -80,14 +79,15 @@ function tiles({ counts, budget }, { rounds, saved }) {
   ];
   if (last) {
     all.push(["Accuracy", percent(last.accuracy), `between ${percent(last.low)} and ${percent(last.high)}`]);
-    all.push(["Macro-F1", figure(last.f1), `negative log-likelihood ${figure(last.nll)}`]);
-    all.push(["Calibration error", figure(last.ece), "0 is perfectly calibrated"]);
+    all.push(["Macro-F1", figure(last.f1), f1Note(last, classes.length)]);
+    all.push(["Negative log-likelihood", figure(last.nll), "of the calibrated probabilities; lower is better"]);
+    all.push(["Calibration error", figure(last.ece), last.ece == null ? TOO_FEW : "0 is perfectly calibrated"]);
   }
   if (saved?.seconds > 0)
     all.push([
       "Training time saved",
       duration(saved.seconds),
-      `${percent(saved.share)} of the steps of retraining always`,
+      `${percent(saved.share)} fewer steps than always retraining`,
     ]);
   return all.map(([name, value, more]) =>
     el("div", { class: "card" }, el("dt", {}, name), el("dd", { class: "value" }, value), el("dd", {}, more)),

@@ -1,6 +1,6 @@
 /** Whether the model's probabilities can be believed. */
 import { svg } from "../dom.js";
-import { figure as digits, percent } from "../format.js";
+import { count, figure as digits, percent } from "../format.js";
 import { axes, MARGIN } from "./axes.js";
 import { figure } from "./figure.js";
 import { linear, ticks } from "./scale.js";
@@ -14,7 +14,7 @@ export function calibration(bins, ece) {
     title: "Calibration",
     about:
       "Of the validation texts of which the model is, say, 80% sure, 80% should be right: points on the line are well calibrated, points below it over-confident. Larger points hold more texts.",
-    says: ece == null ? "" : `The expected calibration error is ${ece.toFixed(3)}.`,
+    says: ece == null ? "There are too few validation labels to tell the calibration error." : `The expected calibration error is ${ece.toFixed(3)}.`,
     draw: (width) => ({ height: HEIGHT, parts: drawing(filled, width) }),
     columns: ["Confidence", "Texts", "Mean confidence", "Right"],
     rows: bins.map((bin) => [
@@ -46,7 +46,7 @@ function drawing(bins, width) {
     svg("text", { x: x(v), y: HEIGHT - MARGIN.bottom + 18, "text-anchor": "middle" }, percent(v)),
   );
   const points = bins.map((bin) => {
-    const said = `${bin.n} texts: ${percent(bin.confidence)} sure, ${percent(bin.accuracy)} right`;
+    const said = `${count(bin.n, "text")}: ${percent(bin.confidence)} sure, ${percent(bin.accuracy)} right`;
     return svg(
       "circle",
       { class: "mark", cx: x(bin.confidence), cy: y(bin.accuracy), r: 4 + 9 * Math.sqrt(bin.n / most) },

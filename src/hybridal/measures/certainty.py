@@ -1,0 +1,156 @@
+"""Which figures a number of labelled texts can tell, and how exactly.
+
+A figure that the texts are too few to tell is not shown; `docs/explanation/certainty.md` has the rules.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hybridal.core.facts import Metrics
+
+Z = 1.959963984540054  # 95% of a normal distribution lie within this many standard deviations
+LEAST_TEXTS, TEXTS_PER_CLASS = 20, 2  # for a macro-F1: in all, and on average for each class of the task
+LEAST_FOR_ECE = 100  # the expected calibration error of fewer texts is mostly noise
+TOO_FEW = "too few labels to tell"
+
+
+@dataclass(frozen=True)
+class MacroF1:
+    """A macro-F1 that can be shown, with its 95% interval, over `supported` of the task's `classes`."""
+
+    value: float
+    low: float
+    high: float
+    supported: int
+    classes: int
+
+
+def wilson(right: float, n: float) -> tuple[float, float]:
+    """The Wilson 95% interval of a proportion: unlike right ± error, it holds for few answers and for all right.
+
+    Args:
+        right: How many of the answers are right.
+        n: How many answers there are.
+
+    Returns:
+        The lower and the upper bound; 0 and 1 where there are no answers.
+
+    Example:
+        >>> tuple(round(bound, 3) for bound in wilson(18, 20)), tuple(round(bound, 3) for bound in wilson(20, 20))
+        ((0.699, 0.972), (0.839, 1.0))
+    """
+    if not n:
+        return 0.0, 1.0
+    share, weight = right / n, Z * Z / n
+    middle = (share + weight / 2) / (1 + weight)
+    reach = math.sqrt(max(0.0, share * (1 - share)) * weight + weight * weight / 4) / (1 + weight)
+    # At the ends the formula is exact, its rounding is not.
+    return (0.0 if right == 0 else middle - reach), (1.0 if right == n else middle + reach)
+
+
+def known_f1(metrics: Metrics) -> MacroF1 | None:
+    """The macro-F1, where the texts are enough to tell it.
+
+    It takes 20 texts, two texts per class of the task on average, and texts of more than half of the classes. The
+    interval is Wilson's for the number of texts that would tell a plain share as exactly: in a mean over classes, the
+    class with the fewest texts adds most of the uncertainty.
+
+    Args:
+        metrics: The measures of a model on one split.
+
+    Returns:
+        The figure with its interval; None where it cannot be known, or where an older record lacks the texts per class.
+
+    Example:
+        >>> few = Metrics(24, 18, 0.75, 0.73, 0.8, 0.2, 0.4, 0.7, 0.1, support=(1,) * 24 + (0,) * 40)
+        >>> known_f1(few) is None
+        True
+        >>> found = known_f1(Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05, support=(30, 10)))
+        >>> round(found.low, 2), round(found.high, 2), found.supported, found.classes
+        (0.68, 0.94, 2, 2)
+    """
+    present, classes = [texts for texts in metrics.support if texts], len(metrics.support)
+    if metrics.n < max(LEAST_TEXTS, TEXTS_PER_CLASS * classes) or 2 * len(present) <= classes:
+        return None
+    # Half a text less, so that a class with a single text is not taken to be half as sure as one with two.
+    texts = len(present) ** 2 / sum(1 / (texts - 0.5) for texts in present)
+    low, high = wilson(metrics.f1 * texts, texts)
+    return MacroF1(metrics.f1, min(low, metrics.f1), max(high, metrics.f1), len(present), classes)
+
+
+def known(metrics: Metrics, name: str) -> float | None:
+    """One figure by its name in `Metrics`; None where the texts are too few to tell it.
+
+    Example:
+        >>> few = Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0))
+        >>> known(few, "accuracy"), known(few, "f1"), known(few, "ece")
+        (1.0, None, None)
+    """
+    if name == "f1":
+        return metrics.f1 if known_f1(metrics) else None
+    if name in ("ece", "ece_scaled") and metrics.n < LEAST_FOR_ECE:
+        return None
+    value: float = getattr(metrics, name)
+    return value
+
+
+def shown(metrics: Metrics) -> dict[str, Any]:
+    """All figures of a split by name, for programs and tables; None for those that cannot be known.
+
+    Example:
+        >>> few = shown(Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0)))
+        >>> few["accuracy"], round(few["accuracy_low"], 2), few["f1"], few["f1_low"]
+        (1.0, 0.68, None, None)
+    """
+    f1, (low, high) = known_f1(metrics), wilson(metrics.right, metrics.n)
+    names = [name for name in asdict(metrics) if name != "support"]
+    return {
+        **{name: known(metrics, name) for name in names},
+        "accuracy_low": low,
+        "accuracy_high": high,
+        "f1_low": f1.low if f1 else None,
+        "f1_high": f1.high if f1 else None,
+        "f1_classes": f1.supported if f1 else None,
+    }
+
+
+def accuracy_in_words(metrics: Metrics) -> str:
+    """The accuracy and its interval.
+
+    Example:
+        >>> accuracy_in_words(Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1))
+        'accuracy 1.000 (0.676 to 1.000)'
+    """
+    low, high = wilson(metrics.right, metrics.n)
+    return f"accuracy {metrics.accuracy:.3f} ({low:.3f} to {high:.3f})"
+
+
+def score_in_words(metrics: Metrics) -> str:
+    """The one figure that says how good a model is: macro-F1, or accuracy where macro-F1 cannot be known.
+
+    Example:
+        >>> score_in_words(Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0)))
+        'accuracy 1.000 (0.676 to 1.000) on 8 texts'
+    """
+    if known_f1(metrics):
+        return f1_in_words(metrics)
+    return f"{accuracy_in_words(metrics)} on {metrics.n} text{'' if metrics.n == 1 else 's'}"
+
+
+def f1_in_words(metrics: Metrics) -> str:
+    """The macro-F1 and its interval, or that it cannot be known.
+
+    Example:
+        >>> f1_in_words(Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05, support=(30, 10)))
+        'macro-F1 0.850 (0.679 to 0.938)'
+        >>> f1_in_words(Metrics(8, 8, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, support=(8, 0)))
+        'macro-F1: too few labels to tell'
+    """
+    found = known_f1(metrics)
+    if found is None:
+        return f"macro-F1: {TOO_FEW}" if metrics.support else "macro-F1: not known (its record lacks the class counts)"
+    over = "" if found.supported == found.classes else f" over {found.supported} of {found.classes} classes"
+    return f"macro-F1 {found.value:.3f} ({found.low:.3f} to {found.high:.3f}){over}"

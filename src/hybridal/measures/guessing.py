@@ -1,0 +1,50 @@
+"""Whether a model beats guessing: answering the most frequent class of the texts that it is measured on."""
+
+from __future__ import annotations
+
+from hybridal.core.facts import Metrics
+from hybridal.measures.certainty import known_f1, wilson
+
+
+def is_guessing(metrics: Metrics) -> bool:
+    """Whether a model is not shown to be better than always answering the most frequent class.
+
+    It is better where the lower bound of its accuracy is above the share of that class or, since a rare class moves
+    accuracy little, the lower bound of its macro-F1 is above what guessing can reach: one by the number of classes, by
+    drawing answers as frequent as the classes are.
+
+    Args:
+        metrics: The measures of a model on one split. Records without texts per class tell nothing, and give False.
+
+    Example:
+        >>> is_guessing(Metrics(20, 10, 0.5, 0.33, 0.7, 0.1, 0.5, 0.7, 0.1, support=(10, 10)))
+        True
+        >>> is_guessing(Metrics(20, 17, 0.85, 0.85, 0.4, 0.1, 0.2, 0.4, 0.1, support=(10, 10)))
+        False
+    """
+    if not metrics.support:
+        return False
+    share = max(metrics.support) / metrics.n
+    if wilson(metrics.right, metrics.n)[0] > share:
+        return False
+    found = known_f1(metrics)
+    return found is None or found.low <= 1 / found.supported
+
+
+def guessing_in_words(metrics: Metrics, split: str) -> str:
+    """That a model is not shown to be better than guessing, as a sentence; "" where it is better.
+
+    Example:
+        >>> guessing_in_words(Metrics(20, 10, 0.5, 0.33, 0.7, 0.1, 0.5, 0.7, 0.1, support=(10, 10)), "validation")
+        'The model is no better than guessing: it is right on 10 of 20 validation texts, and always answering the most
+        frequent class is right on 10.'
+    """
+    if not is_guessing(metrics):
+        return ""
+    guessed = max(metrics.support)
+    claim = "no better than guessing" if metrics.right <= guessed else "not shown to be better than guessing"
+    texts = f"{metrics.n} {split} text{'' if metrics.n == 1 else 's'}"
+    return (
+        f"The model is {claim}: it is right on {metrics.right} of {texts}, and always answering the most frequent "
+        f"class is right on {guessed}."
+    )

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from hybridal.core.facts import Metrics
+from hybridal.measures.certainty import f1_in_words, known, known_f1, shown, wilson
+from hybridal.measures.metrics import macro_f1
+
+
+def measured(*support: int, f1: float = 0.8) -> Metrics:
+    n = sum(support)
+    right = round(f1 * n)
+    return Metrics(n, right, right / n, f1, 0.5, 0.1, 0.2, 0.4, 0.05, support=support)
+
+
+@given(st.integers(1, 5000), st.data())
+def test_the_interval_of_accuracy_is_that_of_statsmodels(n: int, data: st.DataObject) -> None:
+    right = data.draw(st.integers(0, n))
+    low, high = wilson(right, n)
+    assert (low, high) == pytest.approx(proportion_confint(right, n, method="wilson"), abs=1e-12)
+    assert 0 <= low <= right / n <= high <= 1
+
+
+def test_without_answers_any_share_is_possible() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("support", "is_known"),
+    [
+        ((10, 10), True),
+        ((10, 9), False),  # fewer than 20 texts
+        ((19, 1), True),
+        ((20, 0), False),  # one of two classes tells nothing about the other
+        ((15, 5, 0), True),  # two of three do
+        ((4,) * 5, True),
+        ((2,) * 24 + (0,) * 40, False),  # 48 texts for 64 classes
+        ((2,) * 64, True),
+        ((4,) * 32 + (0,) * 32, False),
+    ],
+)
+def test_a_macro_f1_needs_texts_and_classes(support: tuple[int, ...], is_known: bool) -> None:
+    assert (known_f1(measured(*support)) is not None) is is_known
+
+
+def test_an_older_record_without_its_texts_per_class_tells_no_macro_f1() -> None:
+    assert known_f1(Metrics(2000, 1600, 0.8, 0.8, 0.5, 0.1, 0.2, 0.4, 0.05)) is None
+
+
+def test_perfect_answers_on_few_texts_have_a_wide_interval() -> None:
+    found = known_f1(measured(10, 10, f1=1.0))
+    assert found is not None
+    assert found.low < 0.85
+    assert found.high == 1.0
+
+
+def test_a_rare_class_widens_the_interval() -> None:
+    even, skewed = known_f1(measured(50, 50)), known_f1(measured(96, 4))
+    assert even is not None
+    assert skewed is not None
+    assert skewed.high - skewed.low > 1.5 * (even.high - even.low)
+
+
+def test_words_say_over_how_many_classes() -> None:
+    assert f1_in_words(measured(15, 10, 0)).endswith("over 2 of 3 classes")
+    assert "over" not in f1_in_words(measured(15, 10))
+
+
+def test_calibration_errors_of_few_texts_are_not_known() -> None:
+    assert known(measured(50, 50), "ece_scaled") == 0.05
+    assert known(measured(50, 49), "ece_scaled") is None
+
+
+def test_figures_for_programs_have_no_counts_per_class_and_null_what_is_not_known() -> None:
+    figures = shown(measured(8, 0))
+    assert {name for name, value in figures.items() if value is None} == {
+        *("f1", "f1_low", "f1_high", "f1_classes", "ece", "ece_scaled")
+    }
+    assert "support" not in figures
+
+
+@pytest.mark.parametrize(
+    ("shares", "n"),
+    [((0.5, 0.5), 20), ((0.25,) * 4, 40), ((0.8, 0.15, 0.05), 50), ((0.9, 0.08, 0.02), 100), ((1 / 64,) * 64, 130)],
+)
+def test_the_interval_covers_the_truth(shares: tuple[float, ...], n: int) -> None:
+    rng, classes = np.random.default_rng(0), len(shares)
+
+    def answers(size: int) -> tuple[np.ndarray, np.ndarray]:
+        labels, wrong = rng.choice(classes, (2, size), p=shares)
+        return labels, np.where(rng.random(size) < 0.75, labels, wrong)
+
+    truth, held, told = macro_f1(*answers(200_000), classes), 0, 0
+    for _ in range(300):
+        labels, predictions = answers(n)
+        support = tuple(np.bincount(labels, minlength=classes).tolist())
+        right = int((labels == predictions).sum())
+        f1 = macro_f1(labels, predictions, classes)
+        found = known_f1(Metrics(n, right, right / n, f1, 0.5, 0.1, 0.2, 0.4, 0.05, support=support))
+        if found is not None:
+            told, held = told + 1, held + (found.low <= truth <= found.high)
+    assert told > 200
+    assert held / told > 0.9

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from hybridal.core.facts import Metrics
+from hybridal.measures.guessing import guessing_in_words, is_guessing
+
+
+def measured(right: int, f1: float, *support: int) -> Metrics:
+    n = sum(support)
+    return Metrics(n, right, right / n, f1, 0.7, 0.1, 0.5, 0.7, 0.1, support=support)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "guesses"),
+    [
+        (measured(18, 0.177, 18, 16, 16), True),  # one class always
+        (measured(12, 0.6, 10, 10), True),  # 12 of 20 may be luck
+        (measured(17, 0.85, 10, 10), False),
+        (measured(59, 0.59, 50, 50), True),
+        (measured(62, 0.62, 50, 50), False),
+        (measured(20, 0.7, 20, 0), True),  # on one class alone a guess is always right
+        (measured(184, 0.48, 184, 16), True),
+        (measured(188, 0.8, 184, 16), False),  # a rare class shows in macro-F1
+    ],
+)
+def test_a_model_must_beat_the_most_frequent_class_by_more_than_chance(metrics: Metrics, guesses: bool) -> None:
+    assert is_guessing(metrics) is guesses
+    assert bool(guessing_in_words(metrics, "validation")) is guesses
+
+
+def test_an_older_record_without_its_texts_per_class_tells_nothing() -> None:
+    assert not is_guessing(Metrics(20, 5, 0.25, 0.2, 0.7, 0.1, 0.5, 0.7, 0.1))
+
+
+def test_words_tell_a_model_that_guesses_from_one_that_may_be_better() -> None:
+    assert guessing_in_words(measured(10, 0.33, 10, 10), "test") == (
+        "The model is no better than guessing: it is right on 10 of 20 test texts, and always answering the most "
+        "frequent class is right on 10."
+    )
+    assert guessing_in_words(measured(12, 0.6, 10, 10), "test").startswith(
+        "The model is not shown to be better than guessing: it is right on 12 of 20 test texts"
+    )
+    assert "1 validation text," in guessing_in_words(measured(1, 1.0, 1, 0), "validation")
