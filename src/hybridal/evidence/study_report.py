@@ -131,7 +131,7 @@ def study_story(found: Results) -> list[str]:
         for spec, rows in runs.groupby("schedule", sort=False)
     }
     guesses, lengths = _guesses(folder), runs["schedule"].value_counts().to_dict()
-    told += [_guessed(spec, count, lengths[spec]) for spec, count in guesses.items()]
+    told += [_guessed(spec, guessed, lengths[spec]) for spec, guessed in guesses.items()]
     base = means.pop(RETRAIN, None)
     # In the order of the paper's question: what does switching save, and what does it cost?
     switching = [spec for spec in means if spec == FINETUNE or rules([spec])]
@@ -149,9 +149,9 @@ def _guesses(folder: StudyFolder) -> Counter[str]:
 
 
 def _guessed(spec: str, guesses: int, runs: int) -> str:
-    which = "its model is" if runs == 1 else "all its models are" if guesses == runs else "some of its models are"
-    how_many = "" if guesses == runs else f" ({guesses} of {counted(runs, 'run')})"
-    return f"{schedule_name(spec)}: {which} not shown to be better than guessing the most frequent class{how_many}."
+    some = f"{guesses} of its {count(runs)} models {'is' if guesses == 1 else 'are'} not"
+    which = "its model is not" if runs == 1 else "none of its models is" if guesses == runs else some
+    return f"{schedule_name(spec)}: {which} shown to be better than guessing the most frequent class."
 
 
 def _against(name: str, row: Mapping[str, float], base: Mapping[str, float]) -> str:
