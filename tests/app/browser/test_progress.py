@@ -17,7 +17,8 @@ pytestmark = pytest.mark.browser
 
 def a_round(number: int, update: str, accuracy: float, signal: float | None) -> dict[str, Any]:
     facts = {"round": number, "update": update, "labels": 16 * number, "accuracy": accuracy, "signal": signal}
-    measures = {"low": accuracy - 0.1, "high": min(1, accuracy + 0.1), "f1": accuracy, "nll": 0.5, "ece": 0.04}
+    measures = {"low": accuracy - 0.1, "high": min(1, accuracy + 0.1), "nll": 0.5, "ece": 0.04}
+    measures |= {"f1": accuracy, "f1_low": accuracy - 0.15, "f1_high": min(1, accuracy + 0.12), "f1_classes": 2}
     return {**facts, **measures, "seconds": 12.0, "stable": signal is not None and signal < 0.02, "epsilon": 0.02}
 
 
@@ -74,6 +75,8 @@ def test_every_drawing_is_right_and_has_its_numbers_beside_it(page: Page) -> Non
     assert [table.locator("tbody tr").count() for table in tables] == [4, 4, 4, 1]
     expect(page.locator("figure").last).to_contain_text("30 (75%)")
     expect(page.locator("#tiles")).to_contain_text("1 min 30 s")
+    expect(page.locator("#tiles")).to_contain_text("25% fewer steps than always retraining")
+    expect(page.locator("#tiles")).to_contain_text("between 0.66 and 0.93, over 2 of 3 classes")
     expect(page.locator("#tiles")).to_contain_text("of 20 planned")  # as on the page Label: there are no more texts
 
 
@@ -95,6 +98,17 @@ def test_how_the_model_was_updated_is_one_sentence(page: Page, updates: list[str
     page.route("**/api/progress", lambda route: route.fulfill(json=told))
     page.reload()
     expect(page.locator("#story")).to_have_text(sentence)
+
+
+def test_a_figure_that_cannot_be_known_is_not_shown(page: Page) -> None:
+    last = {**a_round(2, "retrain", 0.8, None), **dict.fromkeys(("f1", "f1_low", "f1_high", "f1_classes", "ece"))}
+    told = {**PROGRESS, "rounds": [last], "switch": None, "signal": None}
+    page.route("**/api/progress", lambda route: route.fulfill(json=told))
+    page.reload()
+    for name in ("Macro-F1", "Calibration error"):
+        tile = page.locator("#tiles .card").filter(has_text=name)
+        expect(tile).to_contain_text("too few validation labels to tell")
+        expect(tile.locator(".value")).to_have_text("–")
 
 
 def test_every_kind_of_update_has_a_shape_of_its_own(page: Page) -> None:

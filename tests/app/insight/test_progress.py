@@ -19,7 +19,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.source import Source
 from hybridal.app.project import Project
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import Metrics, News, Round
 from hybridal.core.rules import protocol
 from hybridal.measures.calibration import reliability
 from hybridal.measures.certainty import wilson
@@ -71,6 +71,23 @@ def test_a_round_is_told_with_its_interval_and_its_signal(project: Project) -> N
         None,
     )
     assert second["seconds"] == pytest.approx(0.1 * 100 + 1)
+
+
+def test_a_macro_f1_that_cannot_be_known_is_not_told(project: Project) -> None:
+    few = Metrics(24, 18, 0.75, 0.73, 0.8, 0.2, 0.4, 0.7, 0.1, support=(1,) * 24 + (0,) * 40)
+    tell(project, 1, "auto", replace(moving(1, None), validation=few))
+    (told,) = progress(project)["rounds"]
+    assert (told["accuracy"], told["f1"], told["f1_low"], told["ece"]) == (0.75, None, None, None)
+
+
+def test_a_model_that_guesses_is_called_so_and_has_saved_nothing(project: Project) -> None:
+    tuned = round_of(2, "finetune", right=10, epochs=1)
+    tell(project, 1, "auto", moving(1, None), replace(tuned, changes={"accuracy": None}))
+    found = progress(project)
+    assert found["advice"].startswith("The model is no better than guessing: it is right on 10 of 20 validation texts")
+    assert "expected to add" not in found["advice"]
+    assert found["saved"]["seconds"] == 0
+    assert found["saved"]["sentence"] == ""
 
 
 def test_a_model_is_finished_until_more_labels_come(project: Project) -> None:
