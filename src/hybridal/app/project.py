@@ -26,7 +26,7 @@ from hybridal.app.db.schema import Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.settling import settle_again
 from hybridal.app.labelling.source import Source
-from hybridal.app.labelling.texts import draw_overlap, grow_reserve
+from hybridal.app.labelling.texts import RESERVE_SETTINGS, draw_overlap, grow_reserve
 from hybridal.app.people import CREATOR, add_person
 from hybridal.app.vectors import Vectors
 from hybridal.core.facts import Round
@@ -137,7 +137,7 @@ class Project:
                 draw_overlap(session, now)
             if "on_disagreement" in changed:
                 settle_again(session)
-            if "validation_share" in changed:
+            if changed & set(RESERVE_SETTINGS):
                 grow_reserve(session, now)
             classes.add(session, class_names)
 

@@ -171,6 +171,26 @@ def test_a_larger_share_is_set_aside_from_what_nobody_has_seen(tmp_path: Path) -
     project.close()
 
 
+@pytest.mark.parametrize(("change", "expected"), [({"budget": 1200}, 70), ({"validation_first": 25}, 65)])
+def test_a_larger_plan_sets_more_aside(tmp_path: Path, change: dict[str, int], expected: int) -> None:
+    project = make(tmp_path / "p", texts=1000)
+    first = reserve(project)
+    project.decide(change)  # ten at first and a twentieth of 800 labels until now
+    assert (len(first), len(reserve(project))) == (50, expected)
+    assert reserve(project) > first
+    project.close()
+
+
+def test_a_smaller_plan_keeps_what_is_set_aside_for_a_later_rise(tmp_path: Path) -> None:
+    project = make(tmp_path / "p", texts=1000)
+    first = reserve(project)
+    project.decide({"budget": 200})
+    assert reserve(project) == first
+    project.decide({"budget": 800})
+    assert reserve(project) == first
+    project.close()
+
+
 def test_what_was_labelled_once_is_not_set_aside_later(tmp_path: Path) -> None:
     """A model may have learnt it, though its class is deleted now and no answer stands."""
     project = make(tmp_path / "p", texts=1000)

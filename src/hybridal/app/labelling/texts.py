@@ -43,6 +43,7 @@ LONGEST_TEXT = 100_000
 LONGEST_ID = 500
 _AT_ONCE = 500
 _A_PART = 2000  # texts in a transaction
+RESERVE_SETTINGS = ("budget", "validation_first", "validation_share")  # what `reserve` is computed from
 
 
 def new_rows(session: Session, rows: Sequence[GivenRow], numbered: bool = False) -> list[Row]:
@@ -250,7 +251,11 @@ def draw_overlap(session: Session, settings: Mapping[str, Any]) -> None:
 
 
 def grow_reserve(session: Session, settings: Mapping[str, Any]) -> None:
-    """Sets more texts aside where a larger share is wanted: of those that nobody has seen, and no model has chosen."""
+    """Set more texts aside for validation when the plan needs more than there are.
+
+    They are drawn from the texts without an answer, a lease or a place in the model's queue. A plan that needs fewer
+    gives none back: the queue asks for no more of them than the plan wants, and a later rise uses them again.
+    """
     exclusive(session)
     n, held_out = counts(session)["texts"], _reserved(session)
     known = [select(table.text_row) for table in (Annotation, Lease, QueuedText)]
