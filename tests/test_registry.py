@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,12 @@ from hybridal.acquisition import ACQUISITIONS
 from hybridal.acquisition.bald import Bald
 from hybridal.errors import UserError
 from hybridal.registry import Registry
+from hybridal.schedules import SCHEDULES
 from hybridal.signals import SIGNALS, Signal
 from hybridal.signals.loss import Loss
 from hybridal.signals.weight_distance import WeightDistance
+from hybridal.trackers import TRACKERS
+from hybridal.updates import UPDATES
 
 
 def test_every_file_is_a_component() -> None:
@@ -66,8 +70,31 @@ def test_what_plays_another_role_is_refused_before_it_is_asked() -> None:
         ACQUISITIONS.make("hybridal.signals.loss.Loss")
     with pytest.raises(UserError, match=r"'hybridal\.acquisition\.bald\.Bald' is no signal: it has no `title`"):
         SIGNALS.make("hybridal.acquisition.bald.Bald:4")
-    with pytest.raises(UserError, match=r"'os\.path' is no signal but a module; name a class"):
-        SIGNALS.make("os.path")
+    with pytest.raises(UserError, match=r"'numpy\.linalg' is no signal but a module; name a class"):
+        SIGNALS.make("numpy.linalg")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("os.mkdir", "os.system", "subprocess.Popen", "imaplib.IMAP4_stream", "builtins.exec", "runpy.run_path"),
+        *("shutil.rmtree", "pip.__main__.main", "numpy.save", f"{__name__}.Trap"),
+    ],
+)
+@pytest.mark.parametrize("registry", [SIGNALS, ACQUISITIONS, SCHEDULES, UPDATES, TRACKERS])
+def test_a_path_out_of_anothers_folder_calls_nothing(path: str, registry: Registry[Any], tmp_path: Path) -> None:
+    """What was recorded in a run or a project names its components: nothing else may be called for it."""
+    mark = tmp_path / "called"
+    with pytest.raises(UserError, match=r"is no \w+|cannot be imported"):
+        registry.make(f"{path}:{mark}")
+    assert not mark.exists()
+
+
+class Trap:
+    """A class that is no component, and does something when it is called."""
+
+    def __init__(self, mark: str) -> None:
+        Path(mark).touch()
 
 
 def test_helpers_are_no_components() -> None:

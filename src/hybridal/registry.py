@@ -129,17 +129,25 @@ class Registry(Generic[Role]):
         """The component, once it is known to play the role: a path may lead to anything."""
         lacking = [part for part in self._parts if not hasattr(made, part)]
         if lacking:
-            raise UserError(f"'{name}' is no {self._kind}: it has no `{lacking[0]}`; name a class that has one.")
+            raise self._lacks(name, lacking[0])
         return made
+
+    def _lacks(self, name: str, part: str) -> UserError:
+        return UserError(f"'{name}' is no {self._kind}: it has no `{part}`; name a class that has one.")
 
     def _at(self, path: str) -> Callable[..., Role]:
         module, _, name = path.rpartition(".")
+        if not _may_hold_components(module):
+            raise UserError(f"'{path}' is no {self._kind}: {module} holds none; name a class of your own package.")
         try:
             component: Callable[..., Role] = getattr(importlib.import_module(module), name)
         except (Exception, SystemExit) as error:  # of whatever its module does when it is imported
             raise UserError(f"The {self._kind} '{path}' cannot be imported ({_import_error(error)}).") from error
-        if not callable(component):
+        if not isinstance(component, type):
             raise UserError(f"'{path}' is no {self._kind} but a {type(component).__name__}; name a class.")
+        # Before it is called: specs also come from the folders of others, and `os.system:…` would run a command.
+        if self._parts and not any(_declares(component, part) for part in self._parts):
+            raise self._lacks(path, self._parts[0])
         return component
 
     def _own(self) -> frozenset[str]:
@@ -202,6 +210,20 @@ def _warn_once(sentence: str) -> None:
 
 def _import_error(error: BaseException) -> str:
     return str(error) if isinstance(error, ImportError | AttributeError) else located(error)
+
+
+def _may_hold_components(module: str) -> bool:
+    """Whether a module may be imported because a spec names it: no program, and none of Python's own modules.
+
+    >>> [_may_hold_components(name) for name in ("mine.signals", "__main__", "subprocess", "os.path", "pip.__main__")]
+    [True, True, False, False, False]
+    """
+    package, *inner = module.split(".")
+    return package == "__main__" or (package not in sys.stdlib_module_names and "__main__" not in inner)
+
+
+def _declares(kind: type, part: str) -> bool:
+    return hasattr(kind, part) or any(part in inspect.get_annotations(base) for base in kind.__mro__)
 
 
 def _class_named(module: Any, name: str) -> Any:
