@@ -187,3 +187,16 @@ def test_other_users_of_the_machine_cannot_read_a_project(tmp_path: Path) -> Non
         path.chmod(0o755)
     Project.open(folder).close()
     assert (modes(folder)["mails"], modes(folder)["labels.db"]) == (0o700, 0o600)
+
+
+def test_a_project_from_elsewhere_cannot_open_another_sqlite_file(tmp_path: Path) -> None:
+    create(tmp_path / "p").close()
+    mine = tmp_path / "mine.db"
+    mine.touch()
+    about = json.loads((tmp_path / "p" / "project.json").read_text())
+    (tmp_path / "p" / "project.json").write_text(json.dumps({**about, "db": f"sqlite:///{mine}"}))
+    with pytest.raises(UserError, match="damaged"):
+        Project.open(tmp_path / "p")
+    assert mine.read_bytes() == b""
+    with pytest.raises(UserError, match="a SQLite file is always in the project's folder"):
+        create(tmp_path / "q", db=f"sqlite:///{mine}")

@@ -87,6 +87,12 @@ class Project:
             make_private([folder])
             about = dict(made)
             if (named := _named(folder, db)) is not None:
+                if named.startswith("sqlite"):
+                    raise UserError(
+                        "`db`: a SQLite file is always in the project's folder; leave it out, or name a PostgreSQL "
+                        "database.",
+                        field="db",
+                    )
                 about["db"] = _without_password(named)
             if in_schema:
                 about["schema"] = f"hybridal_{made['key']}"
@@ -207,6 +213,9 @@ def _written(folder: Path) -> dict[str, str]:
         written = None
     if not isinstance(written, dict) or not all(isinstance(value, str) for value in written.values()):
         raise UserError(f"{file} is damaged; restore it from a backup.")
+    # It may come from someone else: their project must not open, and migrate, a SQLite file of this machine.
+    if not written.get("db", "postgresql").startswith("postgresql"):
+        raise UserError(f"{file} is damaged (`db` is no PostgreSQL database); restore it from a backup.")
     return written
 
 
