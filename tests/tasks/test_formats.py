@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridal.errors import UserError
+from hybridal.tasks import formats
 from hybridal.tasks.formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
 from hybridal.tasks.table import joined
 
@@ -181,3 +182,18 @@ def test_a_string_that_is_not_utf8(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"text": strings}), path)
     with pytest.raises(UserError, match=r"mail\.parquet, row 2, column 'text': not valid UTF-8"):
         joined(read_parquet(path, ["text"]))
+
+
+@pytest.mark.parametrize("as_dictionary", [True, False])
+def test_a_parquet_file_of_a_few_bytes_does_not_fill_the_memory(
+    as_dictionary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 5000, pyarrow.int32()), pyarrow.array(["a" * 1000]))
+    column = long if as_dictionary else long.dictionary_decode()
+    path = tmp_path / "bomb.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": column}), path)
+    assert path.stat().st_size < 10_000
+    assert sum(len(table.places) for table in read_parquet(path, ["text"])) == 5000
+    monkeypatch.setattr(formats, "SUSPICIOUS", 3_000_000)
+    with pytest.raises(UserError, match=r"bomb\.parquet: this small file unpacks to more than 3 MB; save it as \.csv"):
+        next(read_parquet(path, ["text"]))

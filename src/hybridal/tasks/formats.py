@@ -207,6 +207,8 @@ def _items(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, value
 
 
+# One value may stand for all rows of a column, so that 500 bytes unpack to gigabytes.
+SUSPICIOUS, SUSPICIOUS_RATIO = 200_000_000, 100
 BUFFER = 2**20  # bytes of a column read ahead; without it, all columns of a row group
 
 
@@ -230,14 +232,25 @@ def read_parquet(path: Path, wanted: Sequence[str], others: bool = False) -> Ite
             names = file.schema_arrow.names
             # Of columns that share a name, Parquet's own reader finds none.
             read = [name for name in column_positions(path, wanted, names, others) if names.count(name) == 1]
-            first = 1
+            first, unpacked = 1, 0
+            most = max(SUSPICIOUS, SUSPICIOUS_RATIO * path.stat().st_size)
             for batch in file.iter_batches(CHUNK, columns=read):
-                columns = {name: _values(path, name, batch.column(name), first) for name in read}
+                plain = {name: _without_dictionary(batch.column(name)) for name in read}
+                unpacked += sum(column.nbytes for column in plain.values())
+                if unpacked > most:
+                    raise UserError(
+                        f"{path}: this small file unpacks to more than {most / 1e6:,.0f} MB; save it as .csv."
+                    )
+                columns = {name: _values(path, name, plain[name], first) for name in read}
                 yield FileTable(path, columns, "row", range(first, first + len(batch)))
                 first += len(batch)
     except (pyarrow.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0].rstrip(".")
         raise UserError(f"{path}: not a whole Parquet file ({reason}); copy or write it again.") from error
+
+
+def _without_dictionary(column: Any) -> Any:
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
 
 
 def _values(path: Path, name: str, column: Any, first: int) -> list[Any]:
