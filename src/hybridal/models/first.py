@@ -107,11 +107,7 @@ def _theirs(backbone: Backbone, classes: Sequence[str]) -> tuple[Any, list[str]]
     }
     with quiet():
         module, loaded = AutoModelForSequenceClassification.from_pretrained(
-            Path(backbone.folder),
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,
-            trust_remote_code=False,
-            **options,
+            Path(backbone.folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
         )
     if loaded["mismatched_keys"]:
         name = sorted(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])[0]
