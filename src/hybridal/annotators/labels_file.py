@@ -13,6 +13,7 @@ from hybridal.errors import UserError, reason
 from hybridal.system.files import write_whole
 from hybridal.tasks.encoding import opened
 from hybridal.tasks.formats import delimiter_of
+from hybridal.tasks.table import list_names
 
 
 class LabelsFile:
@@ -100,7 +101,9 @@ class LabelsFile:
             self._mention(f"{path} cannot be read at the moment ({reason(error)}); waiting for it to be saved again.")
             return None
         if rows and not {"id", "label"} <= rows[0].keys():
-            raise UserError(f"{path} needs the columns 'id' and 'label'; it has {', '.join(filter(None, rows[0]))}.")
+            raise UserError(
+                f"{path} needs the columns 'id' and 'label'; it has {list_names([*filter(None, rows[0])])}."
+            )
         return rows
 
     def _ask(self, texts: Mapping[str, str]) -> bool:

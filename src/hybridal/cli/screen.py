@@ -13,6 +13,7 @@ from rich.table import Table
 
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.errors import one_line
 from hybridal.measures.certainty import known, wilson
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
@@ -47,7 +48,7 @@ class Screen(Quiet):
         self.live = Live(Group(self.table, self.progress), console=console, refresh_per_second=4)
 
     def message(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self.console.print(one_line(text), highlight=False, markup=False, soft_wrap=True)
 
     def texts_done(self, what: str, done: int, of: int) -> None:
         self.progress.update(self.bar, description=f"{self.stage}: {what} texts", completed=done, total=of)

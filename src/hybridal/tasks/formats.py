@@ -244,7 +244,7 @@ def read_parquet(path: Path, wanted: Sequence[str], others: bool = False) -> Ite
                 columns = {name: _values(path, name, plain[name], first) for name in read}
                 yield FileTable(path, columns, "row", range(first, first + len(batch)))
                 first += len(batch)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0].rstrip(".")
         raise UserError(f"{path}: not a whole Parquet file ({reason}); copy or write it again.") from error
 
@@ -256,12 +256,16 @@ def _without_dictionary(column: Any) -> Any:
 def _values(path: Path, name: str, column: Any, first: int) -> list[Any]:
     try:
         values: list[Any] = column.to_pylist()
-    except UnicodeDecodeError:
-        # Parquet does not check that a string is UTF-8. Slow, but only now that one of them is known not to be.
+    except (ValueError, OverflowError, LookupError) as error:
+        # Parquet checks neither that a string is UTF-8 nor that Python knows such a date or time zone. Converting cell
+        # by cell is slow, so it is done only to find the row.
         for row, cell in enumerate(column, start=first):
             try:
                 cell.as_py()
-            except UnicodeDecodeError as error:
+            except UnicodeDecodeError:
                 raise UserError(f"{path}, row {row}, column '{name}': not valid UTF-8; write it as UTF-8.") from error
+            except (ValueError, OverflowError, LookupError):
+                where = f"{path}, row {row}, column '{name}'"
+                raise UserError(f"{where}: a {column.type} that cannot be read; write it as a string.") from error
         raise
     return values

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hybridal.errors import UserError
+from hybridal.errors import UserError, one_line
 
 # Readers give this many rows at a time, so that a file may be larger than any memory.
 CHUNK = 4096
@@ -20,7 +20,7 @@ class NoColumnError(UserError):
 
     def __init__(self, found: str) -> None:
         super().__init__(f"{found}: name yours with `text`, `label` and `id`.", field="text")
-        self.found = found
+        self.found = one_line(found)
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,26 @@ def _column(piece: FileTable, name: str) -> Sequence[Any]:
     return piece.columns[name] if name in piece.columns else [None] * len(piece.places)
 
 
+MAX_LISTED_NAMES, MAX_NAME_LENGTH = 20, 40
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The names of columns for a sentence: at most 20 of them, cut to 40 characters, with surrounding blanks visible.
+
+    Args:
+        names: Names as a file has them; they may be of any length and contain any character.
+
+    Returns:
+        The names with commas between them.
+
+    >>> list_names(["text", " label", "x" * 50])
+    "text, ' label', xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"
+    """
+    short = [name if len(name) <= MAX_NAME_LENGTH else f"{name[:MAX_NAME_LENGTH]}…" for name in names]
+    shown = [name if name == name.strip() else repr(name) for name in short]
+    return ", ".join([*shown[:MAX_LISTED_NAMES], *(["…"] if len(shown) > MAX_LISTED_NAMES else [])])
+
+
 def column_position(path: Path, name: str, names: Sequence[str]) -> int:
     """Where the column of this name stands.
 
@@ -73,9 +93,7 @@ def column_position(path: Path, name: str, names: Sequence[str]) -> int:
     if not names:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     if name not in names:
-        # Blanks at a name's ends would not be seen.
-        shown = (each if each == each.strip() else repr(each) for each in names)
-        raise NoColumnError(f"{path}: there is no column '{name}'; its columns are {', '.join(shown)}")
+        raise NoColumnError(f"{path}: there is no column '{name}'; its columns are {list_names(names)}")
     if names.count(name) > 1:
         raise UserError(f"{path}: {names.count(name)} columns are named '{name}'; rename all but one.")
     return names.index(name)

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 from hybridal.app.labelling.classes import LONGEST_NAME
 from hybridal.app.labelling.texts import LONGEST_TEXT
 from hybridal.errors import UserError
+from hybridal.tasks.table import list_names
 
 Json = dict[str, Any]
 
@@ -171,7 +172,7 @@ def _field(data: Json, name: str, field: str | None) -> str:
     texts = [key for key, value in data.items() if isinstance(value, str)]
     if len(texts) != 1:
         raise UserError(
-            f"{name} has no field 'text'; say which of its fields is the text: {', '.join(map(str, data))}."
+            f"{name} has no field 'text'; say which of its fields is the text: {list_names([*map(as_text, data)])}."
         )
     return texts[0]
 

@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,8 @@ def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
     """
     check_unpacked_size(path, most)
     begins = next(read_tables(path, [], others=True))
+    if not begins.columns:
+        raise UserError(f"{path}: no column has a name; name them in the first row, or as keys of each object.")
     columns = chosen or guess_columns(begins.columns)
     cells = [[_cell(value) for value in values[:FIRST_ROWS]] for values in begins.columns.values()]
     found = Preview([*begins.columns], [list(row) for row in zip(*cells, strict=True)], columns)
@@ -171,9 +174,8 @@ def check_unpacked_size(path: Path, most_rows: int) -> None:
     import pyarrow
     from pyarrow import compute, parquet, types
 
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            _check_size(path, 0, sum(member.file_size for member in archive.infolist()), most_rows)
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        _check_size(path, 0, sum(member.file_size for member in archive.infolist()), most_rows)
     try:
         every = range(parquet.read_metadata(path).num_columns)
         # Words that are repeated are read once, and their lengths added up.
@@ -184,11 +186,13 @@ def check_unpacked_size(path: Path, most_rows: int) -> None:
             total = 0
             for batch in file.iter_batches(columns=words):
                 for column in batch.columns:
+                    if not types.is_dictionary(column.type):
+                        continue  # it shares its name with a column of strings
                     lengths = compute.binary_length(column.dictionary).cast("int64")
                     total += compute.sum(lengths.take(column.indices)).as_py() or 0
                 _check_size(path, file.metadata.num_rows, total, most_rows)
-    except (pyarrow.ArrowException, OSError):
-        return
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
+        return  # its reader says what is wrong with it
 
 
 def _check_size(path: Path, rows: int, total: int, most_rows: int) -> None:
