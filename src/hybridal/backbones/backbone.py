@@ -243,6 +243,8 @@ class TextEncoder:
             self._alone.save(folder, self.max_length)
             return
         self._tokenizer.model_max_length = self.max_length
+        # A classifier has no use for them, and transformers writes them to files of names that the backbone chose.
+        self._tokenizer.chat_template = None
         self._tokenizer.save_pretrained(folder)
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.backbones import Backbone
+from hybridal.backbones.references import check_references
 from hybridal.backbones.weights import check_weights
 from hybridal.errors import UserError, reason
 from hybridal.models.cuda.recorder import GENERATOR_IN_USE
@@ -22,6 +23,7 @@ from hybridal.randomness import key
 def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> tuple[nn.Module, list[str]]:
     """The classifier, and the names of what was drawn."""
     check_weights(Path(backbone.folder))
+    check_references(Path(backbone.folder))
     try:
         # What is missing is drawn from the global generator, before we draw it anew.
         with seeded(key(seed, "head")):
