@@ -23,7 +23,7 @@ from hybridal.app.project import Project
 from ..app.exchange.projects import prediction
 from ..app.made_up import me, people
 from ..app.web.visits import Visit, signed_in, with_token
-from .test_routes import LEAST, filled
+from .access import LEAST, filled
 
 WORDS = (
     "",
