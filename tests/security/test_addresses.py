@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from hybridal.app.llm.client import ADDRESS_VARIABLE, Client
 from hybridal.app.webhooks.address import HOSTS_VARIABLE, check_url
 from hybridal.app.webhooks.post import post
 from hybridal.errors import UserError
 
 from ..app.webhooks.receiver import receiving
 
-CALLERS: Mapping[str, Callable[[str], object]] = {"webhook": lambda url: post(url, {}, b"{}")}
+
+def call_llm(url: str) -> object:
+    return Client(url, "a model", sleep=lambda _: None, per_minute=1e9).ask([], {})
+
+
+CALLERS: Mapping[str, Callable[[str], object]] = {"webhook": lambda url: post(url, {}, b"{}"), "llm": call_llm}
 
 LOOPBACK = [
     *(
@@ -68,7 +75,8 @@ Answers = list[tuple[Any, ...]]
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The hosts to which a connection was opened; none answers."""
-    monkeypatch.delenv(HOSTS_VARIABLE, raising=False)
+    for variable in (HOSTS_VARIABLE, ADDRESS_VARIABLE):
+        monkeypatch.delenv(variable, raising=False)
     hosts: list[str] = []
 
     def refuse(address: tuple[str, int], *_: Any, **__: Any) -> None:
@@ -134,8 +142,10 @@ def test_a_redirect_is_not_followed(caller: str, status: int, monkeypatch: pytes
 
     monkeypatch.setattr(socket, "create_connection", watched)
     with receiving() as server:
+        monkeypatch.setenv(ADDRESS_VARIABLE, server.url)
         server.status = status
-        CALLERS[caller](server.url)
+        with suppress(UserError):
+            CALLERS[caller](server.url)
         assert (len(opened), len(server.got)) == (1, 1)
 
 
