@@ -46,13 +46,12 @@ def check_file(data: bytes, suffix: str) -> None:
     """A file of texts as the command line, the app and its preview read it."""
     path = Path(_SCRATCH.name) / f"file{suffix}"
     path.write_bytes(data)
-    whole = {"drop_empty": True, "drop_duplicates": True}
     for read in (
         lambda: preview_file(path, None, 1000),
         lambda: read_source(path, text="text", label="label", id="id", most=1000),
-        lambda: read_source(path, text="text", label="note", most=1000, **whole),
+        lambda: read_source(path, text="text", label="note", most=1000, drop_empty=True, drop_duplicates=True),
         lambda: count_rows(path, "text", "label", "id"),
-        lambda: load_task(path, label="label", **whole),
+        lambda: load_task(path, label="label", drop_empty=True, drop_duplicates=True),
     ):
         refused(read)
 
@@ -151,6 +150,7 @@ def fuzz(name: str, minutes: float, finds: Path) -> int:
     """Looks for finds for so long; their number, each kind counted once."""
     _, files, suffix = CHECKS[name]
     until, known, tried = time.monotonic() + 60 * minutes, set[str](), 0
+    found: list[tuple[str, bytes]] = []
     last = finds / f"{name}-last{suffix}"  # still there if a library in C ended the process
 
     @settings(
@@ -163,24 +163,24 @@ def fuzz(name: str, minutes: float, finds: Path) -> int:
     )
     @given(files())
     def attempt(data: bytes) -> None:
-        nonlocal tried, found
+        nonlocal tried
         tried += 1
         last.write_bytes(data)
         try:
             check(name, data)
         except Exception as error:
             if (kind := _kind(error)).partition(": ")[0] not in known:
-                found = (kind, data)
+                found[:] = [(kind, data)]
                 raise
 
     for number in range(sys.maxsize):
-        found: tuple[str, bytes] | None = None
+        found.clear()
         try:
             seed(number)(attempt)()
         except Exception:
-            if found is None:
+            if not found:
                 raise
-            kind, data = found
+            [(kind, data)] = found  # the smallest input that was tried
             known.add(kind.partition(": ")[0])
             path = finds / f"{name}-{len(known)}{suffix}"
             path.write_bytes(data)

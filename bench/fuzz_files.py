@@ -72,11 +72,10 @@ def delimited(draw: st.DrawFn, delimiters: str = ",;\t") -> bytes:
     header = draw(st.lists(NAMES, min_size=1, max_size=4))
     rows = draw(st.lists(st.lists(WORDS, min_size=len(header), max_size=len(header)), max_size=6))
     table = io.StringIO()
-    quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+    quoting = csv.QUOTE_ALL if draw(st.booleans()) else csv.QUOTE_MINIMAL
     ends = draw(st.sampled_from(["\n", "\r\n", "\r"]))
-    csv.writer(table, delimiter=draw(st.sampled_from(delimiters)), quoting=quoting, lineterminator=ends).writerows(
-        [header, *rows]
-    )
+    writer = csv.writer(table, delimiter=draw(st.sampled_from(delimiters)), quoting=quoting, lineterminator=ends)
+    writer.writerows([header, *rows])
     encoding = draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "utf-16", "cp1252"]))
     return table.getvalue().encode(encoding, errors="replace")
 

@@ -56,14 +56,14 @@ def hostile(tmp_path: Path) -> Iterator[Project]:
         Row(f"{name} {at}" if name in FORMULAS else f"{name}/{at}", name + " text", None, dict.fromkeys(names, name))
         for at, name in enumerate(names)
     ]
-    project = Project.create(Source("../../evil", rows, names), tmp_path / "p")
+    project = Project.create(Source("../../evil", rows, tuple(names)), tmp_path / "p")
     with project.sessions.begin() as session:
         session.add(Person(name="=2+2"))
         session.flush()
         person = session.scalars(select(Person).where(Person.name == "=2+2")).one()
         for at, (row, name) in enumerate(zip(rows, names, strict=True)):
-            given = {"class_name": name.strip(), "comment": name, "key": f"k{at}"}
-            annotate(session, person, row.id.replace("\0", "\ufffd"), "label", **given)
+            id = row.id.replace("\0", "\ufffd")
+            annotate(session, person, id, "label", class_name=name.strip(), comment=name, key=f"k{at}")
         texts, numbers = session.scalars(select(Text.row)).all(), session.scalars(select(Class.number)).all()
     project.probabilities.begin({"classes": [*numbers]}, len(numbers))
     project.probabilities.write([*texts], np.full((len(texts), len(numbers)), 1 / len(numbers)), [4] * len(texts))
@@ -73,7 +73,7 @@ def hostile(tmp_path: Path) -> Iterator[Project]:
 
 def test_no_cell_of_a_spreadsheet_is_a_formula(hostile: Project) -> None:
     for formats, rows in ((LABEL_FORMATS, label_rows(hostile.reads)), (PREDICTION_FORMATS, prediction_rows(hostile))):
-        made = b"".join(formats["spreadsheet.csv"](rows)).decode()  # type: ignore[index]
+        made = b"".join(formats["spreadsheet.csv"](rows)).decode()
         cells = [cell for line in csv.reader(io.StringIO(made, newline="")) for cell in line]
         assert len(cells) > 100
         assert not [

@@ -1,7 +1,7 @@
 """Filters, orders and lists tell nobody what the page would not show them.
 
-Label Studio's filters followed relations to any column, password hashes among them, character by character
-(CVE-2023-47117). Here an annotator's every question gets the same answer whatever other people have said.
+Label Studio's filters followed relations to any column, secrets among them, character by character (CVE-2023-47117, its
+pull request 5012). Here an annotator's every question gets the same answer whatever other people have said.
 """
 
 from __future__ import annotations
@@ -70,26 +70,24 @@ def test_an_annotator_learns_nothing_of_other_peoples_answers(app: FastAPI, proj
     assert answers(visit) == before
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        *("order=password", "order=body", "order=-probability", "state=secret", "page=0", "page=-1", "page=1e9"),
-        *("state=deleted", "order=sure", "order=doubt", "predicted=a"),
-    ],
-)
-def test_an_order_or_state_that_is_not_offered_is_refused(annotator: Visit, query: str) -> None:
-    assert annotator.client.get(f"/api/texts?{query}").status_code in (403, 422)
+REFUSED = [
+    *("order=password", "order=body", "order=-probability", "state=secret", "page=0", "page=-1", "page=1e9"),
+    *("state=deleted", "order=sure", "order=doubt", "predicted=a"),
+]
+UNKNOWN = [
+    *("person__password__startswith=a", "annotations__person__password__regex=.*", "filters[0][column]=password"),
+    *("fields=password", "include=annotations", "sort=password", "where=1=1", "role=owner", "user=1", "expand=all"),
+]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        *("person__password__startswith=a", "annotations__person__password__regex=.*", "filters[0][column]=password"),
-        *("fields=password", "include=annotations", "sort=password", "where=1=1", "role=owner", "user=1", "expand=all"),
-    ],
-)
-def test_an_unknown_parameter_changes_nothing(annotator: Visit, query: str) -> None:
-    assert annotator.client.get(f"/api/texts?{query}").json() == annotator.get("/api/texts").json()
+def test_an_order_or_state_that_is_not_offered_is_refused(annotator: Visit) -> None:
+    for query in REFUSED:
+        assert annotator.client.get(f"/api/texts?{query}").status_code in (403, 422), query
+
+
+def test_an_unknown_parameter_changes_nothing(annotator: Visit) -> None:
+    for query in UNKNOWN:
+        assert annotator.client.get(f"/api/texts?{query}").json() == annotator.get("/api/texts").json(), query
 
 
 def test_no_answer_holds_a_secret(

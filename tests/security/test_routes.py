@@ -60,8 +60,8 @@ def test_without_a_login_only_the_open_routes_answer(app: FastAPI, stranger: Vis
     for visit in (stranger, with_guess):
         assert {address for address in LEAST if not refused(visit, address)} == set()
     for method, path in OPEN:
-        json = None if method == "GET" else {}
-        assert stranger.send(method, filled(path), json).status_code in (200, 403, 404, 422), path
+        body: dict[str, Any] | None = None if method == "GET" else {}
+        assert stranger.send(method, filled(path), body).status_code in (200, 403, 404, 422), path
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -164,6 +164,8 @@ def _keyed(
         return FileTable(path, {name: [value.get(name) for value in some] for name in names}, unit, places)
 
     for place, value in objects:
+        for name in value.keys() - found.keys():
+            _check_name(f"{path}, {unit} {place}", name)
         found |= dict.fromkeys(value)
         places.append(place)
         some.append(value)
@@ -175,6 +177,16 @@ def _keyed(
         column_position(path, name, list(found))
     if places:
         yield table()
+
+
+def _check_name(where: str, name: str) -> None:
+    """Refuse the name of a column that no file or page can hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"{where}: the key '{name:.40}' contains half a character (a lone surrogate); rename it."
+        ) from error
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
