@@ -69,6 +69,16 @@ def test_texts_come_in_are_labelled_and_go_out(app: Served, tmp_path: Path, monk
     assert [*project.predictions()] == [Text("t0", "", None, "a", 0.75), Text("t1", "", None, "b", 1.0)]
 
 
+def test_a_class_is_only_added_where_that_is_asked_for(app: Served) -> None:
+    project = opened(app)
+    project.label("t0", "a")
+    with pytest.raises(RequestError, match="There is no class 'bb'; did you mean 'b'"):
+        project.label("t0", "bb")
+    assert project.text("t0").label == "a"
+    project.label("t0", "bb", new_class=True)
+    assert (project.text("t0").label, project.classes()) == ("bb", ["a", "b", "c", "bb"])
+
+
 def test_every_page_of_a_list_is_walked(app: Served) -> None:
     project = opened(app)
     assert project.add(f"one of many {i}" for i in range(120)) == 120

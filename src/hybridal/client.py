@@ -107,9 +107,22 @@ class Project:
         """The texts that the model would like to have labelled most; they are yours for some minutes."""
         return [*map(_text, self._json("GET", "/next", {"n": n})["items"])]
 
-    def label(self, id: str, label: str, *, flagged: bool = False, comment: str = "") -> None:
-        """Labels a text; when this returns, the label is safe. A class that is new is added where the token may."""
-        self._annotate(id, action="label", flagged=flagged, comment=comment, **{"class": label})
+    def label(self, id: str, label: str, *, flagged: bool = False, comment: str = "", new_class: bool = False) -> None:
+        """Label a text; when this returns, the label is safe.
+
+        Args:
+            id: The text's id.
+            label: The name of a class.
+            flagged: Ask a reviewer to look at the text.
+            comment: A remark that is kept with the answer.
+            new_class: Add the class if there is none of this name. Needs an owner's token, or a reviewer's where
+                reviewers may add classes. Otherwise an unknown name is an error, since it may be misspelt.
+
+        Raises:
+            RequestError: There is no such text or class.
+        """
+        told = {"class": label, "new_class": True} if new_class else {"class": label}
+        self._annotate(id, action="label", flagged=flagged, comment=comment, **told)
 
     def skip(self, id: str, *, flagged: bool = False, comment: str = "") -> None:
         """Says that this text cannot be labelled."""

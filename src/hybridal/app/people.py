@@ -203,10 +203,20 @@ def invite(session: Session, role: str) -> tuple[Invitation, str]:
 
 
 def check_invitation(session: Session, token: str) -> Invitation:
-    """The invitation of a link, if it is still good."""
+    """Return the invitation of a link.
+
+    Raises:
+        ForbiddenError: Says why the invitation lets nobody in. Only a person who has the link learns that.
+    """
     found = session.scalar(select(Invitation).where(Invitation.token == token_digest(token)))
-    if found is None or found.revoked or found.used_by is not None or found.until <= now():
-        raise ForbiddenError("This invitation is not valid or has expired; ask for a new one.")
+    if found is None:
+        raise ForbiddenError("There is no such invitation; check the link, or ask for a new one.")
+    if found.used_by is not None:
+        raise ForbiddenError("This invitation has already been used; sign in, or ask for a new one.")
+    if found.revoked:
+        raise ForbiddenError("This invitation was withdrawn; ask for a new one.")
+    if found.until <= now():
+        raise ForbiddenError("This invitation has expired; ask for a new one.")
     return found
 
 

@@ -147,6 +147,15 @@ def test_an_answer_whose_request_hangs_is_sent_again(window: Window, app: Served
     assert len(app.answers()) == 1
 
 
+def test_a_server_that_answers_with_an_error_is_not_called_a_lost_connection(window: Window, app: Served) -> None:
+    page = window.open(app.link, at="/progress", routed=True)
+    full = {"error": "The server's disk is full, so nothing was changed. Free some space and try again."}
+    page.route("**/api/next*", lambda route: route.fulfill(status=503, json=full))
+    page.goto(app.address)
+    expect(page.locator("#empty")).to_contain_text("No texts for now")
+    expect(page.locator("#empty")).to_contain_text("disk is full")
+
+
 def test_undo_reaches_back_beyond_a_reload(window: Window, app: Served) -> None:
     page = window.open(app.link)
     first = shown(page)
@@ -431,6 +440,15 @@ def test_the_page_says_what_more_labels_would_bring(
     expect(page.locator("#advice")).to_have_text(words)
     expect(page.locator("#goal")).to_contain_text("20 to go")
     shot(page, "advice")
+    app.project.decide({"budget": 1})
+    page.reload()
+    shown(page)
+    page.keyboard.press("1")
+    expect(page.locator("#goal")).to_contain_text("All planned labels are given")
+    expect(page.locator("#advice")).to_have_text(
+        "The plan is complete, but the model would gain from more labels: an owner can plan more in Settings."
+    )
+    shot(page, "advice-plan-complete")
     page.set_viewport_size({"width": 390, "height": 844})
     shot(page, "advice-phone")
 

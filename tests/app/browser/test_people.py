@@ -52,7 +52,9 @@ def test_a_second_annotator_joins_by_link_and_gets_other_texts(
     shot(people, "people")
 
     late = window.open(invitation)
-    expect(late.get_by_role("main")).to_contain_text("This invitation is not valid or has expired; ask for a new one.")
+    expect(late.get_by_role("heading", name="No access")).to_be_visible()
+    told = "This invitation has already been used; sign in, or ask for a new one."
+    expect(late.get_by_role("main")).to_contain_text(told)
 
 
 def test_a_link_that_is_asked_for_twice_is_made_once(window: Window, app: Served) -> None:

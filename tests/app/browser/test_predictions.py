@@ -204,7 +204,7 @@ def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[
     expect(hunt).to_have_value("c")
     page.set_viewport_size({"width": 390, "height": 844})
     shot(page, "label-hunt-phone")
-    hunt.select_option("What teaches most")
+    hunt.select_option("Most useful texts first")
     expect(text).to_contain_text("text")
     assert "likely" not in page.url
     # One that no model knows is no reason to be silent.

@@ -84,7 +84,7 @@ def test_every_drawing_is_right_and_has_its_numbers_beside_it(page: Page) -> Non
     ("updates", "sentence"),
     [
         (["retrain"], "The one update so far retrained the model from scratch."),
-        (["refit"] * 2, "All 2 updates so far only fitted the model's last layer to the new labels."),
+        (["refit"] * 2, "Both updates so far only fitted the model's last layer to the new labels."),
         (
             ["retrain", "retrain", "refit"],
             "3 updates so far: 2 retrained the model from scratch, "

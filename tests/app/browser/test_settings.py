@@ -110,7 +110,7 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
     page.locator("#plan").get_by_role("button", name="Save").click()
     expect(page.locator("#toasts")).to_contain_text("Saved.")
     assert app.project.setting("budget") == 50
-    page.get_by_label("So many people label those").fill("3")
+    page.get_by_label("People per shared text").fill("3")
     page.get_by_label("Where they disagree").select_option("majority")
     page.locator("#plan").get_by_role("button", name="Save").click()
     page.get_by_label("Protocol").select_option("quick")

@@ -161,7 +161,7 @@ def test_where_a_proxy_signs_people_in_it_also_says_who_runs_the_server(folder: 
         assert client.post("/api/projects", json={"name": "forged"}).status_code == 403
         bob = come("bob")
         assert (bob.get("/").headers["location"], bob.get("/api/projects").status_code) == ("/login", 401)
-        assert "for who runs the server alone" in bob.get("/login").text
+        assert "only for the person who runs the server" in bob.get("/login").text
         assert bob.get("/p/mails/api/project").json()["me"] == {"name": "bob", "role": "annotator"}
         assert come("ada").get("/p/mails/api/project").json()["me"] == {"name": "me", "role": "owner"}
         assert "All projects" in come("ada").get("/p/mails/").text
@@ -299,7 +299,10 @@ def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_pat
     with visited(folder) as operator:
         assert operator.send("PATCH", "/api/projects", {"name": "mails", "closed": True}).status_code == 200
         operator.until(lambda found: found["mails"]["closed"] and not found["mails"]["trainer"])
-        assert operator.get("/p/mails/").status_code == 503
+        closed = operator.get("/p/mails/")
+        assert closed.status_code == 503
+        assert "This project is closed. Your labels are safe." in closed.text
+        assert "went wrong" not in closed.text
         assert not (folder / "mails" / "labels.db-wal").exists()
         shutil.copytree(folder / "mails", tmp_path / "copy")
         operator.send("PATCH", "/api/projects", {"name": "mails", "closed": False})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Literal
 
 from sqlalchemy import bindparam, delete, func, select
@@ -40,7 +41,9 @@ def find(session: Session, name: str) -> Class:
     """The class of this name; the name of a class that was merged means what it became."""
     found = session.scalar(_OF_THIS_NAME, {"name": name.strip()})
     if found is None:
-        raise MissingError(f"There is no class '{name:.40}'.")
+        close = get_close_matches(name, [one.name for one in active(session)], n=1)
+        hint = f"; did you mean '{close[0]:.40}'?" if close else "."
+        raise MissingError(f"There is no class '{name:.40}'{hint}")
     now = session.get_one(Class, resolve(session, found.number))
     if now.archived == "deleted":
         raise MissingError(f"The class '{name:.40}' was deleted.")

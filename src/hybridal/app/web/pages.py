@@ -127,8 +127,11 @@ def static(version: str, name: str) -> Response:
 
 def error_page(request: Request, status: int, sentence: str) -> Response:
     """The page for a person whose address leads nowhere, or not now."""
-    title = "Page not found" if status == 404 else "Something went wrong"
+    title = _ERROR_TITLES.get(status, "Something went wrong")
     return render_page(request, "missing", status, page="sign-in", title=title, message=sentence)
+
+
+_ERROR_TITLES = {403: "No access", 404: "Page not found", 429: "Too many requests", 503: "Not available now"}
 
 
 @cache

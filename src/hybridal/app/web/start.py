@@ -116,9 +116,11 @@ async def without_slash(name: str, request: Request) -> Response:
 
 @router.get("/p/{name}/{path:path}")
 async def not_served(name: str, request: Request) -> Response:
-    """A project that is not served just now: its operator is told why on the start page."""
-    _host(request).find(name)
-    return pages.error_page(request, 503, "This project is not available at the moment.")
+    """A project that is closed, or that cannot be opened: the start page tells its operator why."""
+    host = _host(request)
+    host.find(name)
+    why = "This project is closed" if name in host.closed else "This project cannot be opened at the moment"
+    return pages.error_page(request, 503, f"{why}. Your labels are safe. Ask the person who runs the server.")
 
 
 class Password(Schema):

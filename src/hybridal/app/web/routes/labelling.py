@@ -48,6 +48,7 @@ class NewAnnotation(Schema):
     )
     flagged: bool = False
     comment: CleanStr = Field("", max_length=10_000)
+    new_class: bool = Field(False, description="Add the class if there is none of this name; annotators may not.")
 
 
 class UndoRequest(Schema):
@@ -96,9 +97,9 @@ def _likely(project: Project, user: User, name: str) -> Sequence[int]:
 def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentProject) -> Saved:
     """Writes an answer down; when this returns, it is safe."""
     with project.sessions.begin() as session:
-        # A page adds a class before it gives it: one that it still shows, but that has another name by now or is
-        # deleted, must not come back.
-        if given.class_ is not None and user.token_role is not None and may_define(session, user):
+        # Only when it is asked for: a misspelt class must be an error, and one that an open page still shows, but
+        # that was renamed or deleted, must not come back.
+        if given.class_ is not None and given.new_class and may_define(session, user):
             _define(session, user, given.class_, given.key)
         now = annotate(
             session,

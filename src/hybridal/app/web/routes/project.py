@@ -10,8 +10,10 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Trainer
+from hybridal.app.errors import ForbiddenError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts
+from hybridal.app.people import may
 from hybridal.app.project import Project
 from hybridal.app.settings import read
 from hybridal.app.trainer.publish import published_round
@@ -161,8 +163,10 @@ def trainer_status(session: Session) -> TrainerSchema:
 
 
 @router.post("/trainer")
-def request_trainer(request: TrainerRequest, _: Annotator, project: CurrentProject) -> Done:
-    """Asks it to train now, to try again, or to train a last time."""
+def request_trainer(request: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
+    """Ask it to train now or to retry; a reviewer may also ask it to finish, that is to train a last time."""
+    if request.asked == "finish" and not may(user.role, "reviewer"):
+        raise ForbiddenError("Only a reviewer or an owner finishes the model.")
     with project.sessions.begin() as session:
         session.execute(update(Trainer).where(Trainer.number == 1).values(asked=request.asked))
     return Done()

@@ -6,7 +6,7 @@ import { toast, told } from "./toast.js";
 
 /** @param {import("./trainer-bar.js").TrainerBar} trainer */
 export function servesFinish(trainer) {
-  onPress(byId("finish"), () =>
+  if (byId("finish")) onPress(byId("finish"), () =>
     told(async () => {
       await post("/api/trainer", { asked: "finish" });
       await trainer.poll();
@@ -18,6 +18,7 @@ export function servesFinish(trainer) {
 /** @param {{finished: boolean | null, advised: boolean, sentence: string}} finish `finished` is null without a model */
 export function showFinish({ finished, advised, sentence }) {
   byId("finish-state").textContent = sentence;
+  if (!byId("finish")) return; // annotators only read how far the model is
   byId("finish").hidden = finished !== false;
   byId("finish").classList.toggle("main", advised);
 }

@@ -37,7 +37,7 @@ function row(invitation) {
     : invitation.revoked
       ? "withdrawn"
       : invitation.until * 1000 < Date.now()
-        ? "run out"
+        ? "expired"
         : `open, ends ${ago(invitation.until)}`;
   const revoke = once(() =>
     told(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list())),

@@ -163,7 +163,7 @@ async function refill() {
   if (!empty) return;
   if (queue.current) return turn();
   if (problem)
-    card.showEmpty("No connection", `${problem.message} Your labels are kept on this device and will be sent later.`);
+    card.showEmpty(problem.status ? "No texts for now" : "No connection", `${problem.message} Your labels are kept on this device and will be sent later.`);
   else showDone();
   again = setTimeout(refill, AGAIN);
 }

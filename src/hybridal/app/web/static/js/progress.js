@@ -57,7 +57,8 @@ function moves(rounds, switched, signal) {
     [refitted, "only fitted the model's last layer to the new labels"],
   ].filter(([number]) => number);
   if (rounds.length === 1) return `The one update so far ${kinds[0][1]}.`;
-  if (kinds.length === 1) return `All ${whole(rounds.length)} updates so far ${kinds[0][1]}.`;
+  const every = rounds.length === 2 ? "Both" : `All ${whole(rounds.length)}`;
+  if (kinds.length === 1) return `${every} updates so far ${kinds[0][1]}.`;
   return `${count(rounds.length, "update")} so far: ${kinds.map(([number, what]) => `${whole(number)} ${what}`).join(", ")}.`;
 }
 
