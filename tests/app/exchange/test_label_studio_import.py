@@ -44,7 +44,7 @@ def exported(project: Project) -> list[ImportedTask]:
 
 def test_what_was_exported_comes_in_again(tmp_path: Path, db: str | None) -> None:
     project, other = made(tmp_path), empty(tmp_path, "other", db)
-    found = import_tasks(other.sessions, exported(project))
+    found = import_tasks(other.sessions, exported(project), as_members=True)
     assert found == Imported(added=10, known=0, labelled=9, unchanged=0)
     expected = said(project)
     del expected["g"]  # the LLM's answer left as a prediction
@@ -106,7 +106,7 @@ def test_what_label_studio_says_in_other_words_counts_and_in_the_same_does_not(t
 
     def comes(name: str | None, comment: str = "", flagged: bool = False) -> Imported:
         one = ImportedAnnotation("70", "Ann", name, comment, updated="2030-01-01", flagged=flagged)
-        return import_tasks(project.sessions, [ImportedTask("b", NASTY, (one,))])
+        return import_tasks(project.sessions, [ImportedTask("b", NASTY, (one,))], as_members=True)
 
     assert comes("idea") == comes("idea", "=1+1", flagged=True) == Imported(0, 1, 0, 1)
     assert comes("idea", "other") == Imported(0, 1, 1, 0)
@@ -152,6 +152,22 @@ def test_tasks_find_their_texts_by_words_when_numbers_clash(tmp_path: Path) -> N
     )
 
 
+def test_a_name_in_a_file_is_not_taken_for_a_member_unless_the_owner_says_so(tmp_path: Path) -> None:
+    project = made(tmp_path)
+    vote = ImportedAnnotation("70", "Ann", "bug", "", updated="2030-01-01", decides=True)
+    tasks = [ImportedTask("b", NASTY, (vote,))]
+
+    def voters() -> set[tuple[str, str | None]]:
+        return {(person, name) for person, _, name, _, _ in said(project)["b"][2]}
+
+    before = voters()
+    for new in (1, 0):
+        assert import_tasks(project.sessions, tasks) == Imported(0, 1, new, 1 - new)
+    assert voters() == before | {("Ann (Label Studio)", "bug")}
+    import_tasks(project.sessions, tasks, as_members=True)
+    assert ("Ann", "bug") in voters()
+
+
 def test_people_who_come_with_a_file_cannot_sign_in(tmp_path: Path) -> None:
     project = empty(tmp_path)
     names = ["Ann", "me", "(small)", "  spaced   name\x1b ", "x" * 300]
@@ -160,7 +176,7 @@ def test_people_who_come_with_a_file_cannot_sign_in(tmp_path: Path) -> None:
     )
     with project.reads() as session:
         people = {person.name: person for person in session.scalars(select(Person))}
-    assert set(people) == {"me", "Ann", "small)", "spaced name", "x" * 80}
+    assert set(people) == {"me", "me (Label Studio)", "Ann", "small)", "spaced name", "x" * 80}
     assert [people[name].active for name in people] == [name == "me" for name in people]
     assert all(person.password is None and person.kind == "person" for person in people.values())
 

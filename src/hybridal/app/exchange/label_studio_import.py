@@ -33,6 +33,9 @@ from hybridal.errors import UserError
 # People wait while a transaction writes: many short ones, not one long one.
 _AT_ONCE = 25
 
+OUTSIDER = " (Label Studio)"
+"""Follows the name of an annotator of Label Studio who is called like a member of this project."""
+
 _OF_THIS_NAME = select(Person).where(Person.name == bindparam("name"))
 
 
@@ -46,21 +49,35 @@ class Imported:
     unchanged: int
 
 
-def import_tasks(sessions: Sessions, tasks: Sequence[ImportedTask]) -> Imported:
-    """Adds what is new. The same file again changes nothing, so an import that broke off is simply repeated."""
+def import_tasks(sessions: Sessions, tasks: Sequence[ImportedTask], as_members: bool = False) -> Imported:
+    """Add what is new. The same file again changes nothing, so an import that broke off is simply repeated.
+
+    Args:
+        sessions: Those of the project.
+        tasks: What `read_tasks` found in the file.
+        as_members: Whether annotators of the file are the members of this project with the same names. Anybody can
+            write a name into a file, so by default its annotations count as those of an outsider, 'Ada (Label Studio)'.
+
+    Returns:
+        How many texts and labels are new.
+    """
     names = sorted({one.class_name for task in tasks for one in task.annotations if one.class_name is not None})
     with sessions.begin() as session:
         ids, new = match_texts(session, tasks)
         classes.add(session, names)
-        people = {one.person: find_annotator(session, one.person) for task in tasks for one in task.annotations}
+        names = sorted({one.person for task in tasks for one in task.annotations})
+        people = {name: find_annotator(session, name, as_members) for name in names}
+        members = {name: member for name in names if (member := find_member(session, name)) is not None}
         added, deleted = texts.add(session, new).added, texts.deleted_ids(session, ids)
     labels: Counter[bool] = Counter()
     for part in texts.chunks([*zip(ids, tasks, strict=True)], _AT_ONCE):
         with sessions.begin() as session:
             lock_texts(session, Text.id.in_([id for id, _ in part]))
             for id, one in [(id, one) for id, task in part if id not in deleted for one in task.annotations]:
-                person, key = people[one.person], file_key(id, one)
-                if is_new := not is_known(session, id, person, one, key):
+                person = people[one.person]
+                key = file_key(id, one, person)
+                speakers = {person, members.get(one.person, person)}  # what went out from here is known as a member's
+                if is_new := not any(is_known(session, id, who, one, key) for who in speakers):
                     add_annotation(session, id, person, one, key)
                 labels[is_new] += one.class_name is not None
     return Imported(added, len(tasks) - added, labels[True], labels[False])
@@ -136,12 +153,16 @@ def add_annotation(session: Session, text_id: str, person: Person, said: Importe
     )
 
 
-def find_annotator(session: Session, name: str) -> Person:
-    """The person of this name, who cannot sign in unless they are one of ours; names in brackets are of machines."""
+def find_annotator(session: Session, name: str, as_members: bool = False) -> Person:
+    """Return the person to whom annotations of this name are attributed; a new one cannot sign in."""
     if name == FILE_ANNOTATOR:
         return file_annotator(session)
-    printable = "".join(one for one in " ".join(name.split()) if one.isprintable())
-    plain = printable.lstrip("(")[:LONGEST_NAME] or "?"
+    member = find_member(session, name)
+    if member is not None and as_members:
+        return member
+    plain = _plain(name)
+    if member is not None:
+        plain = plain[: LONGEST_NAME - len(OUTSIDER)] + OUTSIDER
     found = session.scalar(_OF_THIS_NAME, {"name": plain})
     if found is None:
         found = Person(name=plain, active=False)
@@ -150,9 +171,21 @@ def find_annotator(session: Session, name: str) -> Person:
     return found
 
 
-def file_key(text_id: str, said: ImportedAnnotation) -> str:
-    """A key that the same annotation of a file always has."""
-    parts = (text_id, said.id, said.person, said.class_name, said.updated, said.decides)
+def find_member(session: Session, name: str) -> Person | None:
+    """Return the person of this name who signs in to this project, or has done so."""
+    found = session.scalar(_OF_THIS_NAME, {"name": _plain(name)})
+    return found if found is not None and (found.active or found.password is not None) else None
+
+
+def _plain(name: str) -> str:
+    """A name as people here may have it; those in brackets are of machines."""
+    printable = "".join(one for one in " ".join(name.split()) if one.isprintable())
+    return printable.lstrip("(")[:LONGEST_NAME] or "?"
+
+
+def file_key(text_id: str, said: ImportedAnnotation, person: Person) -> str:
+    """A key that the same annotation of a file always has, where it is attributed to the same person."""
+    parts = (text_id, said.id, person.name, said.class_name, said.updated, said.decides)
     return f"import:{hashlib.sha256(repr(parts).encode()).hexdigest()[:56]}"
 
 

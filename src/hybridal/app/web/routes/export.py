@@ -72,14 +72,22 @@ def label_studio_file(_: Reviewer, project: CurrentProject, anonymous: bool = Fa
 
 @router.post("/import/label-studio")
 def from_label_studio(
-    file: UploadFile, _: Owner, project: CurrentProject, text: Name = "", choices: Name = ""
+    file: UploadFile,
+    _: Owner,
+    project: CurrentProject,
+    text: Name = "",
+    choices: Name = "",
+    as_members: Annotated[bool, Form()] = False,
 ) -> Imported:
-    """Takes an export of Label Studio in; `text` names the field of the text, `choices` the control of the class."""
+    """Import an export of Label Studio; `text` names the field of the text, `choices` the control of the class.
+
+    With `as_members`, annotators of the file are the people of this project with the same names.
+    """
     try:
         data = json.load(file.file)
     except (ValueError, RecursionError) as error:
         raise UserError("The file is not JSON; export from Label Studio in the format JSON.") from error
-    return import_tasks(project.sessions, read_tasks(data, text or None, choices or None))
+    return import_tasks(project.sessions, read_tasks(data, text or None, choices or None), as_members)
 
 
 class ScoringSchema(Schema):
