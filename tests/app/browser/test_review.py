@@ -54,6 +54,32 @@ def test_a_probable_label_error_is_put_right_or_kept_for_good(window: Window, ap
     assert consensus(app.project) == {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated")}
 
 
+def test_the_model_is_accepted_by_a_key_text_after_text(window: Window, app: Served) -> None:
+    for text in ("t5", "t6", "t7"):
+        says(app, me(app.project), text, "a")
+    with app.project.sessions.begin() as session:
+        rows = {text.id: text.row for text in session.scalars(select(Text))}
+        other = session.scalars(select(Class.number).where(Class.name == "c")).one()
+        for at, id in enumerate(("t5", "t6", "t7", "t8")):
+            found = Prediction(text_row=rows[id], class_number=other, probability=0.9 - at / 100, entropy=0.1, round=1)
+            session.add(found)
+    page = window.open(app.link, at="/review")
+    items = page.locator(".item")
+    expect(items).to_have_count(3)
+    for left, key in ((2, "."), (1, "k"), (0, ".")):
+        page.wait_for_timeout(300)  # longer than a glance
+        page.keyboard.press(key)
+        expect(items).to_have_count(left)
+    page.get_by_role("tab", name="Most uncertain").click()
+    expect(items).to_have_count(1)
+    expect(items.get_by_role("button", name="Label as c")).to_be_visible()
+    page.wait_for_timeout(300)
+    page.keyboard.press(".")
+    expect(page.locator("#items")).to_have_text("There are no predictions of unlabelled texts.")
+    decided = {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated"), "t7": ("c", "adjudicated")}
+    assert consensus(app.project) == {**decided, "t8": ("c", "people")}
+
+
 def test_how_far_people_agree_is_told_again_after_a_decision(window: Window, app: Served) -> None:
     with app.project.sessions.begin() as session:
         ada = add_person(session, "Ada", "annotator")

@@ -7,6 +7,9 @@ import { el, named } from "./dom.js";
 import { percent } from "./format.js";
 import { sender } from "./sender.js";
 
+const [ACCEPT, KEEP] = [".", "k"];
+const KEYS = `Keys: ${ACCEPT} accepts the model's class`;
+
 /**
  * @typedef {{name: string, title: string, about: string, none: string, load: () => Promise<any[]>, most?: number,
  *   beside?: (place: HTMLElement) => Promise<void>,
@@ -30,8 +33,11 @@ export function kinds(project) {
     select.addEventListener("change", () => (go.hidden = false));
     return el("span", { class: "pick" }, select, go);
   };
-  const button = (name, act, main = false) =>
-    el("button", { type: "button", class: main ? "main" : null, onclick: act }, el("span", {}, ...name));
+  const button = (name, act, key = null) =>
+    el("button", { type: "button", "aria-keyshortcuts": key, onclick: act }, el("span", {}, ...name));
+  /** What the model predicts, by a press or by the key that accepts it on the page Label. */
+  const accept = (item, predicted, settle) =>
+    predicted ? button(["Label as ", named(predicted)], () => settle(() => answer(item, predicted)), ACCEPT) : null;
   const listed = (state) => async () => (await get("/api/texts", { state })).items;
   const doubts = (part) => async () => (await get("/api/review"))[part];
 
@@ -41,7 +47,8 @@ export function kinds(project) {
       title: "Probable label errors",
       none: "There is no label that the model contradicts with a probability of 50% or more.",
       about:
-        "Labelled texts for which the model predicts another class with a probability of 50% or more, the most confident first. Often the label is right and the model still has to learn it; sometimes the label is wrong.",
+        "Labelled texts for which the model predicts another class with a probability of 50% or more, the most confident first. Often the label is right and the model still has to learn it; sometimes the label is wrong. " +
+        `${KEYS}, ${KEEP} keeps the label.`,
       load: doubts("contradicted"),
       most: 50,
       draw: (item, settle) => [
@@ -54,8 +61,8 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
-          button(["Keep ", named(item.class)], () => settle(() => decide(item, item.class))),
-          button(["Change to ", named(item.prediction)], () => settle(() => decide(item, item.prediction))),
+          button(["Keep ", named(item.class)], () => settle(() => decide(item, item.class)), KEEP),
+          button(["Change to ", named(item.prediction)], () => settle(() => decide(item, item.prediction)), ACCEPT),
           choose(item, decide, settle, "something else …", [item.class, item.prediction]),
         ),
       ],
@@ -104,11 +111,16 @@ export function kinds(project) {
       name: "uncertain",
       title: "Most uncertain",
       none: "There are no predictions of unlabelled texts.",
-      about: "Unlabelled texts about which the model is least certain.",
+      about: `Unlabelled texts about which the model is least certain. ${KEYS}.`,
       load: doubts("uncertain"),
       draw: (item, settle) => [
         el("span", { class: "facts" }, classBadge(item.prediction, project.classes, "model:", percent(item.probability))),
-        el("span", { class: "actions" }, choose(item, answer, settle)),
+        el(
+          "span",
+          { class: "actions" },
+          accept(item, item.prediction, settle),
+          choose(item, answer, settle, "label as …", [item.prediction]),
+        ),
       ],
     },
     {
@@ -116,7 +128,8 @@ export function kinds(project) {
       title: "Flagged",
       none: "Nothing is flagged.",
       about:
-        "Texts that somebody wanted a reviewer to look at. Your decision is final and removes the flag; comments stay in the text's history.",
+        "Texts that somebody wanted a reviewer to look at. Your decision is final and removes the flag; comments stay in the text's history. " +
+        `Key: ${KEEP} keeps the label.`,
       load: listed("flagged"),
       most: 50,
       draw: (item, settle) => [
@@ -124,7 +137,7 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
-          item.class ? button(["Keep ", named(item.class)], () => settle(() => decide(item, item.class))) : null,
+          item.class ? button(["Keep ", named(item.class)], () => settle(() => decide(item, item.class)), KEEP) : null,
           choose(item, decide, settle, item.class ? "change to …" : "decide for …", [item.class]),
         ),
       ],
@@ -133,10 +146,18 @@ export function kinds(project) {
       name: "skipped",
       title: "Skipped",
       none: "Nothing was skipped.",
-      about: "Skipped texts that have no label yet.",
+      about: `Skipped texts that have no label yet. ${KEYS}.`,
       load: listed("skipped"),
       most: 50,
-      draw: (item, settle) => [facts(item, project.classes), el("span", { class: "actions" }, choose(item, answer, settle))],
+      draw: (item, settle) => [
+        facts(item, project.classes),
+        el(
+          "span",
+          { class: "actions" },
+          accept(item, item.prediction?.class, settle),
+          choose(item, answer, settle, "label as …", [item.prediction?.class]),
+        ),
+      ],
     },
   ];
 }

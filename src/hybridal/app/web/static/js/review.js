@@ -4,6 +4,7 @@ import { once } from "./controls.js";
 import { byId, el, say } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
+import { listen } from "./keys.js";
 import { renewList } from "./live-list.js";
 import { kinds } from "./review-kinds.js";
 import { openText } from "./text-dialog.js";
@@ -43,6 +44,14 @@ byId("items").addEventListener(
   },
   true,
 );
+listen((key) => {
+  // Like a click, a key right after the list changed by itself was meant for another text.
+  if (performance.now() - changed < GLANCE) return false;
+  const here = document.activeElement.closest(".item") ?? byId("items").querySelector(".item:not(.unlisted)");
+  const pressed = here?.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]`);
+  pressed?.click();
+  return Boolean(pressed);
+});
 await open(all.find(({ name }) => `#${name}` === location.hash) ?? all[0]);
 told(countOthers);
 trainer.addEventListener("round", () => told(refresh));
