@@ -31,7 +31,7 @@ CELL = ["engine", "study", "task", "backbone", "protocol", "acquisition", "varia
 PLAIN = ("word", "round", "update", "labels", "kept_epoch", "temperature")
 SPLITS = ("validation", "test")
 COUNTED = [part.name for part in fields(Cost)]
-MEASURED = [part.name for part in fields(Metrics)]
+MEASURED = [part.name for part in fields(Metrics) if part.name != "support"]  # a table has no lists of counts
 
 
 def published(folder: StudyFolder, engine: str, study: str | None = None) -> pd.DataFrame:
