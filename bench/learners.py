@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bench.forecasts import back_test, recorded
 from bench.tables import bounds, table
-from hybridal.loop.stopping import advice
-from hybridal.measures.forecast import Observation, forecast
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 TOTALS = {1: 50, 2: 101, 4: 203, 10: 509, 19: 968}  # labels in all, those for validation with them, by round
@@ -154,45 +153,6 @@ def late_class(facts: pd.DataFrame) -> str:
     return table(["protocol", "task", "schedule", *(f"round {number}" for number in shown), "steps"], rows)
 
 
-def seen(run: pd.DataFrame) -> list[Observation]:
-    """What a run's rounds showed to a forecast."""
-    columns = ("labels", "validation_right", "validation_n", "validation_f1", "disagreement")
-    return [
-        Observation(
-            int(labels), int(right), int(n), float(f1) if n else None, None if np.isnan(moved) else float(moved)
-        )
-        for labels, right, n, f1, moved in run.sort_values("round")[list(columns)].to_numpy(dtype=float).tolist()
-    ]
-
-
-def back_test(kinds: Mapping[str, pd.DataFrame]) -> str:
-    """How often 90% intervals held what came, and what stopping by them cost and saved, for each kind of runs."""
-    rows = []
-    for name, runs in kinds.items():
-        held: list[list[bool | None]] = []
-        stopped = []
-        for _, run in runs.groupby(CELL, observed=True):
-            rounds, classes = seen(run), int(run["classes"].iloc[0])
-            truth = run.sort_values("round")[["test_accuracy", "test_f1"]].to_numpy()
-            for now in range(1, len(rounds) - 1):
-                for later in {min(now + 2, 18), min(now + 4, 18), 18}:
-                    said = forecast(rounds[: now + 1], rounds[later].labels, classes)
-                    assert said is not None
-                    gain = truth[later] - truth[now]
-                    told = (said.accuracy, said.f1, said.accuracy_gain, said.f1_gain)
-                    came = (*truth[later], *gain)
-                    held.append([None if i is None else i.low <= t <= i.high for i, t in zip(told, came, strict=True)])
-            stop = next((t for t in range(19) if advice(rounds[: t + 1], classes).stop), 18)
-            spent = [rounds[at].labels + rounds[at].n for at in (stop, 18)]
-            stopped.append((truth[18, 1] - truth[stop, 1], 1 - spent[0] / spent[1]))
-        shares = pd.DataFrame(held).mean()
-        cost, saved = np.mean(stopped, axis=0)
-        covered = ["–" if pd.isna(share) else f"{share:.0%}" for share in shares]
-        rows.append([name, *covered, f"{100 * cost:.2f} points", f"{saved:.1%}"])
-    head = ["validation", "accuracy", "macro-F1", "gain in accuracy", "gain in F1", "F1 lost", "labels saved"]
-    return table(head, rows)
-
-
 def draw(path: Path) -> None:
     """F1 by labels, and steps against F1 and scaled NLL at the end, each learner a line and a point."""
     import matplotlib.pyplot as plt
@@ -231,9 +191,9 @@ def tables() -> dict[str, str]:
     late = pd.read_parquet(RESULTS / "late-class.parquet")
     auto = SIDE_BY_SIDE["**auto**"]
     forecasts = {
-        "50 validation labels": chosen(fresh, auto),
-        "the same, first seeds": chosen(facts, auto),
-        "none, first seeds": chosen(facts, VALIDATION["none"]),
+        "50 validation labels": recorded(chosen(fresh, auto)),
+        "the same, first seeds": recorded(chosen(facts, auto)),
+        "none, first seeds": recorded(chosen(facts, VALIDATION["none"])),
     }
     return {
         "F1": curves(fresh, LEARNERS, "test_f1"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +32,16 @@ def rounds(draw: st.DrawFn) -> list[Observation]:
     return seen
 
 
+def with_support(seen: list[Observation], classes: int, skew: float) -> list[Observation]:
+    """The same with the texts of each class, of which the first has the share `skew` and the others equal shares."""
+    found = []
+    for each in seen:
+        first = round(skew * each.n)
+        support = (first, *(part.size for part in np.array_split(np.zeros(each.n - first), classes - 1)))
+        found.append(replace(each, support=support if each.n else ()))
+    return found
+
+
 def told(seen: list[Observation], labels: int, classes: int = 2, level: float = 0.9) -> Forecast:
     found = forecast(seen, labels, classes, level)
     assert found is not None
@@ -51,9 +62,11 @@ def falling(pace: float = 0.5, floor: float = 0.0, right: int = 40, n: int = 50)
 
 
 @settings(max_examples=100, deadline=None)
-@given(rounds(), st.integers(2, 150), st.integers(0, 3000), st.integers(1, 3000))
-def test_what_always_holds(seen: list[Observation], classes: int, ahead: int, further: int) -> None:
+@given(rounds(), st.integers(2, 150), st.integers(0, 3000), st.integers(1, 3000), st.none() | SHARES)
+def test_what_always_holds(seen: list[Observation], classes: int, ahead: int, further: int, skew: float | None) -> None:
     now = seen[-1].labels
+    if skew is not None:
+        seen = with_support(seen, classes, skew)
     found = forecast(seen, now + ahead, classes)
     known = any(o.n for o in seen)
     assert (found is None) == (not known and all(o.disagreement is None for o in seen))
@@ -69,6 +82,12 @@ def test_what_always_holds(seen: list[Observation], classes: int, ahead: int, fu
         assert each.high <= wider.high
     for level in (found.accuracy, found.f1):
         assert level is None or level.low >= 0
+    if found.accuracy is not None and found.f1 is not None:
+        start = told(seen, now, classes)
+        assert start.accuracy is not None
+        assert start.f1 is not None
+        assert found.accuracy_gain.expected <= 1 - start.accuracy.expected + 1e-9  # no more than what is left
+        assert found.f1_gain.expected <= 1 - start.f1.expected + 1e-9
     if ahead == 0:
         assert found.accuracy_gain == found.f1_gain == Interval(0.0, 0.0, 0.0)
 
@@ -186,6 +205,53 @@ def test_macro_f1_of_a_few_texts_per_class_is_not_believed() -> None:
     assert told(one, 600, classes=20) == told(other, 600, classes=20)
 
 
+def skewed(support: tuple[int, ...], right: int, f1: float) -> list[Observation]:
+    n = sum(support)
+    return [Observation(m, right, n, f1, 0.03 if m > 48 else None, support) for m in (48, 64, 80)]
+
+
+def test_where_validation_lacks_classes_the_forecast_allows_for_a_large_gain() -> None:
+    """Three skewed classes: 100 labels brought 7.3 points where 0.7 (-0.9 to 2.8) were forecast."""
+    seen = skewed((12, 0, 0), right=12, f1=1.0)
+    blind = told([replace(o, support=(), f1=1 / 3) for o in seen], 180, classes=3)
+    found = told(seen, 180, classes=3)
+    assert blind.f1_gain.high < 0.073 < found.f1_gain.high
+    assert found.f1 is not None
+    assert found.f1.low < 0.5  # a model that knows the frequent class only would look the same
+
+
+@pytest.mark.parametrize("rare", [1, 2, 3])
+def test_more_validation_texts_of_the_same_kind_narrow_what_is_told_of_f1(rare: int) -> None:
+    widths = []
+    for times in (1, 2, 5, 20):
+        support = (times * (10 - rare), times * rare)
+        found = told(skewed(support, right=9 * times, f1=0.8), 80).f1
+        assert found is not None
+        widths.append(found.high - found.low)
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < widths[0] / 2
+
+
+def test_a_measured_f1_counts_where_every_class_has_texts() -> None:
+    low, high = (told(skewed((16, 4), right=18, f1=f1), 80).f1 for f1 in (0.6, 0.9))
+    assert low is not None
+    assert high is not None
+    assert high.expected > low.expected + 0.05
+    lacking = [told(skewed((19, 1), right=18, f1=f1), 80) for f1 in (0.6, 0.9)]
+    assert lacking[0] == lacking[1]
+
+
+def test_the_support_of_fewer_classes_is_not_used() -> None:
+    seen = skewed((20, 4), right=20, f1=0.7)
+    assert told(seen, 180, classes=3) == told([replace(o, support=()) for o in seen], 180, classes=3)
+
+
+def test_macro_f1_is_never_forecast_below_that_of_a_single_class() -> None:
+    found = told(skewed((20, 0), right=20, f1=1.0), 80).f1
+    assert found is not None
+    assert found.low > 0.4
+
+
 def synthetic(rng: np.random.Generator, n: int) -> tuple[list[Observation], float, float]:
     """Rounds of a learner as the module takes it to be, and its true accuracy now and 200 labels later."""
     labels, end = np.arange(60, 60 + 32 * rng.integers(3, 20), 32), 200
@@ -225,13 +291,14 @@ def test_intervals_hold_the_truth_as_often_as_they_say(n: int) -> None:
         ({"labels": 0}, "at least one label, not 0"),
         ({"labels": 5, "right": 6, "n": 5}, "Of 5 validation texts, 6 cannot be right"),
         ({"labels": 5, "right": -1, "n": 5}, "-1 cannot be right"),
+        ({"labels": 5, "right": 1, "n": 4, "support": (3, 2)}, "add up to 5, not to the 4 validation texts"),
         ({"labels": 5, "f1": 1.2}, "macro-F1 must lie between 0 and 1, not 1.2"),
         ({"labels": 5, "disagreement": math.nan}, "disagreement must lie between 0 and 1, not nan"),
     ],
 )
-def test_what_cannot_be_observed_is_refused(bad: dict[str, float], sentence: str) -> None:
+def test_what_cannot_be_observed_is_refused(bad: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
-        Observation(**bad)  # type: ignore[arg-type]
+        Observation(**bad)
 
 
 @pytest.mark.parametrize(

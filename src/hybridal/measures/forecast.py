@@ -1,16 +1,20 @@
-"""How good a model will be after more labels, from what its rounds so far have shown.
+"""Forecast how good a model will be after more labels, from what its rounds so far have shown.
 
-Validation says where the model is; its few texts, the same in each round, say little of where it goes. That is told by
-the disagreement, the share of unlabelled texts on which two consecutive models answer differently. It costs no label, a
-thousand texts measure it, and it falls with the number m of labels as pace / m: pace · log(m' / m) of it is to come.
-A share of that is gain, the rest to and fro, and the share falls with the labels per class. So the gain is an inverse
-power law in m whose height is the pace:
+Validation says where the model is. Its few texts, the same in each round, say little about where it goes. The
+disagreement does: the share of unlabelled texts on which two consecutive models answer differently. It costs no label,
+a thousand texts measure it, and it falls with the number m of labels as pace / m, so that pace · log(m' / m) of it is
+to come. A part of that is gain, the rest to and fro, and the part falls with the labels per class. So the gain is an
+inverse power law in m whose height is the pace:
 
     gain = SHARE · pace · (m / classes)^-POWER · (1 - (m / m')^POWER) / POWER
 
-Models that begin anew each round disagree besides for no better reason than their random start. That part does not
-fall with m, is told apart as a constant, and promises nothing. The constants were fitted to 215 runs on nine tasks,
-with frozen and with trained encoders.
+Models that begin anew each round also disagree because of their random start. That part does not fall with m, is
+estimated as a constant, and promises nothing.
+
+The error in macro-F1 is the error in accuracy times a ratio. The texts per class suggest the ratio (`skew.py`), the
+measured macro-F1 corrects it where every class has texts enough, and on skewed tasks it drifts as rare classes are
+learnt. SHARE, POWER and their spreads were fitted to 215 runs on nine tasks, with frozen and with trained encoders;
+WANDER and RATIO_DRIFT to skewed tasks too (`bench/forecasts.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.errors import UserError
+from hybridal.measures.skew import log_error_ratio
 
 Draws = NDArray[np.float64]
 
@@ -33,8 +38,9 @@ SHARE_SPREAD, PACE_SPREAD = 0.6, 0.4  # standard deviations: of log SHARE betwee
 SHARE_DRIFT = 0.5  # how far, in proportion, the share of the past may be off for the future
 LEAST_PACE = 0.02  # what a sample without any disagreement may hide
 BLIND_PACE, BLIND_SPREAD, BLIND_FLOOR = 1.85, 0.55, 0.02  # without disagreement: pace per error, its spread, constant
-WANDER, RESTART = 8e-4, 2e-3  # variance of accuracy per expected disagreement, and per disagreement of a random start
-TEXTS_PER_CLASS = 10  # with fewer validation texts, their macro-F1 misses whole classes
+WANDER, RESTART = 1e-3, 2e-3  # variance of accuracy per expected disagreement, and per disagreement of a random start
+TEXTS_PER_CLASS, LEAST_SUPPORT = 10, 2  # for a measured macro-F1 to count: on average, and of each class if known
+RATIO_DRIFT = 0.4  # how far log(error in macro-F1 / error in accuracy) moves, per unit, from one label per class on
 POINTS = 4096
 
 
@@ -45,6 +51,9 @@ class Observation:
     `right` of `n` validation texts, drawn at random, were answered correctly, with the macro-F1 `f1`; n is 0 without
     validation. `disagreement` is the share of some 1,000 texts, drawn at random once and best kept from being labelled,
     on which this model and that of the observation before answer differently; None where there is none before.
+    `support` are the validation texts of each class, where they are known: `f1` is then the mean over the classes that
+    have some, and the forecast of macro-F1 allows for classes that validation hardly knows. The support of another
+    number of classes than the forecast's is not used: a class came since.
     """
 
     labels: int
@@ -52,6 +61,7 @@ class Observation:
     n: int = 0
     f1: float | None = None
     disagreement: float | None = None
+    support: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.labels < 1:
@@ -61,6 +71,8 @@ class Observation:
         for name, share in (("macro-F1", self.f1), ("disagreement", self.disagreement)):
             if share is not None and not 0 <= share <= 1:
                 raise UserError(f"The {name} must lie between 0 and 1, not {share}.")
+        if self.support and sum(self.support) != self.n:
+            raise UserError(f"The texts per class add up to {sum(self.support)}, not to the {self.n} validation texts.")
 
 
 @dataclass(frozen=True)
@@ -89,7 +101,7 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     >>> seen = [Observation(100, 36, 50, 0.71), Observation(132, 38, 50, 0.75, disagreement=0.08)]
     >>> gain = forecast(seen, 332, classes=2).accuracy_gain
     >>> round(gain.expected, 3), round(gain.low, 3), round(gain.high, 3)
-    (0.038, -0.003, 0.098)
+    (0.038, -0.005, 0.099)
     """
     _check(seen, labels, classes, level)
     measured = [observation for observation in seen if observation.n]
@@ -105,9 +117,20 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     else:
         error = np.ones(POINTS)
     gain = np.minimum(shares * _growth(pace, now, labels, classes), error)
-    chance = math.sqrt(_variance(pace, floor, now, labels)) * normal[2]
+    deviation = math.sqrt(_variance(pace, floor, now, labels))
+    chance = deviation * normal[2]
     middle, width = _f1_ratio(measured, classes)
     ratio = np.exp(middle + width * normal[3])
+
+    def f1_error(error: Draws) -> Draws:
+        # A model that knows a single class has the lowest macro-F1 that goes with its accuracy.
+        lowest: Draws = 2 * (1 - error) / (2 - error) / classes
+        return np.asarray(np.minimum(ratio * error, 1 - lowest))
+
+    f1_then = f1_error(error - gain)
+    f1_gain = f1_error(error) - f1_then if measured else ratio * gain
+    drift = _ratio_drift(middle, now, labels, classes) if measured else 0.0
+    f1_chance = np.hypot(ratio * deviation, drift * f1_then) * normal[2]
 
     def interval(learnt: Draws, chance: Draws, least: float) -> Interval:
         expected = float(np.clip(learnt, least, 1.0).mean())
@@ -117,9 +140,9 @@ def forecast(seen: Sequence[Observation], labels: int, classes: int, level: floa
     return Forecast(
         labels,
         interval(1 - error + gain, chance, 0.0) if measured else None,
-        interval(1 - ratio * (error - gain), ratio * chance, 0.0) if measured else None,
+        interval(1 - f1_then, f1_chance, 0.0) if measured else None,
         interval(gain, chance, -1.0),
-        interval(ratio * gain, ratio * chance, -1.0),
+        interval(f1_gain, f1_chance, -1.0),
     )
 
 
@@ -150,6 +173,12 @@ def _variance(pace: float, floor: float, since: int, until: int) -> float:
     return WANDER * pace * math.log(until / since) + RESTART * floor if until > since else 0.0
 
 
+def _ratio_drift(log_ratio: float, since: int, until: int, classes: int) -> float:
+    """The standard deviation of the logarithm of the ratio of errors: rare classes are learnt at their own pace."""
+    drift = RATIO_DRIFT * max(0.0, log_ratio)
+    return float(drift * (since / classes) ** -POWER * math.sqrt(1 - (since / until) ** POWER))
+
+
 def _believed(
     shares: Draws, quantiles: Draws, measured: Sequence[Observation], pace: float, floor: float, classes: int
 ) -> Draws:
@@ -174,14 +203,28 @@ def _believed(
 
 
 def _f1_ratio(measured: Sequence[Observation], classes: int) -> tuple[float, float]:
-    """The log of macro-F1's error per error in accuracy, and its spread; 0 for balanced classes, more with rare."""
-    told = [seen for seen in measured if seen.f1 is not None and seen.n >= TEXTS_PER_CLASS * classes]
-    told = [seen for seen in told if 2 * seen.labels >= measured[-1].labels]
+    """The mean and the standard deviation of log(error in macro-F1 / error in accuracy).
+
+    The last texts per class say what to expect. What the rounds since half of the labels measured is weighed against
+    that, where every class has texts enough.
+    """
+    counted = [seen for seen in measured if len(seen.support) == classes]
+    if counted:
+        mean, deviation = log_error_ratio(counted[-1].support)
+        told = [seen for seen in counted if min(seen.support) >= LEAST_SUPPORT]
+    else:
+        mean, deviation = (0.1, 0.2) if classes > 4 else (0.25, 0.5)
+        told = [seen for seen in measured if seen.n >= TEXTS_PER_CLASS * classes]
+    told = [seen for seen in told if seen.f1 is not None and 2 * seen.labels >= measured[-1].labels]
     if not told:
-        return (0.1, 0.2) if classes > 4 else (0.25, 0.5)
+        return mean, deviation
     wrong = [1 + seen.n - seen.right for seen in told]
-    middle = math.log(sum(1 + seen.n * (1 - (seen.f1 or 0.0)) for seen in told) / sum(wrong))
-    return middle, math.sqrt(0.05**2 + (0.3 * middle**2 + 0.03) / wrong[-1])
+    shown = math.log(sum(1 + seen.n * (1 - (seen.f1 or 0.0)) for seen in told) / sum(wrong))
+    variance = 0.05**2 + (0.3 * shown**2 + 0.03) / wrong[-1]
+    if not counted:
+        return shown, math.sqrt(variance)
+    weight = deviation**2 / (deviation**2 + variance)
+    return mean + weight * (shown - mean), math.sqrt(weight * variance)
 
 
 @lru_cache(maxsize=64)  # a run asks again and again for the same few
