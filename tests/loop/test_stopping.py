@@ -1,24 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.errors import UserError
-from hybridal.loop.stopping import (
-    ALL_LABELLED,
-    LEAST_LABELS,
-    LEAST_PER_CLASS,
-    advice,
-    advise,
-    observations,
-    texts_left,
-    used_up,
-)
-from hybridal.measures.forecast import Observation, forecast
+from hybridal.loop import stopping
+from hybridal.loop.stopping import ALL_LABELLED, advice, advise, observations, texts_left, used_up
+from hybridal.measures.forecast import Forecast, Interval, Observation
 
 
 def calm(rounds: int, first: int = 500, share: float = 0.004, right: int = 44, n: int = 50) -> list[Observation]:
@@ -26,26 +17,81 @@ def calm(rounds: int, first: int = 500, share: float = 0.004, right: int = 44, n
     return [Observation(first + 32 * i, right, n, 0.88, share if i else None) for i in range(rounds)]
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(1, 7),
-    st.integers(20, 900),
-    st.floats(0, 0.1),
-    st.integers(2, 200),
-    st.integers(1, 4),
-    st.floats(0.001, 0.02),
+def gaining(monkeypatch: pytest.MonkeyPatch, gains: dict[int, tuple[float, float, float]]) -> None:
+    """Replaces the forecast by these gains in macro-F1 after so many labels: expected, low and high."""
+
+    def scripted(seen: list[Observation], labels: int, classes: int) -> Forecast:
+        gain = Interval(*gains[seen[-1].labels])
+        return Forecast(labels, None, None, gain, gain)
+
+    monkeypatch.setattr(stopping, "forecast", scripted)
+
+
+LITTLE, MUCH, UNCLEAR = (0.004, -0.01, 0.02), (0.006, -0.01, 0.02), (0.004, -0.01, 0.12)
+
+
+@pytest.mark.parametrize(
+    ("gains", "classes", "options", "stop"),
+    [
+        ([LITTLE, LITTLE, LITTLE], 2, {}, True),
+        ([MUCH, LITTLE, LITTLE, LITTLE], 2, {}, True),
+        ([LITTLE, LITTLE], 2, {}, False),  # two rounds in a row are not three
+        ([LITTLE, MUCH, LITTLE], 2, {}, False),
+        ([LITTLE, LITTLE, MUCH], 2, {}, False),
+        ([LITTLE, LITTLE, UNCLEAR], 2, {}, False),  # from no gain to twelve points
+        ([UNCLEAR, UNCLEAR, LITTLE], 2, {}, True),
+        ([MUCH, MUCH, LITTLE], 2, {"patience": 1}, True),
+        ([MUCH, MUCH, MUCH], 2, {"tolerance": 0.007}, True),
+        ([LITTLE, LITTLE, LITTLE], 46, {}, True),  # 230 labels are five a class
+        ([LITTLE, LITTLE, LITTLE], 47, {}, False),
+    ],
 )
-def test_advice_is_its_definition(
-    rounds: int, first: int, share: float, classes: int, patience: int, tolerance: float
+def test_it_stops_after_three_rounds_of_little_to_come(
+    gains: list[tuple[float, float, float]],
+    classes: int,
+    options: dict[str, Any],
+    stop: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen = calm(rounds, first, share)
-    found = advice(seen, classes, tolerance=tolerance, patience=patience)
-    told = [forecast(seen[: i + 1], seen[i].labels + 100, classes) for i in range(rounds)]
-    below = [each is not None and each.f1_gain.expected < tolerance for each in told]
-    enough = seen[-1].labels >= max(LEAST_LABELS, LEAST_PER_CLASS * classes)
-    assert found.stop == (rounds >= patience and all(below[-patience:]) and enough)
-    assert found.forecast == told[-1]
+    labels = [230 - 10 * (len(gains) - 1 - i) for i in range(len(gains))]
+    gaining(monkeypatch, dict(zip(labels, gains, strict=True)))
+    found = advice([Observation(m) for m in labels], classes, **options)
+    assert found.stop == stop
     assert found.stop == ("you can stop" in found.sentence)
+    assert found.forecast is not None
+    assert found.forecast.labels == 330
+    assert found.forecast.f1_gain.high == gains[-1][2]
+
+
+def test_it_never_stops_before_200_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    gaining(monkeypatch, dict.fromkeys((179, 189, 199, 200), LITTLE))
+    assert not advice([Observation(m) for m in (179, 189, 199)], 2).stop
+    assert advice([Observation(m) for m in (179, 189, 200)], 2).stop
+
+
+@pytest.mark.parametrize(
+    ("gain", "sentence"),
+    [
+        (
+            (0.03, -0.021, 0.153),
+            "The next 100 labels may add -2.1 to 15.3 points of macro-F1: too few validation labels to tell; "
+            "go on labelling.",
+        ),
+        (
+            (0.03, 0.001, 0.153),
+            "The next 100 labels are expected to add 3.0 points of macro-F1 (0.1 to 15.3); go on labelling.",
+        ),
+        (
+            (0.03, -0.021, 0.09),
+            "The next 100 labels are expected to add 3.0 points of macro-F1 (-2.1 to 9.0); go on labelling.",
+        ),
+    ],
+)
+def test_an_interval_from_no_gain_to_ten_points_tells_nothing(
+    gain: tuple[float, float, float], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaining(monkeypatch, {230: gain})
+    assert advice([Observation(230)], 2).sentence == sentence
 
 
 def test_a_settled_model_may_stop_and_says_what_it_costs() -> None:
@@ -121,8 +167,8 @@ def test_cross_fitted_probes_are_not_believed_since_their_texts_were_chosen() ->
     measured = Metrics(100, 80, 0.8, 0.79, 0.5, 0.1, 0.2, 0.5, 0.1)
     one = Round(1, "retrain", "R", 100, Cost(), 1, None, None, None, {}, (), (), cross=measured)
     assert observations([one]) == [Observation(100)]
-    both = replace(one, validation=replace(measured, n=20, right=15, f1=0.7))
-    assert observations([both]) == [Observation(100, 15, 20, 0.7)]
+    both = replace(one, validation=replace(measured, n=20, right=15, f1=0.7, support=(18, 2)))
+    assert observations([both]) == [Observation(100, 15, 20, 0.7, support=(18, 2))]
 
 
 def guessing(labels: int) -> Round:

@@ -12,6 +12,7 @@ from hybridal.measures.guessing import guessing_in_words
 from hybridal.signals.agreement import Agreement
 
 LEAST_LABELS, LEAST_PER_CLASS = 200, 5
+UNCLEAR = 0.1  # an interval from no gain to this much tells nothing
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,13 @@ def advice(
 ) -> Advice:
     """Stop when the next labels were expected to add less than the tolerance in macro-F1, in so many rounds in a row.
 
-    Never before 200 labels and five per class: a model that knows one class only agrees with itself perfectly. Where
-    fewer texts are `left`, it looks ahead to those.
+    Never before 200 labels and five per class: a model that knows one class only agrees with itself perfectly. Nor
+    where the interval reaches from no gain to ten points, as with rare classes that validation hardly has texts of.
+    Where fewer texts are `left`, it looks ahead to those.
 
     >>> calm = [Observation(m, 44, 50, 0.88, 0.01) for m in range(500, 700, 32)]
     >>> advice(calm, classes=2).sentence
-    'The next 100 labels are expected to add 0.2 points of macro-F1 (-0.6 to 1.0); you can stop.'
+    'The next 100 labels are expected to add 0.2 points of macro-F1 (-0.7 to 1.1); you can stop.'
     >>> advice(calm[:2], classes=2).stop
     False
     """
@@ -57,12 +59,17 @@ def advice(
         return Advice(
             False, None, "There is neither validation nor a second model to compare with yet; go on labelling."
         )
+    which_labels = f"The {which} label" if ahead == 1 else f"The {which} {ahead} labels"
+    if last.f1_gain.low <= 0 and last.f1_gain.high >= UNCLEAR:
+        low, high = (round(100 * bound, 1) + 0.0 for bound in (last.f1_gain.low, last.f1_gain.high))
+        unclear = f"{which_labels} may add {low} to {high} points of macro-F1: too few validation labels to tell"
+        return Advice(False, last, f"{unclear}; go on labelling.")
     calm = len(told) == patience and all(each is not None and each.f1_gain.expected < tolerance for each in told)
     least = _least_labels(classes)
     enough = seen[-1].labels >= least
     end = "you can stop" if calm and enough else f"go on until {least} at least" if calm else "go on labelling"
-    these = f"The {which} label is" if ahead == 1 else f"The {which} {ahead} labels are"
-    return Advice(calm and enough, last, f"{these} expected to add {in_points(last.f1_gain)}; {end}.")
+    verb = "is" if ahead == 1 else "are"
+    return Advice(calm and enough, last, f"{which_labels} {verb} expected to add {in_points(last.f1_gain)}; {end}.")
 
 
 def advise(history: Sequence[Round], classes: int, left: int | None = None) -> Advice:
@@ -123,7 +130,7 @@ def observations(history: Sequence[Round]) -> list[Observation]:
     for fact in history:
         now = Observation(fact.labels, disagreement=fact.changes.get(Agreement.name))
         if (measured := fact.validation) is not None:
-            now = replace(now, right=measured.right, n=measured.n, f1=measured.f1)
+            now = replace(now, right=measured.right, n=measured.n, f1=measured.f1, support=measured.support)
         while seen and seen[-1].labels >= now.labels:
             # What the labels before moved is not undone by a round that adds none.
             moved = [each.disagreement for each in (seen.pop(), now) if each.disagreement is not None]
