@@ -57,3 +57,17 @@ def test_complete_with_fewer_rounds_than_it_might_have_taken(
     print_plan(folder, json=True)
     found = json.loads(capsys.readouterr().out)
     assert (found["done"], found["most"], found["left"], found["seconds_left"]) == (4, 6, 0, 0.0)
+
+
+def test_one_run_shares_nothing_and_is_told_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alone = StudyFolder.create(
+        tmp_path / "alone", Study("s", ("imdb",), ("retrain",), seeds=(1,), overrides={"rounds": 1}), {}
+    )
+    print_plan(alone, json=False)
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "Study 's': 1 run in 1 cell, 1 round.",
+        "Schedules share no rounds; 0 are done.",
+    ]
+    record(alone, 1)
+    print_plan(alone, json=False)
+    assert capsys.readouterr().out.splitlines()[1] == "All runs are complete: 1 round was distinct (none was shared)."

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
 from hybridal.core.facts import Metrics
 from hybridal.measures.certainty import f1_in_words, known, known_f1, shown, wilson

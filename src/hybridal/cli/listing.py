@@ -77,7 +77,7 @@ def _names(what: str) -> list[dict[str, str]]:
 
 def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
     from hybridal.evidence.history import plain_word
-    from hybridal.measures.certainty import known
+    from hybridal.measures.certainty import known_f1
     from hybridal.runs.record import RunFolder
     from hybridal.schedules import make_schedule
     from hybridal.study.trie import histories
@@ -96,7 +96,7 @@ def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
         measured = last.validation or last.cross if last else None
         row["rounds"] = f"{rounds}/{settings.rules.rounds}"
         row["word"] = "" if last is None else last.word if exact else plain_word(history)
-        f1 = known(measured, "f1") if measured else None
-        row["F1"] = "" if f1 is None else f"{f1:.3f}"
+        f1 = known_f1(measured) if measured else None
+        row["F1"] = "" if f1 is None else f"{f1.value:.3f}"
         rows.append(row)
     return rows

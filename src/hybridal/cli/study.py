@@ -111,6 +111,7 @@ def resume(
 @study.command(cls=Verb)
 def status(folder: Where, json: o.Json = False) -> None:
     """Say how far a study is, and which cells failed."""
+    from hybridal.evidence.formats import counted
     from hybridal.study.folder import StudyFolder
     from hybridal.system.files import strict_json
 
@@ -127,10 +128,10 @@ def status(folder: Where, json: o.Json = False) -> None:
         typer.echo(strict_json(rows))
         return
     for row in rows:
-        typer.echo(f"{row['state']:<9} {row['rounds']:>4} rounds  {row['cell']}")
-    finished = sum(map(opened.finished, opened.cells))
-    all_of = "All" if finished == opened.study.runs else f"{finished} of"
-    typer.echo(f"{all_of} {opened.study.runs} runs are complete.")
+        typer.echo(f"{row['state']:<9} {counted(row['rounds'], 'round'):>11}  {row['cell']}")
+    finished, runs = sum(map(opened.finished, opened.cells)), opened.study.runs
+    all_of = "All" if finished == runs > 1 else f"{finished} of"
+    typer.echo(f"{all_of} {counted(runs, 'run is', 'runs are')} complete.")
     for cell in opened.cells:
         if error := opened.error(cell):
             typer.echo(f"\n{cell.key}:\n{error}")
@@ -202,19 +203,22 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
     size = [counted(n, one) for n, one in ((found.runs, "run"), (found.cells, "cell"), (found.rounds, "round"))]
     typer.echo("Study '{}': {} in {}, {}.".format(folder.study.name, *size))
     if not found.left:
-        saved = found.rounds / found.done
-        typer.echo(f"All runs are complete: {found.done} rounds were distinct ({saved:.1f} times less work).")
+        shared = found.rounds > found.done
+        saved = f"{found.rounds / found.done:.1f} times less work" if shared else "none was shared"
+        typer.echo(f"All runs are complete: {counted(found.done, 'round was', 'rounds were')} distinct ({saved}).")
         return
     low, high = found.saving
     distinct = str(found.most) if found.least == found.most else f"{found.least} to {found.most}"
     factor = f"{low:.1f}" if found.least == found.most else f"{low:.1f} to {high:.1f}"
-    typer.echo(f"Schedules share rounds: {distinct} are distinct ({factor} times less work); {found.done} are done.")
+    work = f"Schedules share rounds: {distinct} are distinct ({factor} times less work)"
+    if found.least == found.rounds:
+        work = "Schedules share no rounds"
+    typer.echo(f"{work}; {counted(found.done, 'is', 'are')} done.")
     if found.seconds_left is None:
         typer.echo("How long it takes will be known after the first rounds.")
     else:
-        typer.echo(
-            f"At most {found.seconds_left / 60:.0f} minutes left in one process, from {found.done} measured rounds."
-        )
+        left, measured = counted(round(found.seconds_left / 60), "minute"), counted(found.done, "measured round")
+        typer.echo(f"At most {left} left in one process, from {measured}.")
 
 
 def carry_on(folder: StudyFolder, engine: Engine, quiet: bool, device: str | None = None) -> None:

@@ -16,6 +16,7 @@ from hybridal.core.facts import Chosen, News, Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.errors import UserError
+from hybridal.evidence.formats import counted
 from hybridal.learners.batch import Batch, Query
 from hybridal.learners.history import History, curve, measured
 from hybridal.loop.loop import Cell, State
@@ -184,12 +185,12 @@ class Learner:
 
     def __repr__(self) -> str:
         task, known = self.cell.task, len(self._state.pool)
-        said = f"{type(self).__name__}(task '{task.name}', {len(task.classes)} classes, {known} labels"
+        start = f"{type(self).__name__}(task '{task.name}', {len(task.classes)} classes, {counted(known, 'label')}"
         if not self.history:
-            return f"{said}, nothing learnt yet)"
+            return f"{start}, nothing learnt yet)"
         found = measured(self.history[-1])
         score = f", {score_in_words(found)}" if found else ""
-        return f"{said}, round {len(self.history)}{score}, next: {self.next_update.spec})"
+        return f"{start}, round {len(self.history)}{score}, next: {self.next_update.spec})"
 
     def _repr_html_(self) -> str:
         """For notebooks: where it stands, its curve, and what comes next."""
