@@ -99,10 +99,13 @@ def test_the_history_is_a_table(taught: ActiveLearner) -> None:
     assert table["labels"].tolist() == [fact.labels for fact in taught.history]
     assert {"update", "steps", "validation_f1", "change_agreement", "seconds_train"} <= set(table.columns)
     assert "<table" in taught.history._repr_html_()
+    assert table["validation_accuracy_low"].iloc[-1] < table["validation_accuracy"].iloc[-1]
+    assert np.isnan(table["validation_f1"].astype(float)).all(), "three texts tell no macro-F1"
 
 
 def test_a_notebook_shows_where_it_stands(taught: ActiveLearner) -> None:
     assert repr(taught).startswith("ActiveLearner(task 'frame', 2 classes, ")
+    assert "accuracy 1.000 (0.439 to 1.000) on 3 texts" in repr(taught)
     shown = taught._repr_html_()
     assert "<svg" in shown
     assert "Next update: " in shown

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hybridal.core.facts import Round
+from hybridal.core.facts import Metrics, Round
 from hybridal.evidence.page import render
-from hybridal.evidence.run_report import run_page, write_comparison, write_report
+from hybridal.evidence.run_report import comparison_page, run_page, write_comparison, write_report
 from hybridal.loop.stopping import Advice, advise
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule
@@ -183,6 +183,30 @@ def test_an_automatic_runs_report_says_why_it_retrained_and_what_more_labels_bri
 def test_an_automatic_run_without_agreement_gets_no_advice() -> None:
     page = run_page(auto_history(None)[:1], make_schedule("auto"), auto_about(10, "never"))
     assert "The next" not in " ".join(page.story)
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_the_tiles_show_no_macro_f1_that_cannot_be_known() -> None:
+    few = Metrics(24, 18, 0.75, 0.73, 0.8, 0.2, 0.4, 0.7, 0.1, support=(1,) * 24 + (0,) * 40)
+    history = [replace(fact, validation=few, test=None) for fact in history_of("retrain", 3)]
+    page = run_page(history, make_schedule("retrain"), ABOUT)
+    tiles = {title: (entry.text, note) for title, entry, note in page.tiles}
+    assert tiles["Macro-F1"] == ("–", "too few labels to tell")
+    assert tiles["Accuracy"] == ("0.750", "18 of 24; 0.55 to 0.88")
+    assert "macro-F1: too few labels to tell" in " ".join(page.story)
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_comparison_of_models_that_guess_names_no_winner() -> None:
+    guess = Metrics(40, 20, 0.5, 0.333, 0.7, 0.1, 0.5, 0.7, 0.1, support=(20, 20))
+    histories = {
+        spec: [replace(fact, validation=guess, test=None) for fact in history_of(spec)]
+        for spec in ("retrain", "finetune")
+    }
+    page = comparison_page(histories, [*map(make_schedule, histories)], ABOUT)
+    told = " ".join(page.story)
+    assert told.endswith("Not shown to be better than guessing the most frequent class: Retrain and FineTune.")
+    assert "optimiser steps:" not in told
 
 
 @pytest.mark.usefixtures("no_figures")

@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+from hybridal.core.facts import Metrics
 from hybridal.evidence.history import detectors_of
 from hybridal.evidence.run_report import comparison_table, round_table
 from hybridal.evidence.table import Entry
@@ -26,6 +29,17 @@ def test_every_number_is_that_of_the_facts() -> None:
     assert [cell.value for cell in found["Training"]] == [fact.training_time for fact in history]
     assert [cell.value for cell in found["Δ accuracy"]] == [fact.changes["accuracy"] for fact in history]
     assert [cell.text for cell in found["Epochs"]] == [f"{fact.cost.epochs} ({fact.kept_epoch})" for fact in history]
+
+
+def test_a_measure_that_the_texts_are_too_few_to_tell_is_a_dash() -> None:
+    few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.2, 0.3, 0.1, 0.2, support=(8, 0))
+    history = [replace(fact, validation=few, test=None) for fact in history_of("retrain", 2)]
+    table = round_table(history, {})
+    found = {heading.title: row for heading, row in zip(table.columns, next(table.rows()), strict=True)}
+    assert [found[name].text for name in ("Accuracy", "Macro-F1", "NLL", "ECE", "ECE scaled")] == [
+        *("1.000", "–", "0.100", "–", "–")
+    ]
+    assert found["Accuracy"].hint == "95% interval: 0.676 to 1.000"
 
 
 def test_stable_rounds_are_strictly_below_epsilon() -> None:

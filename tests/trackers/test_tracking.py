@@ -76,6 +76,14 @@ def test_figures_are_numbers_and_nothing_else() -> None:
     assert all(math.isfinite(number) for number in found.values())
 
 
+def test_figures_that_cannot_be_known_are_left_out() -> None:
+    few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.2, 0.3, 0.1, 0.2, support=(8, 0))
+    found = figures(Round(1, "retrain", "R", 50, Cost(), 1, None, few, None, {}))
+    assert found["validation/accuracy"] == 1.0
+    assert found["validation/accuracy_low"] < 0.7
+    assert not {"validation/f1", "validation/f1_low", "validation/ece", "validation/support"} & set(found)
+
+
 def test_there_are_two_and_others_are_named() -> None:
     assert TRACKERS.names() == ["mlflow", "tensorboard"]
     with pytest.raises(UserError, match="no tracker named 'mlfow'; did you mean 'mlflow'"):

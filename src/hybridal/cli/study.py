@@ -128,7 +128,8 @@ def status(folder: Where, json: o.Json = False) -> None:
         typer.echo(strict_json(rows))
         return
     for row in rows:
-        typer.echo(f"{row['state']:<9} {counted(row['rounds'], 'round'):>11}  {row['cell']}")
+        rounds = f"{row['rounds']:>4} {'round' if row['rounds'] == 1 else 'rounds'}"
+        typer.echo(f"{row['state']:<9} {rounds:<11}  {row['cell']}")
     finished, runs = sum(map(opened.finished, opened.cells)), opened.study.runs
     all_of = "All" if finished == runs > 1 else f"{finished} of"
     typer.echo(f"{all_of} {counted(runs, 'run is', 'runs are')} complete.")
