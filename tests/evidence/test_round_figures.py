@@ -68,8 +68,8 @@ def test_a_macro_f1_that_cannot_be_known_is_not_drawn() -> None:
     few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.2, 0.3, 0.1, 0.2, support=(8, 0))
     history = [replace(fact, validation=few, test=None) for fact in history_of("retrain", 3)]
     accuracy, f1 = learning_curve({"retrain": history}).axes
-    assert any(len(line.get_xdata()) == 3 for line in accuracy.get_lines())
-    assert not any(len(line.get_xdata()) for line in f1.get_lines())
+    assert any(len(xs(line)) == 3 for line in accuracy.get_lines())
+    assert not any(len(xs(line)) for line in f1.get_lines())
 
 
 def test_labels_stand_above_the_rounds() -> None:
