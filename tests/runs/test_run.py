@@ -412,6 +412,12 @@ class TestBest:
         assert [fact.news is not None and fact.news.last for fact in history] == [False] * 5 + [True]
         assert {*history[-1].changes} == {"agreement", "drift"}
 
+    def test_each_round_announces_the_update_that_it_performs(self, best: Settings, tmp_path: Path) -> None:
+        listener = Listener()
+        history = run.carry_on(run.begin(best, tmp_path / "run"), listener)
+        announced = [heard[1:] for heard in listener.heard if isinstance(heard, tuple) and heard[0] == "started"]
+        assert announced == [(fact.round, 6, fact.update) for fact in history]
+
     def test_enough_labels_end_with_a_round_over_all_of_them(
         self, best: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

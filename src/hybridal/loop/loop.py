@@ -12,6 +12,7 @@ import numpy as np
 from hybridal.acquisition import Acquisition, Candidates, select
 from hybridal.annotators import Annotator
 from hybridal.core.facts import Chosen, Metrics, News, Round
+from hybridal.core.observer import Observer
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
@@ -253,13 +254,19 @@ class Cell:
 
 
 def active_learning(
-    cell: Cell, schedule: Schedule, state: State | None = None, history: Sequence[Round] = (), enough: Enough = never
+    cell: Cell,
+    schedule: Schedule,
+    state: State | None = None,
+    history: Sequence[Round] = (),
+    enough: Enough = never,
+    observer: Observer | None = None,
 ) -> Iterator[tuple[State, Round]]:
     """Algorithm 1: decide, advance, until all rounds are done. Continues from a state and its history where given.
 
     Where the labels are `enough` before, no more are asked for, and a last round follows if the schedule has a use for
-    one.
+    one. The `observer` is told of each round once its labels are there: only then is its update decided.
     """
+    observer = observer or Observer()
     state = state or cell.start()
     history = list(history)
     while not over(cell.rules.rounds, schedule, history, enough):
@@ -267,6 +274,7 @@ def active_learning(
         state = cell.unasked(state) if stop else cell.labelled(state)
         last = stop or len(history) + 1 == cell.rules.rounds
         update = decide(schedule, history, cell.news(state, last))
+        observer.round_started(len(history) + 1, cell.rules.rounds, update.spec)
         state, fact = cell.advance(state, update, last)
         history.append(fact)
         yield state, fact

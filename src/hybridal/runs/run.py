@@ -30,7 +30,7 @@ from hybridal.runs.keeper import Keeper
 from hybridal.runs.places import note_place
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
-from hybridal.schedules import decide, make_schedule
+from hybridal.schedules import make_schedule
 from hybridal.system.ahead import import_beside, import_later
 from hybridal.system.files import strict_json, write_whole
 from hybridal.tasks.task import Task
@@ -142,10 +142,8 @@ def carry_on(
             state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
             model.load(state.weights or model.pretrained)
         before, known = state, history[: state.round] if state else []
-        if not over(cell.rules.rounds, schedule, known, enough):
-            observer.round_started(len(known) + 1, cell.rules.rounds, decide(schedule, known).spec)
         with Keeper() as keeper:
-            for state, fact in active_learning(cell, schedule, before, known, enough):
+            for state, fact in active_learning(cell, schedule, before, known, enough, observer):
                 is_new = fact.round > len(history)
                 if is_new:
                     history.append(fact)
@@ -155,8 +153,6 @@ def carry_on(
                 done = history[: fact.round]
                 observer.round_done(done)
                 tracking(done)
-                if not over(cell.rules.rounds, schedule, done, enough):
-                    observer.round_started(fact.round + 1, cell.rules.rounds, decide(schedule, done).spec)
         export(folder, model, task, settings, history[-1])
     return history
 
