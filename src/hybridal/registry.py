@@ -163,9 +163,26 @@ def unknown_name(kind: str, name: str, names: Sequence[str]) -> UserError:
     >>> print(unknown_name("signal", "acuracy", ["accuracy", "loss"]))
     There is no signal named 'acuracy'; did you mean 'accuracy'?
     """
+    return UserError(f"There is no {kind} named '{name}'; {hint_or_list(name, names)}")
+
+
+def hint_or_list(name: str, names: Sequence[str]) -> str:
+    """The end of a refusal: what was probably meant, or else all there is.
+
+    >>> hint_or_list("lose", ["accuracy", "loss"]), hint_or_list("x", ["accuracy", "loss"])
+    ("did you mean 'loss'?", 'there are accuracy, loss.')
+    """
+    return did_you_mean(name, names) or f"there are {', '.join(names)}."
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """A question that offers the closest name; "" if none is close.
+
+    >>> did_you_mean("minillm", ["minilm", "mpnet"]), did_you_mean("gpt", ["minilm"])
+    ("did you mean 'minilm'?", '')
+    """
     close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(names)}."
-    return UserError(f"There is no {kind} named '{name}'; {hint}")
+    return f"did you mean '{close[0]}'?" if close else ""
 
 
 @cache

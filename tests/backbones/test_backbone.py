@@ -126,10 +126,10 @@ def test_a_tokenizer_in_python_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["num_hidden_layers", "n_layers"])
 def test_more_layers_to_train_than_there_are(folder: Path, name: str) -> None:
     backbone = configure(folder, **{"num_hidden_layers": None, name: 2})
-    backbone.check_layers(None)
-    backbone.check_layers(2)
+    backbone.limits.check(512, None)
+    backbone.limits.check(512, 2)
     with pytest.raises(UserError, match=r"`train_layers` is 3, but backbone '.*' has 2 layers"):
-        backbone.check_layers(3)
+        backbone.limits.check(512, 3)
 
 
 def test_weights_are_counted_at_four_bytes_a_number(folder: Path, tmp_path: Path) -> None:

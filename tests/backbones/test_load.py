@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.backbones import BACKBONE_NAMES, hub, load_backbone, tiny
+from hybridal.backbones import BACKBONE_NAMES, hub, load_backbone, local_backbone, remote_limits, tiny
+from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.errors import UserError
 from hybridal.testing.small import toy_task
 
@@ -69,3 +70,41 @@ def test_a_folder_without_an_encoder(tmp_path: Path) -> None:
 
 def test_the_names_that_are_offered() -> None:
     assert BACKBONE_NAMES == ("minilm", "mpnet", "tiny", "distilbert", "bert", "roberta")
+
+
+def test_every_named_backbone_is_in_the_catalogue() -> None:
+    assert [*CATALOGUE] == [*BACKBONE_NAMES]
+    made = load_backbone("tiny", toy_task()).limits
+    assert (made.layers, made.positions) == (CATALOGUE["tiny"].layers, CATALOGUE["tiny"].positions)
+
+
+def test_the_limits_of_an_encoder_on_the_hub_are_those_of_its_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.json").write_text('{"num_hidden_layers": 3, "max_position_embeddings": 99}')
+    monkeypatch.setattr(hub, "configuration", lambda _id: tmp_path)
+    limits = remote_limits("someone/something")
+    assert (limits.layers, limits.positions) == (3, 99)
+
+
+def test_what_would_have_to_be_downloaded_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HYBRIDAL_CACHE", str(tmp_path))
+    for name in ("minilm", "bert", "someone/something"):
+        assert local_backbone(name, toy_task()) is None
+
+
+def test_a_misspelt_name_is_offered_when_the_hub_does_not_have_it_either() -> None:
+    with pytest.raises(UserError, match=r"^Backbone 'minillm' is neither .*\(did you mean 'minilm'\?\)$"):
+        load_backbone("minillm", toy_task())
+
+
+def test_the_nested_folder_of_older_sentence_transformers(tmp_path: Path) -> None:
+    for name, content in (
+        ("modules.json", "[]"),
+        ("0_Transformer/config.json", '{"num_hidden_layers": 3}'),
+        ("1_Pooling/config.json", '{"pooling_mode_mean_tokens": true}'),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    backbone = load_backbone(str(tmp_path), toy_task())
+    assert (backbone.folder.name, backbone.layers, backbone.pooling) == ("0_Transformer", 3, "mean")

@@ -122,6 +122,16 @@ def test_what_cannot_work(options: tuple[str, ...], sentence: str, toy: tuple[st
     assert not (tmp_path / "comparison").exists()
 
 
+def test_a_dry_run_checks_all_schedules_and_leaves_nothing(toy: tuple[str, ...], tmp_path: Path) -> None:
+    asked = ("compare", *toy, *SMALL, "--out", tmp_path / "new", "--dry-run")
+    plan = json.loads(hybridal(*asked, "--schedules", "retrain, anchor:0.6").stdout)
+    assert (plan["schedules"], plan["labels"]) == (["retrain", "anchor:0.6"], 24)
+    ended = hybridal(*asked, "--schedules", "retrain,hybrid:lose")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert "did you mean 'loss'?" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_run_cannot_be_gone_on_with_as_a_comparison(unbroken: Path) -> None:
     ended = hybridal("compare", "--resume", unbroken)
     assert ended.code == 2

@@ -45,6 +45,13 @@ def test_from_an_exported_model_to_lines_of_json(unbroken: Path, reviews: Path, 
     assert {row["label"] for row in rows} <= {"food", "sport"}
 
 
+def test_for_programs(unbroken: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("text\nthe team\n\nthe soup\n")
+    target = tmp_path / "out.csv"
+    ended = hybridal("predict", unbroken, tmp_path / "new.csv", "--drop-empty", "--out", target, "--json")
+    assert json.loads(ended.stdout) == {"target": str(target), "predictions": 2, "empty": 1}
+
+
 def test_to_parquet(unbroken: Path, reviews: Path, tmp_path: Path) -> None:
     target = tmp_path / "found.parquet"
     assert hybridal("predict", unbroken, reviews, "--out", target, "--device", "cpu").code == 0

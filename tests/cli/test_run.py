@@ -232,7 +232,7 @@ class TestDryRun:
 
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("hybridal.runs.run.build_model", refuse)
-        monkeypatch.setattr("hybridal.runs.run.load_backbone", refuse)
+        monkeypatch.setattr("hybridal.runs.checks.load_backbone", refuse)
 
     def test_says_what_would_run_and_does_nothing(self, toy: tuple[str, ...], tmp_path: Path) -> None:
         ended = hybridal("run", *toy, *SMALL, *SWITCHING, "--dry-run", "--out", "run")
@@ -301,6 +301,14 @@ class TestDryRun:
             (("--labels", "."), "--labels . is a folder; name a CSV file in it, which need not exist yet."),
             (("--device", "abacus"), "--device 'abacus' is not a device"),
             (("--config", "nowhere.yaml"), "There is no file nowhere.yaml."),
+            (("--out", "/proc/run"), "The run folder /proc/run cannot be written (No such file or directory); choose"),
+            (("--train-layers", "99"), "--train-layers is 99, but backbone 'tiny' has 2 layers."),
+            (("--set", "max_length=100000"), "`--set max_length` is 100000, but backbone 'tiny' reads 512 tokens at"),
+            (("--backbone", "minillm"), "Backbone 'minillm' is neither a folder here nor available from the hub"),
+            (("--backbone", "minillm"), "(did you mean 'minilm'?)"),
+            (("--backbone", "./nowhere"), "Backbone './nowhere' is not a folder; check the path"),
+            (("--label", "text"), "--label names the column 'text', which holds the texts; name another."),
+            (("--label", "id", "--id", "id"), "--label names the column 'id', which holds the ids; name another."),
         ],
     )
     def test_what_cannot_work_gets_one_sentence(
@@ -312,6 +320,32 @@ class TestDryRun:
         assert ended.stderr.count("\n") == 1
         assert sentence in ended.stderr
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("content", "sentence"),
+        [
+            ("text,label\na,food\n", "labels.csv needs the columns 'id' and 'label'; it has text, label."),
+            ("id,label\nx,food\n", "--labels labels.csv: no row fits the task, such as id 'x' with label 'food'"),
+            ("id,label\nx,\x81\x8d\n", "--labels labels.csv cannot be read ("),
+        ],
+    )
+    def test_a_labels_file_that_is_none(
+        self, content: str, sentence: str, toy: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        (tmp_path / "labels.csv").write_bytes(content.encode("latin-1"))
+        ended = hybridal("run", *toy, *SMALL, "--labels", "labels.csv", "--dry-run")
+        assert (ended.code, ended.stdout) == (2, "")
+        assert sentence in ended.stderr
+
+    def test_what_the_start_would_download_is_named(
+        self, toy: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HYBRIDAL_CACHE", str(tmp_path / "cache"))
+        ended = hybridal("run", *toy, *SMALL, "--backbone", "mpnet", "--dry-run")
+        assert strict(ended.stdout)["backbone"] == "mpnet"
+        assert ended.stderr == (
+            "Backbone 'mpnet' is not on this machine yet: the run downloads it first, and its files are not checked.\n"
+        )
 
     @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
     def test_a_gpu_that_is_not_there(self, toy: tuple[str, ...]) -> None:

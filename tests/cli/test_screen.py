@@ -103,12 +103,6 @@ class TestTerminal:
         shown.texts_done("scoring", 10, 20)
         assert (bar.description, bar.percentage) == ("round 2 of 4: scoring texts", 50)
 
-    def test_after_the_last_round_the_bar_stays_as_it_is(self) -> None:
-        _, shown = file_and_screen(terminal=True)
-        shown.round_started(4, 4, "finetune")
-        shown.round_started(5, 4, "finetune")
-        assert shown.progress.tasks[0].description == "round 4 of 4: finetune"
-
 
 class TestLog:
     def test_a_line_a_round_under_one_header(self) -> None:

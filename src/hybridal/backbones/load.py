@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hybridal.backbones import carried, hub, tiny
-from hybridal.backbones.backbone import Backbone
+from hybridal.backbones.backbone import NESTED, Backbone
+from hybridal.backbones.catalogue import CATALOGUE, Limits
 from hybridal.errors import UserError
+from hybridal.registry import did_you_mean
 from hybridal.tasks.task import Task
 
 HUB_IDS = {
@@ -23,12 +26,49 @@ def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda 
     """The backbone of this name: `minilm`, `mpnet`, `tiny`, `distilbert`, `bert`, `roberta`, a folder, or any
     hub id. `tiny` learns its vocabulary from the task's texts; the others do not look at the task.
     """
+    if (here := local_backbone(name, task)) is not None:
+        return here
     if name in carried.CARRIED:
         return Backbone(name, carried.folder(name, notify))
+    with _known_names_offered(name):
+        return Backbone(name, hub.folder(HUB_IDS.get(name, name), notify))
+
+
+def local_backbone(name: str, task: Task) -> Backbone | None:
+    """The backbone if all its files are on this machine; None if it would have to be downloaded."""
+    if name in carried.CARRIED:
+        return Backbone(name, carried.cache(name)) if carried.is_here(name) else None
     if name == "tiny":
         return Backbone(name, tiny.folder(task))
-    if Path(name).expanduser().is_dir():
-        return Backbone(name, Path(name).expanduser().resolve())
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        nested = folder / NESTED
+        is_nested = not (folder / "config.json").is_file() and (nested / "config.json").is_file()
+        return Backbone(name, (nested if is_nested else folder).resolve())
     if name.startswith(("/", "./", "../", "~")) or Path(name).exists():  # which no id on the hub does
         raise UserError(f"Backbone '{name}' is not a folder; check the path, or name a backbone.", field="backbone")
-    return Backbone(name, hub.folder(HUB_IDS.get(name, name), notify))
+    cached = hub.cached(HUB_IDS.get(name, name))
+    return None if cached is None else Backbone(name, cached)
+
+
+def remote_limits(name: str) -> Limits:
+    """What a backbone that is not on this machine can be asked for, without downloading its weights.
+
+    Raises:
+        UserError: If there is no such backbone; of a hub id, `config.json` is fetched.
+    """
+    if name in CATALOGUE:
+        return Limits(name, CATALOGUE[name].layers, CATALOGUE[name].positions)
+    with _known_names_offered(name):
+        return Backbone(name, hub.configuration(name)).limits
+
+
+@contextmanager
+def _known_names_offered(name: str) -> Iterator[None]:
+    """Add to the hub's refusal the named backbone that was probably meant: a hub id may well be close to one."""
+    try:
+        yield
+    except UserError as error:
+        if hint := did_you_mean(name, BACKBONE_NAMES):
+            raise UserError(f"{str(error).rstrip('.')} ({hint})", field=error.field) from error
+        raise

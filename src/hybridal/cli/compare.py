@@ -35,6 +35,7 @@ def compare(
     out: o.Out = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
+    dry_run: o.DryRun = False,
 ) -> None:
     """Run several schedules on the same texts, the same labels and the same seed; rounds that they share run once."""
     from hybridal.cli.screen import follow
@@ -47,8 +48,15 @@ def compare(
     asked.settings["schedule"] = "retrain"
     settings = resolve(asked)
     target = out or default_folder(settings.with_changes({"schedule": "compare"}))
+    specs = o.names(schedules) or ()
+    if dry_run:
+        from hybridal.cli.plan import Notes, print_plan
+
+        planned, task = Comparison.check(settings, specs, target, Notes(quiet), download=False)
+        print_plan(settings, task, {"schedules": planned}, json, quiet)
+        return
     with follow(settings, quiet or json) as screen:
-        compared = Comparison.begin(settings, o.names(schedules) or (), target, screen)
+        compared = Comparison.begin(settings, specs, target, screen)
         screen.message(f"Comparison folder: {compared.folder.path}")
         with going_on_with("hybridal resume", compared.folder.path):
             compared.carry_on(screen)

@@ -136,7 +136,7 @@ Out = Annotated[Path | None, typer.Option(help="Folder of the run (default: runs
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel=_OUTPUT)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=_OUTPUT)]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check all but the backbone, say what would run.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--dry-run", help="Check everything, print the plan, exit.", rich_help_panel=_OUTPUT)
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -26,29 +27,55 @@ def predict(
     ray: Annotated[
         str | None, typer.Option(help="A Ray cluster that predicts file after file: HOST:PORT, auto or local.")
     ] = None,
+    json: o.Json = False,
 ) -> None:
     """Predict the class of each text of a file, with calibrated probabilities.
 
     Over a Ray cluster: of each file of a folder. What is done is kept; the same command goes on with the others.
     """
     from hybridal.runs.export import model_folder
+    from hybridal.system.files import strict_json
     from hybridal.tasks.table import NoColumnError
 
     model = model_folder(run)
     try:
         if ray is None:
-            _predict_file(model, file, text, id, out, drop_empty, device or "auto")
+            found = _predict_file(model, file, text, id, out, drop_empty, device or "auto")
         else:
-            _predict_pool(model, file, text, id, out, drop_empty, device or "auto", ray)
+            found = _predict_pool(model, file, text, id, out, drop_empty, device or "auto", ray)
     except NoColumnError as error:
         raise UserError(f"{error.found}: name yours with --text and --id.") from error
+    if json:
+        typer.echo(strict_json({name: value for name, value in asdict(found).items() if value is not None}))
+    else:
+        typer.echo(found.sentence)
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What was written, and where; `files` counts those of a folder, `kept` those of them that were there before."""
+
+    target: str
+    predictions: int | None = None
+    empty: int | None = None
+    files: int | None = None
+    kept: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        from hybridal.evidence.formats import counted
+
+        if self.predictions is not None:
+            left_out = f"; {counted(self.empty, 'row')} without a text left out" if self.empty else ""
+            return f"{counted(self.predictions, 'prediction')} written to {self.target}{left_out}"
+        kept = f"; {self.kept} there before" if self.kept else ""
+        return f"Predictions of {counted(self.files or 0, 'file')} written to {self.target}{kept}"
 
 
 def _predict_file(
     folder: Path, file: Path, text: str, id: str | None, out: Path | None, drop_empty: bool, device: str
-) -> None:
+) -> Predicted:
     from hybridal.cli.progress import text_progress
-    from hybridal.evidence.formats import counted
     from hybridal.learners.predictions import WRITERS, write_predictions
     from hybridal.learners.text_classifier import TextClassifier
     from hybridal.tasks.read import count_rows, stream_rows
@@ -70,15 +97,13 @@ def _predict_file(
             raise RunError(
                 f"--out {target} could not be written ({error.strerror}); make room, or choose another place."
             ) from error
-    left_out = f"; {counted(empty, 'row')} without a text left out" if empty else ""
-    typer.echo(f"{counted(total, 'prediction')} written to {target}{left_out}")
+    return Predicted(str(target), predictions=total, empty=empty)
 
 
 def _predict_pool(
     model: Path, pool: Path, text: str, id: str | None, out: Path | None, drop_empty: bool, device: str, address: str
-) -> None:
+) -> Predicted:
     from hybridal.cli.progress import text_progress
-    from hybridal.evidence.formats import counted
     from hybridal.learners.shards import PoolPredictions, texts_in
 
     target = out or pool.with_name(f"{pool.name}-predictions")
@@ -86,5 +111,4 @@ def _predict_pool(
     missing, all_files = predictions.missing(), len(predictions.files())
     with text_progress("predicting", texts_in(missing)) as progress:
         predictions.make(address, device, progress=progress)
-    kept = f"; {all_files - len(missing)} there before" if len(missing) < all_files else ""
-    typer.echo(f"Predictions of {counted(len(missing), 'file')} written to {target}{kept}")
+    return Predicted(str(target), files=len(missing), kept=all_files - len(missing))

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
-
-import typer
 
 from hybridal.cli import options as o
 from hybridal.cli.wording import going_on_with
@@ -26,7 +23,11 @@ def run(
     """
     settings = resolve(asked)
     if dry_run:
-        print_plan(settings, json, quiet)
+        from hybridal.cli.plan import Notes, print_plan
+        from hybridal.runs.checks import check_start
+
+        task = check_start(settings, out or default_folder(settings), Notes(quiet), download=False)
+        print_plan(settings, task, {"schedule": settings.schedule}, json, quiet)
         return
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
@@ -65,25 +66,3 @@ def default_folder(settings: Settings) -> Path:
     stamp = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03d}"
     schedule = settings.schedule.replace(":", "-")
     return Path("runs") / f"{Path(settings.task).stem}-{schedule}-{stamp}"
-
-
-def print_plan(settings: Settings, json: bool, quiet: bool = False) -> None:
-    """What a run would do, after all checks that need no training."""
-    from hybridal.runs.assemble import find_task, silent
-    from hybridal.runs.run import check
-    from hybridal.system.files import strict_json
-
-    task = find_task(settings, silent if quiet else partial(typer.echo, err=True))
-    check(settings, task)
-    rules = settings.rules
-    plan = {
-        "task": task.name,
-        "classes": list(task.classes),
-        "texts": {name: len(split) for name, split in task.splits()},
-        "schedule": settings.schedule,
-        "rounds": rules.rounds,
-        "labels": min(rules.initial + (rules.rounds - 1) * rules.batch, len(task.train)),
-        "protocol": rules.to_json(),
-    }
-    if json or not quiet:
-        typer.echo(strict_json(plan, indent=None if json else 2))

@@ -53,10 +53,9 @@ class Screen(Quiet):
     def texts_done(self, what: str, done: int, of: int) -> None:
         self.progress.update(self.bar, description=f"{self.stage}: {what} texts", completed=done, total=of)
 
-    def round_started(self, round: int, of: int, update: str) -> None:
-        if round <= of:
-            self.stage, self.awaited = f"round {round} of {of}", None
-            self.progress.reset(self.bar, description=f"{self.stage}: {update}", total=None)
+    def round_started(self, round: int, of: int | None, update: str) -> None:
+        self.stage, self.awaited = f"round {round} of {of}", None
+        self.progress.reset(self.bar, description=f"{self.stage}: {update}", total=None)
 
     def epoch_done(self, epoch: int, of: int) -> None:
         self.progress.update(self.bar, completed=epoch, total=of)

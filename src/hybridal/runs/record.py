@@ -39,11 +39,11 @@ class RunFolder:
     def create(cls, path: Path, settings: Settings, task: Task, about: Mapping[str, Any]) -> RunFolder:
         """A new folder; one that holds a run already is left as it is."""
         folder = cls(path)
-        folder._refuse_others()
+        folder.refuse_others()
         try:
             path.mkdir(parents=True, exist_ok=True)
             with folder.locked():
-                folder._refuse_others()  # who began at the same moment and was first
+                folder.refuse_others()  # who began at the same moment and was first
                 save_task(task, path / "task")
                 asked = described(settings, task, about)
                 write_whole(path / "run.json", strict_json(asked, indent=2) + "\n")
@@ -54,7 +54,8 @@ class RunFolder:
             ) from error
         return folder
 
-    def _refuse_others(self) -> None:
+    def refuse_others(self) -> None:
+        """Refuse a folder in which something else lies."""
         if (self.path / "run.json").exists():
             raise UserError(
                 f"{self.path} holds a run already; go on with `hybridal resume {self.path}`, or choose another "

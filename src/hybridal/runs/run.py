@@ -15,23 +15,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybridal.annotators.labels_file import LabelsFile
-from hybridal.backbones import load_backbone
 from hybridal.core.facts import Round
-from hybridal.core.observer import Observer
+from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import Enough, State, active_learning, over
 from hybridal.loop.stopping import advise, texts_left, used_up
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_cell, build_model, check_signals, find_task, surroundings, watched
+from hybridal.runs.assemble import build_cell, build_model, surroundings, watched
+from hybridal.runs.checks import bring_torch, check_start
 from hybridal.runs.export import export_model
 from hybridal.runs.keeper import Keeper
 from hybridal.runs.places import note_place
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
-from hybridal.system.ahead import import_beside, import_later
 from hybridal.system.files import strict_json, write_whole
 from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS, Tracking
@@ -40,65 +39,13 @@ if TYPE_CHECKING:
     from hybridal.models.transformer import TransformerModel
 
 
-# What temperatures are fitted with, in the first round.
-TEMPERATURES = ("scipy.optimize",)
-
-
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
     """Checks what was asked and makes the run folder; nothing is trained yet."""
-    observer = observer or Observer()
-    task = find_task(settings, observer.message)
-    check(settings, task)
-    check_backbone(settings, task, observer)
+    task = check_start(settings, path, observer or LoggingObserver())
     if settings.labels is not None:  # whoever goes on may stand in another folder
         settings = replace(settings, labels=str(Path(settings.labels).absolute()))
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
     return RunFolder.create(path, settings, task, about)
-
-
-def bring_torch() -> None:
-    """Nobody waits for what the first round needs at its end."""
-    import_beside("torch", [])
-    import_later(TEMPERATURES)
-
-
-def check(settings: Settings, task: Task) -> None:
-    """Refuses what cannot work, before any time is spent on it."""
-    from hybridal.acquisition import ACQUISITIONS
-    from hybridal.loop.initial import check_initial
-
-    bring_torch()
-    from hybridal.models.device import choose_device
-
-    signals = watched(settings, make_schedule(settings.schedule))
-    ACQUISITIONS.make(settings.chosen_by)
-    if settings.tracker is not None:
-        TRACKERS.make(settings.tracker)
-    choose_device(settings.device)
-    if settings.labels is not None and Path(settings.labels).is_dir():
-        raise UserError(
-            f"`labels` {settings.labels} is a folder; name a CSV file in it, which need not exist yet.", field="labels"
-        )
-    unknown = int((task.train.labels == UNKNOWN).sum())
-    if unknown and settings.labels is None:
-        raise UserError(
-            f"{unknown} of the {len(task.train)} texts of task '{task.name}' have no label; give `labels` a file to "
-            "label them as they are chosen, or leave them out of the file to simulate with the others.",
-            field="labels",
-        )
-    known = int((task.validation.labels != UNKNOWN).sum())
-    check_signals(signals, settings.rules, task, len(task.validation) if settings.labels else known)
-    check_initial(task, settings.rules, settings.seed)
-
-
-def check_backbone(settings: Settings, task: Task, observer: Observer) -> None:
-    """Brings it here, before there is a folder: one whose backbone cannot be had would be left behind for good."""
-    backbone = load_backbone(settings.backbone, task, observer.message)
-    backbone.encoder(settings.rules.max_length)
-    backbone.check_layers(settings.rules.train_layers)
-    backbone.check_weights()
-    if settings.rules.pooling == "auto":
-        _ = backbone.pooling  # which may be one that we do not have
 
 
 def carry_on(
@@ -109,7 +56,7 @@ def carry_on(
     With `recompute` the state is computed again from the beginning: each round must come out as it was recorded. It may
     go on with another `device` than it was begun with.
     """
-    observer = observer or Observer()
+    observer = observer or LoggingObserver()
     if "key" in folder.about():
         raise UserError(
             f"{folder.path} was saved by an ActiveLearner, which is taught its labels; go on with "

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hybridal.core.facts import Round
-from hybridal.core.observer import Observer
-from hybridal.core.outputs import UNKNOWN
+from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.errors import UserError
-from hybridal.runs.assemble import find_task, surroundings
+from hybridal.runs.assemble import surroundings
+from hybridal.runs.checks import bring_torch, check_start
 from hybridal.runs.places import note_place
 from hybridal.runs.record import RunFolder
-from hybridal.runs.run import bring_torch, check, check_backbone, on_device
+from hybridal.runs.run import on_device
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.study.trie import histories, run_cell
+from hybridal.tasks.task import Task
 
 
 class Comparison:
@@ -33,6 +33,20 @@ class Comparison:
         cls, settings: Settings, specs: Sequence[str], path: Path, observer: Observer | None = None
     ) -> Comparison:
         """Checks what was asked and makes the folder; nothing is trained yet."""
+        observer = observer or LoggingObserver()
+        schedules, task = cls.check(settings, specs, path, observer)
+        about = {
+            "schedules": schedules,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            **surroundings(settings.device),
+        }
+        return cls(RunFolder.create(path, settings, task, about))
+
+    @staticmethod
+    def check(
+        settings: Settings, specs: Sequence[str], path: Path, observer: Observer, download: bool = True
+    ) -> tuple[list[str], Task]:
+        """The schedules as they would be recorded, and the task, after all checks; see `check_start`."""
         schedules = list(dict.fromkeys(make_schedule(spec).spec for spec in specs))
         if not schedules:
             raise UserError(
@@ -40,23 +54,7 @@ class Comparison:
             )
         if settings.labels is not None:
             raise UserError("A comparison simulates its labels; leave `labels` out of its settings.", field="labels")
-        observer = observer or Observer()
-        task = find_task(settings, observer.message)
-        unknown = int((task.train.labels == UNKNOWN).sum())
-        if unknown:
-            raise UserError(
-                f"A comparison simulates its labels, and {unknown} of the {len(task.train)} texts of task "
-                f"'{task.name}' have none; leave those out of the file."
-            )
-        for spec in schedules:
-            check(replace(settings, schedule=spec), task)
-        check_backbone(settings, task, observer)
-        about = {
-            "schedules": schedules,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            **surroundings(settings.device),
-        }
-        return cls(RunFolder.create(path, settings, task, about))
+        return schedules, check_start(settings, path, observer, schedules, download)
 
     @classmethod
     def open(cls, path: Path) -> Comparison:
@@ -71,7 +69,7 @@ class Comparison:
 
     def carry_on(self, observer: Observer | None = None, device: str | None = None) -> None:
         """Computes the rounds that are missing, with another `device` where one is named."""
-        observer = observer or Observer()
+        observer = observer or LoggingObserver()
         with self.folder.locked():
             if all(len(history) == self.settings.rules.rounds for history in self.histories().values()):
                 return

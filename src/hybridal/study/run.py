@@ -11,8 +11,8 @@ from typing import Any
 from hybridal.acquisition import ACQUISITIONS
 from hybridal.core.observer import Observer
 from hybridal.runs.assemble import Notify, find_task, silent, surroundings
+from hybridal.runs.checks import check
 from hybridal.runs.places import note_place
-from hybridal.runs.run import check
 from hybridal.signals import SIGNALS
 from hybridal.study.engines import CellOutcome, Engine, Here
 from hybridal.study.folder import StudyFolder, task_key
