@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,7 +138,7 @@ def test_the_classes_of_a_set_have_one_order() -> None:
             {"texts": ["a", "b"], "labels": ["x", "y"], "ids": [1, None]},
             "the id of text 1 is None; give every text one",
         ),
-        ({"texts": ["a", "b"], "labels": [["x"], ["y"]]}, r"labels: number 0 is \['x'\], and each must be one value"),
+        ({"texts": ["a", "b"], "labels": [["x"], ["y"]]}, r"labels: number 0 is \['x'\]; several labels per"),
         ({"texts": "a text", "classes": ["x", "y"]}, "texts must be a list, a column or .*, not 'a text'"),
         ({"texts": {1: "a"}, "classes": ["x", "y"]}, "texts must be a list"),
         ({"texts": ["a", "b"], "classes": "xy"}, "`classes` must be a list"),
@@ -164,9 +166,51 @@ def test_an_index_with_the_same_row_twice() -> None:
     assert len(from_pandas(both.reset_index(drop=True), text="body", label="kind", **NOTHING_HELD).train) == 120
 
 
+def test_frames_of_others_are_taken_by_their_own_conversion() -> None:
+    table = pyarrow.table({"body": ["good", "bad"] * 30, "kind": ["+", None] * 30})
+    task = from_pandas(table, text="body", label="kind", classes=["+", "-"], **NOTHING_HELD)
+    assert (len(task.train), int((task.train.labels == UNKNOWN).sum())) == (60, 30)
+    assert task.train.ids[:2] == ["0", "1"]
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    lazy = SimpleNamespace(columns=["text"], collect=list)
+    with pytest.raises(UserError, match=r"not a SimpleNamespace; call its `collect` first\.$"):
+        from_pandas(lazy)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"texts": [("a", "b"), ("c", "d")]}, r"texts: number 0 is \('a', 'b'\); pairs of texts are not supported"),
+        ({"texts": np.array([["a", "b"]])}, r"texts: number 0 is \['a', 'b'\]; pairs of texts are not supported"),
+        ({"texts": ["a", "b"], "labels": [("x", "y"), "x"]}, r"labels: number 0 is .*; several labels per text come"),
+        ({"texts": ["a", "b"], "labels": np.eye(2)}, r"labels: number 0 is \[1.0, 0.0\]; several labels per text come"),
+        ({"texts": ["a", "b"], "labels": [{"x"}, {"y"}]}, r"labels: number 0 is {'x'}; several labels per text come"),
+    ],
+)
+def test_pairs_of_texts_and_sets_of_labels_are_refused_by_name(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        from_texts(**given)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"text": ["a", "b"]}, "`text` names 2 columns; pairs of texts are not supported"),
+        ({"text": "body", "label": ["x", "y"]}, "`label` names 2 columns; several labels per text come"),
+    ],
+)
+def test_several_columns_for_one_thing(asked: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        from_pandas(frame(kind=["x", "y"] * 30), **asked)
+
+
 @pytest.mark.parametrize("other", [["a", "b"], pd.Series(["a", "b"]), None])
 def test_what_is_no_frame(other: Any) -> None:
-    with pytest.raises(UserError, match=r"takes a DataFrame of pandas, not a (list|Series|NoneType); give lists or"):
+    with pytest.raises(
+        UserError, match=r"of pandas or Polars or an Arrow table, not a (list|Series|NoneType); give lists"
+    ):
         from_pandas(other)
 
 

@@ -57,13 +57,6 @@ def test_damage_is_told_in_a_sentence(tmp_path: Path) -> None:
         joined(read_xlsx(broken, ["text"]))
 
 
-def test_without_the_library_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = book(tmp_path / "x.xlsx", ["text"], ["a"])
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(UserError, match=r"needs openpyxl; install `hybridal\[app\]`"):
-        joined(read_xlsx(path, ["text"]))
-
-
 def sheet(path: Path, *rows: str) -> Path:
     """A file whose sheet is written by hand."""
     plain = book(path.with_suffix(".plain"), ["text"])

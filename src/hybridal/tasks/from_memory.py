@@ -12,6 +12,7 @@ from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 from hybridal.tasks.classes import note_lookalikes, sort_names
 from hybridal.tasks.read import visible
+from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task, bare, check_classes, missing, spelt
 
@@ -48,7 +49,7 @@ def from_texts(
 
 
 def from_pandas(
-    frame: pd.DataFrame,
+    frame: Any,
     text: str = "text",
     label: str | None = None,
     id: str | None = None,
@@ -59,16 +60,17 @@ def from_pandas(
     test_size: int | float | None = None,
     split_seed: int = 42,
 ) -> Task:
-    """The rows of a DataFrame; ids are its index unless a column is named.
+    """The rows of a DataFrame of pandas or Polars, or of an Arrow table; ids are its index unless a column is named.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"body": ["good", "bad"] * 20, "kind": ["+", "-"] * 20})
     >>> from_pandas(frame, text="body", label="kind", test_size=0).classes
     ('+', '-')
     """
-    if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
-        kind = type(frame).__name__
-        raise UserError(f"from_pandas takes a DataFrame of pandas, not a {kind}; give lists or columns to from_texts.")
+    frame = _as_pandas(frame)
+    for what, asked, one in (("text", text, ONE_TEXT), ("label", label, ONE_LABEL)):
+        if is_several(asked):
+            raise UserError(f"`{what}` names {len(asked)} columns; {one}", field=what)
     for column in (text, label, id):
         if column is not None and column not in frame.columns:
             there = ", ".join(map(str, frame.columns))
@@ -101,6 +103,19 @@ def from_pandas(
     )
 
 
+def _as_pandas(frame: Any) -> pd.DataFrame:
+    """The frame itself, or what its own `to_pandas` makes of it: Polars and Arrow have that."""
+    if hasattr(frame, "columns") and callable(convert := getattr(frame, "to_pandas", None)):
+        frame = convert()
+    if hasattr(frame, "iloc") and hasattr(frame, "columns"):
+        found: pd.DataFrame = frame
+        return found
+    hint = "call its `collect` first" if hasattr(frame, "collect") else "give lists or columns to from_texts"
+    raise UserError(
+        f"from_pandas takes a DataFrame of pandas or Polars or an Arrow table, not a {type(frame).__name__}; {hint}."
+    )
+
+
 def split_of(
     texts: Any, labels: Any, ids: Any, classes: Any, name: str, may_differ: bool
 ) -> tuple[Split, dict[str, Any]]:
@@ -108,8 +123,8 @@ def split_of(
 
     Labels `may_differ` from the classes both ways in a part of the texts, and not in all of them.
     """
-    texts = as_list(texts, f"{name}: texts")
-    labels = [None] * len(texts) if labels is None else as_list(labels, f"{name}: labels")
+    texts = as_list(texts, f"{name}: texts", ONE_TEXT)
+    labels = [None] * len(texts) if labels is None else as_list(labels, f"{name}: labels", ONE_LABEL)
     ids = list(range(len(texts))) if ids is None else as_list(ids, f"{name}: ids")
     for what, values in (("labels", labels), ("ids", ids)):
         if len(values) != len(texts):
@@ -144,14 +159,17 @@ def split_of(
     return Split(keys, [texts[row] for row in keep], numbers), kinds
 
 
-def as_list(values: Any, what: str) -> list[Any]:
-    """As a list, out of whatever holds one after the other; a text, which holds letters, and a mapping are mistakes."""
+def as_list(values: Any, what: str, one: str = "") -> list[Any]:
+    """As a list, out of whatever holds one after the other; a text, which holds letters, and a mapping are mistakes.
+
+    Each must be one value; `one` says so where tuples are refused too.
+    """
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise UserError(f"{what} must be a list, a column or a one-dimensional array, not {values!r:.40}.")
     listed = list(values.tolist() if hasattr(values, "tolist") else values)
     for row, value in enumerate(listed):
-        if isinstance(value, list | dict | set):
-            raise UserError(f"{what}: number {row} is {value!r:.40}, and each must be one value.")
+        if is_several(value) and (one or not isinstance(value, tuple)):
+            raise UserError(f"{what}: number {row} is {value!r:.40}; {one or 'each must be one value.'}")
     return listed
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -42,8 +41,6 @@ def read_xlsx(path: Path, wanted: Sequence[str], others: bool = False) -> Iterat
 
 def _rows(path: Path) -> Iterator[Sequence[Any]]:
     """The number of each row that is not blank, and its cells, as the reader prints them."""
-    if find_spec("openpyxl") is None:
-        raise UserError(f"{path}: reading Excel files needs openpyxl; install `hybridal[app]`.")
     if path.stat().st_size == 0:
         raise UserError(f"{path}: the file is empty; give one with a text per row.")
     check_unpacked_size(path)

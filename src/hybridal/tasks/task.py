@@ -16,7 +16,7 @@ from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 # Strings that are hashed together: a call for each takes longer than its hash, and all at once are all texts again.
 AT_ONCE = 4096
@@ -94,8 +94,8 @@ class Task:
         return from_texts(texts, labels, **options)
 
     @staticmethod
-    def from_pandas(frame: pd.DataFrame, text: str = "text", label: str | None = None, **options: Any) -> Task:
-        """The rows of a DataFrame; see `hybridal.tasks.from_memory.from_pandas`."""
+    def from_pandas(frame: Any, text: str = "text", label: str | None = None, **options: Any) -> Task:
+        """The rows of a DataFrame (pandas, Polars) or Arrow table; see `hybridal.tasks.from_memory.from_pandas`."""
         from hybridal.tasks.from_memory import from_pandas
 
         return from_pandas(frame, text, label, **options)
