@@ -86,7 +86,7 @@ def test_no_labels_at_all_can_start() -> None:
     assert learner.labels == {}
     ids = learner.query(5).ids
     assert set(ids) <= set(TASK.train.ids)
-    fact = learner.teach(TASK.answers(ids))
+    fact = learner.teach(TASK.answers(ids)).trained
     assert fact is not None
     assert (fact.labels, fact.word) == (5, "R")
     assert learner.labels == TASK.answers(ids)
@@ -164,9 +164,13 @@ def test_unlabelled_validation_texts_are_asked_for_first() -> None:
     partly = np.where(np.arange(20) < 12, TASK.validation.labels, UNKNOWN)
     learner = learner_of(hidden(TASK, validation=partly))
     missing = list(TASK.validation.ids[12:])
-    assert learner.query(100).ids == missing
+    batch = learner.query(100)
+    assert batch.ids == missing
+    assert batch.note.startswith("100 were asked for; validation texts come first")
     assert learner.query().ids == learner.query().ids == missing[:6]
-    assert learner.teach(TASK.answers(missing[:6])) is None
+    result = learner.teach(TASK.answers(missing[:6]))
+    assert (result.learnt, result.measured, result.trained) == (0, 6, None)
+    assert result.reason == "there are no labels to learn from yet"
     assert learner.history == []
     assert learner.labels == {}  # they are measured by, not learnt from
     assert learner.query().ids == missing[6:]
@@ -193,7 +197,7 @@ def test_at_least_one_must_be_asked_for_here_too(n: int) -> None:
 def test_validation_and_train_labels_may_come_together() -> None:
     learner = learner_of(hidden(TASK, validation=UNKNOWN))
     ids = [*TASK.validation.ids[:4], *TASK.train.ids[:8]]
-    fact = learner.teach(TASK.answers(ids))
+    fact = learner.teach(TASK.answers(ids)).trained
     assert fact is not None
     assert fact.labels == 8
     assert fact.validation is not None
@@ -246,6 +250,26 @@ def test_a_validation_label_that_is_taken_back_is_measured_on_no_more(tmp_path: 
 
 
 # --- predictions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("acquisition", "read"), [("entropy", [30]), ("badge", [30]), ("random", [6])])
+def test_a_query_reads_each_text_once(acquisition: str, read: list[int], passes: list[int]) -> None:
+    learner = learner_of(hidden(TASK), acquisition=acquisition)
+    learner.teach(TASK.answers(TASK.train.ids[:12]))
+    passes.clear()
+    batch = learner.query()
+    assert sorted(passes) == read
+    told = [[*(query.probabilities or {}).values()] for query in batch]
+    np.testing.assert_allclose(told, learner.predict_proba(batch.texts), atol=1e-6)
+
+
+def test_texts_drawn_to_measure_on_are_all_that_a_query_reads_besides_candidates(passes: list[int]) -> None:
+    learner = learner_of(blank(), validation="share", validation_share=0.25)
+    learner.teach(TASK.answers(learner.query(8).ids))
+    passes.clear()
+    batch = learner.query(8)
+    assert passes == [30, 2]
+    assert all(query.probabilities for query in batch)
 
 
 def test_probabilities_are_scaled_by_the_last_temperature() -> None:
@@ -383,9 +407,10 @@ def test_the_labels_lie_there_as_a_table(tmp_path: Path) -> None:
 def test_labels_to_measure_on_may_come_before_any_to_learn_from() -> None:
     learner = learner_of(hidden(TASK, validation=UNKNOWN), protocol="best", validation="share")
     batch = learner.query(20)
-    assert learner.teach(TASK.answers(batch.ids[:2])) is None
+    result = learner.teach(TASK.answers(batch.ids[:2]))
+    assert (result.learnt, result.measured, result.trained) == (0, 2, None)
     assert (len(learner.labels), len(learner.validation_labels)) == (0, 2)
-    fact = learner.teach(TASK.answers(batch.ids[2:]))
+    fact = learner.teach(TASK.answers(batch.ids[2:])).trained
     assert fact is not None
     assert fact.labels == 18
 
@@ -598,7 +623,7 @@ def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures
     learner = by_default(blank())
     measured: list[int] = []
     for _ in range(4):
-        fact = learner.teach(TASK.answers(learner.query().ids))
+        fact = learner.teach(TASK.answers(learner.query().ids)).trained
         assert fact is not None
         measured.append(fact.validation.n if fact.validation else 0)
         assert fact.labels + measured[-1] == 10 * fact.round
@@ -616,7 +641,7 @@ def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures
 
 def test_validation_labels_that_are_there_are_used_and_cost_nothing() -> None:
     learner = by_default(replace(TASK, train=blank().train))
-    fact = learner.teach(TASK.answers(learner.query().ids))
+    fact = learner.teach(TASK.answers(learner.query().ids)).trained
     assert fact is not None
     assert fact.validation is not None
     assert (fact.labels, fact.validation.n) == (10, 20)
@@ -625,7 +650,7 @@ def test_validation_labels_that_are_there_are_used_and_cost_nothing() -> None:
 def test_all_validation_labels_that_are_there_are_used() -> None:
     many = toy_task(train=20, validation=70, test=0)
     learner = by_default(hidden(many))
-    fact = learner.teach(many.answers(learner.query().ids))
+    fact = learner.teach(many.answers(learner.query().ids)).trained
     assert fact is not None
     assert fact.validation is not None
     assert fact.validation.n == 70  # more than a share would take
@@ -675,9 +700,7 @@ def test_the_first_texts_show_what_there_is_and_are_the_same_each_time() -> None
 
 @pytest.mark.parametrize("given", [pd.DataFrame({"text": ["a"]}), ["a", "b"], None])
 def test_what_is_no_task_is_named(given: Any) -> None:
-    with pytest.raises(
-        UserError, match=r"A (DataFrame|list|NoneType) is no task; make one of it with Task\.from_pandas"
-    ):
+    with pytest.raises(UserError, match=r"Expected a Task, got a (DataFrame|list|NoneType); use Task\.from_pandas or"):
         ActiveLearner(given, backbone="tiny", device="cpu")
 
 

@@ -18,3 +18,12 @@ def test_a_part_is_a_batch_again() -> None:
     whole = Batch((Query(7, "so so"), Query(3, "fine"), Query(1, "bad")))
     assert whole[1:].ids == [3, 1]
     assert whole[0].text == "so so"
+
+
+def test_it_is_shown_in_short() -> None:
+    batch = Batch(tuple(Query(n, f"text {n} " + "x" * 60) for n in range(9)), note="<few> are left")
+    assert repr(batch[:1]) == f"Batch(1 text: 'text 0 {'x' * 33}…')"
+    assert repr(batch).endswith("…', …; <few> are left)")
+    assert len(repr(batch)) < 200
+    assert "<p>&lt;few&gt; are left</p>" in batch._repr_html_()
+    assert repr(Batch(())) == "Batch(0 texts)"

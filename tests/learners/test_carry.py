@@ -41,7 +41,7 @@ def test_rows_of_the_head_are_kept_by_class_and_labels_that_are_gone_count_as_wi
         else:
             assert torch.equal(values[[1, 2]], before[name][[1, 0]])
             assert torch.equal(values[0], second.transformer.pretrained[name][0])
-    assert second.teach(TASK.answers(second.query(4).ids), update=False) is None
+    assert second.teach(TASK.answers(second.query(4).ids), update=False).trained is None
     assert second.update().word == "FF"
 
 

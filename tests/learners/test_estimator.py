@@ -83,7 +83,7 @@ def test_newonly_learns_the_newest_alone() -> None:
     direct = None
     for _ in range(3):
         ids = learner.query().ids
-        fact = learner.teach(TASK.answers(ids))
+        fact = learner.teach(TASK.answers(ids)).trained
         assert fact is not None
         assert fact.cost.examples == 9
         rows, y = rows_of(ids), labels_of(ids)
@@ -142,7 +142,7 @@ def test_a_class_that_comes_late_is_learnt_with_all_that_came_before(make: Any, 
     assert early.shape == (30, 3)
     assert not early[:, 2].any()
     learner.teach(TASK.answers([*first_ids(0, 6)[5:], *first_ids(1, 6)[5:]]))
-    fact = learner.teach(TASK.answers(first_ids(2, 6)))
+    fact = learner.teach(TASK.answers(first_ids(2, 6))).trained
     assert fact is not None
     late = learner.predict_proba(X_VALIDATION)
     ids = list(learner.labels)
@@ -159,7 +159,7 @@ def test_one_class_alone_teaches_some_estimators_nothing_yet() -> None:
         learner.teach(TASK.answers(first_ids(0, 4)))
     assert set(learner.labels) == set(first_ids(0, 4))  # nothing is lost
     assert learner.history == []
-    fact = learner.teach(TASK.answers(first_ids(1, 4)))
+    fact = learner.teach(TASK.answers(first_ids(1, 4))).trained
     assert fact is not None
     assert fact.labels == 8
 
@@ -219,9 +219,27 @@ def test_rows_may_lie_in_any_kind_of_table(kind: Any) -> None:
     np.testing.assert_allclose(taught(kind), taught(np.asarray))
 
 
+@pytest.mark.parametrize("schedule", ["retrain", "finetune"])
+def test_rows_of_no_weight_teach_nothing(schedule: str) -> None:
+    """As in scikit-learn: an estimator that gets wrong labels of weight 0 is the one that never got them."""
+    rows, wrong = np.arange(40), np.arange(40) % 4 == 0
+    names = np.array(TASK.classes)[np.where(wrong, 1 - TASK.train.labels[:40], TASK.train.labels[:40])]
+
+    def taught(taken: Any, **weights: Any) -> Any:
+        learner = EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION, TASK.classes, schedule=schedule, **weights)
+        for part in (taken[:10], taken[10:]):
+            learner.teach(dict(zip(part.tolist(), names[part], strict=True)))
+        return learner.predict_proba(X)
+
+    weighted = taught(rows, sample_weight=np.where(np.arange(X.shape[0]) % 4 == 0, 0.0, 1.0))
+    assert not np.allclose(weighted, taught(rows))
+    if schedule == "retrain":
+        np.testing.assert_allclose(weighted, taught(rows[~wrong]))
+
+
 def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
     learner = EstimatorLearner(bayes(), X, X[:0], [], TASK.classes, TASK.train.ids, "retrain")
-    fact = learner.teach(TASK.answers(learner.query(9).ids))
+    fact = learner.teach(TASK.answers(learner.query(9).ids)).trained
     assert fact is not None
     assert fact.validation is None
     with pytest.raises(UserError, match="y_validation: there are 29 labels for the 30 rows"):

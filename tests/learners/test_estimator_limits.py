@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from hybridal.acquisition import ACQUISITIONS
@@ -88,3 +89,17 @@ def test_first_rows_that_are_spread_out_need_numbers() -> None:
     assert learner.teach(batch, Y[batch.ids]).labels == 20
     with pytest.raises(UserError, match="X cannot be compared row by row"):
         learner_of(bag, X=texts, initial_draw="spread").query(5)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "weights", "told"),
+    [
+        (KNeighborsClassifier(), [1.0] * 40, "KNeighborsClassifier.fit takes no sample_weight; leave it out"),
+        (GaussianNB(), [1.0] * 39, r"sample_weight has the shape \(39,\) for the 40 rows of X"),
+        (GaussianNB(), [-1.0] + [1.0] * 39, "a weight is negative, missing or infinite"),
+        (GaussianNB(), ["a"] * 40, "sample_weight: could not convert"),
+    ],
+)
+def test_weights_that_cannot_be_used(estimator: Any, weights: Any, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        learner_of(estimator, sample_weight=weights)

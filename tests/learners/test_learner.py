@@ -173,7 +173,8 @@ def test_teaching_learns_as_the_schedule_says() -> None:
     learner = learner_of("fixed:3")
     words = []
     for _ in range(4):
-        fact = learner.teach(answers(learner.query().ids))
+        fact = learner.teach(answers(learner.query().ids)).trained
+        assert fact is not None
         assert fact is learner.history[-1]
         words.append(fact.word)
     assert words == ["R", "RR", "RRF", "RRFF"]
@@ -254,8 +255,64 @@ def test_labels_may_lie_in_whatever_holds_one_after_the_other(learner: Learner, 
     assert learner.labels == answers(["row-7", "row-0"])
 
 
+def test_teaching_tells_what_it_took_and_what_followed(learner: Learner) -> None:
+    first, *others = learner.query().ids
+    result = learner.teach({first: None, **answers(others)})
+    assert (result.learnt, result.measured, result.skipped) == (5, 0, 1)
+    assert (result.round, result.update, result.labels) == (1, "retrain", 5)
+    assert result.trained is learner.history[-1]
+    assert result.validation == learner.history[-1].validation
+    assert repr(result).startswith(
+        "TeachResult(5 labels to learn from, 1 text skipped; Round(1, retrain, 5 labels, val"
+    )
+
+
+@pytest.mark.parametrize("nothing", [{}, {"row-0": None, "row-7": None}])
+def test_where_nothing_is_given_the_model_stays_and_it_is_told(nothing: dict[str, None]) -> None:
+    learner = taught(1)
+    result = learner.teach(nothing)
+    assert (result.trained, result.update, result.reason) == (None, "", "no labels were given")
+    assert (result.skipped, result.labels, result.round) == (len(nothing), 6, 1)
+    assert len(learner.history) == 1
+    assert repr(result).endswith("; the model is unchanged: no labels were given)")
+
+
+def test_labels_that_wait_are_learnt_by_a_call_without_any(learner: Learner) -> None:
+    learner.teach(answers(learner.query().ids), update=False)
+    result = learner.teach({})
+    assert (result.learnt, result.labels, result.update) == (0, 6, "retrain")
+
+
+@pytest.mark.parametrize("several", [["up", "down"], ("up",), {"up"}, {"up": 1}])
+def test_several_labels_of_a_text_are_refused_by_name(learner: Learner, several: Any) -> None:
+    with pytest.raises(
+        UserError, match=r"^teach: the label of id 'row-0' is .*; several labels per text come in a lat"
+    ):
+        learner.teach({"row-0": several})
+
+
+def test_a_batch_tells_why_it_is_short() -> None:
+    learner = taught(1)
+    assert learner.query(4).note == ""
+    batch = learner.query(1000)
+    assert batch.note == "1000 were asked for, and no other texts are without a label"
+    assert repr(batch).endswith(f", …; {batch.note})")
+    learner.teach(TRUTH)
+    assert learner.query().note == "6 were asked for, and all texts are labelled"
+
+
+def test_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="hybridal"):
+        taught(1)
+    assert [record.name for record in caplog.records] == ["hybridal"] * 2
+    started, done = (record.getMessage() for record in caplog.records)
+    assert started == "round 1: retrain"
+    assert done.startswith("Round(1, retrain, 6 labels, validation accuracy ")
+
+
 def test_without_an_update_nothing_is_learnt_yet(learner: Learner) -> None:
-    assert learner.teach(answers(learner.query().ids), update=False) is None
+    result = learner.teach(answers(learner.query().ids), update=False)
+    assert (result.learnt, result.trained, result.reason) == (6, None, "update=False")
     assert learner.history == []
     assert learner.update().labels == 6
 
@@ -302,17 +359,16 @@ def test_a_label_may_be_corrected() -> None:
     learner = taught(2)
     id, name = next(iter(learner.labels.items()))
     other = "up" if name == "down" else "down"
-    fact = learner.teach({id: other})
+    result = learner.teach({id: other})
     assert learner.labels[id] == other
     assert list(learner.labels)[-1] == id  # it counts as new
-    assert fact is not None
-    assert fact.labels == 12
+    assert (result.learnt, result.labels) == (1, 12)
 
 
 def test_a_correction_is_new_to_a_model_that_learns_only_the_new() -> None:
     learner = taught(2, schedule="newonly")
     corrected, label = next(iter(learner.labels.items()))
-    fact = learner.teach({corrected: "down" if label == "up" else "up"})
+    fact = learner.teach({corrected: "down" if label == "up" else "up"}).trained
     assert fact is not None
     assert fact.cost.examples == 1
 
@@ -336,7 +392,7 @@ def test_nothing_is_taken_if_anything_is_unknown(wrong: dict[str, str], message:
     assert learner.labels == labels
     assert learner.history == history
     assert learner.query(4).ids == asked
-    fact = learner.teach(answers(asked))
+    fact = learner.teach(answers(asked)).trained
     assert fact is not None
     assert fact.labels == 10
 

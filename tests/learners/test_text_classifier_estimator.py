@@ -136,3 +136,17 @@ def test_a_learner_s_model_can_be_cloned_to_learn_again() -> None:
 def test_what_cannot_be_fitted_is_said(texts: Any, labels: Any, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         quick().fit(texts, labels)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "others", "told"),
+    [
+        (["a", "b"], [0, 1], {"sample_weight": [1.0, 2.0]}, "no `sample_weight`: all texts count alike"),
+        ([("a", "b"), ("c", "d")], [0, 1], {}, "texts: number 0 is .*; pairs of texts are not supported"),
+        (["a", "b"], [["x", "y"], ["x"]], {}, "labels: number 0 is .*; several labels per text come in a later"),
+        (["a", "b"], np.eye(2), {}, "y has a row for each text; several labels per text come in a later"),
+    ],
+)
+def test_what_it_cannot_learn_from_is_refused_by_name(X: Any, y: Any, others: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        TextClassifier("tiny", protocol="quick", device="cpu").fit(X, y, **others)

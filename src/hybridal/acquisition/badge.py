@@ -61,7 +61,8 @@ class Badge:
         if not len(ids) or n <= 0:
             return Selection((), ())
         order = canonical(ids)
-        gradients = Gradients.of(finite(candidates.probabilities()), finite(candidates.embeddings()), order)
+        embeddings = finite(candidates.embeddings())  # first: the pass that gives them gives the probabilities too
+        gradients = Gradients.of(finite(candidates.probabilities()), embeddings, order)
         norms = gradients.squared_norms()
         places, distances = plus_plus(len(ids), n, lambda place: gradients.squared_distances_to(place, norms), rng)
         distances[0] = float(norms[places[0]])

@@ -104,7 +104,7 @@ class Chosen:
         return data.keys() == {part.name for part in fields(cls)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Round:
     """One turn of the loop. A function of (task, backbone, protocol, seed, word), `seconds` apart.
 
@@ -134,6 +134,16 @@ class Round:
     reason: str = ""
     news: News | None = None
     cross: Metrics | None = None
+
+    def __repr__(self) -> str:
+        """In short; `to_json` has all of it."""
+        measured = [
+            f"{split} accuracy {found.accuracy:.3f} on {found.n} texts"
+            for split, found in (("validation", self.validation), ("test", self.test))
+            if found is not None
+        ]
+        labels = f"{self.labels} label{'' if self.labels == 1 else 's'}"
+        return f"Round({', '.join([str(self.round), self.update, labels, *measured])})"
 
     @property
     def training_time(self) -> float:

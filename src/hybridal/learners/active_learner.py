@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridal.acquisition import ACQUISITIONS, Acquisition, Candidates
+from hybridal.acquisition import ACQUISITIONS, Acquisition
 from hybridal.core.facts import Chosen, Round
-from hybridal.core.observer import Observer
+from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier
+from hybridal.models.role import TimedCandidates
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv
@@ -45,8 +46,8 @@ class ActiveLearner(Learner):
     >>> from hybridal.testing.small import toy_task
     >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
     >>> batch = learner.query(4)
-    >>> fact = learner.teach(batch, ["food", "sport", "food", "sport"])
-    >>> len(batch), fact.labels, fact.update
+    >>> result = learner.teach(batch, ["food", "sport", "food", "sport"])
+    >>> len(batch), result.labels, result.update
     (4, 4, 'retrain')
     """
 
@@ -90,15 +91,16 @@ class ActiveLearner(Learner):
         task = task if self.settings.rules.validation == "fixed" else task.merged()
         watching = tuple({signal.name: signal for signal in (*asked, *schedule.watches)}.values())
         check_signals(watching, self.settings.rules, task, len(task.validation))
+        observer = observer or LoggingObserver()
         self.transformer = build_model(self.settings, task, watching, observer)
         cell = replace(build_cell(self.settings, task, self.transformer, watching), acquisition=chosen)
-        super().__init__(cell, schedule)
+        super().__init__(cell, schedule, observer)
         self._key = uuid.uuid4().hex
         self._given: tuple[int, TextClassifier] | None = None
         self._validation_labels = task.validation.labels.copy()
         self._validation_rows = {id: row for row, id in enumerate(task.validation.ids)}
 
-    @property
+    @property  # type: ignore[override]
     def observer(self) -> Observer:
         return self.transformer.observer
 
@@ -112,25 +114,27 @@ class ActiveLearner(Learner):
         task, rows = self.cell.task, labelled(self._labelled(), self._state.pool)["validation"]
         return {task.id(id): task.label(number) for id, number in zip(rows.ids, rows.labels, strict=True)}
 
-    def _choose(self, n: int) -> tuple[list[str], Candidates | None]:
+    def _choose(self, n: int) -> tuple[list[str], TimedCandidates | None]:
         """Validation texts without a label come first."""
         missing = np.flatnonzero(self._validation_labels == UNKNOWN).tolist()
         if self.history or not missing:
             return super()._choose(n)
         return [self.cell.task.validation.ids[row] for row in missing[:n]], None
 
-    def _teach(self, labels: Mapping[str, str], update: bool) -> Round | None:
+    def _shortage(self, ids: Sequence[str], asked: int) -> str:
+        if ids and ids[0] in self._validation_rows and len(ids) < asked:
+            return f"{asked} were asked for; validation texts come first, and the others once these are labelled"
+        return super()._shortage(ids, asked)
+
+    def _apart(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
         measured = {id: name for id, name in labels.items() if id in self._validation_rows}
-        learnt = {id: name for id, name in labels.items() if id not in self._validation_rows}
-        for id in learnt:
-            self._row(id)
-        for name in labels.values():
-            self.cell.task.class_index(name)
-        for id, name in measured.items():
-            self._validation_labels[self._validation_rows[id]] = self.cell.task.class_index(name)
-        if measured:
+        return {id: name for id, name in labels.items() if id not in measured}, measured
+
+    def _measure_by(self, labels: Mapping[str, str]) -> None:
+        numbers = {self._validation_rows[id]: self.cell.task.class_index(name) for id, name in labels.items()}
+        if numbers:
+            self._validation_labels[[*numbers]] = [*numbers.values()]
             self.transformer.relabel_validation(self._validation_labels)
-        return super()._teach(learnt, update) if learnt else None
 
     def withdraw(self, ids: Iterable[Any]) -> None:
         """As `Learner.withdraw`; validation texts are no longer measured on."""
@@ -308,8 +312,7 @@ def _task(given: Any) -> Task:
         return given
     if isinstance(given, str | Path):
         return load_task(given)
-    kind = type(given).__name__
-    raise UserError(f"A {kind} is no task; make one of it with Task.from_pandas or Task.from_texts.")
+    raise UserError(f"Expected a Task, got a {type(given).__name__}; use Task.from_pandas or Task.from_texts.")
 
 
 def _bare(fact: Round) -> Round:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ class Query:
     probabilities: Mapping[Any, float] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Batch(Sequence[Query]):
     """Texts to label next, best first. `candidates` are all that they were chosen from, where there was a model to ask:
-    what it says of them has been computed, and can be had until the next update.
+    what it says of them has been computed, and can be had until the next update. `note` says why there are fewer texts
+    than were asked for; "" if there are as many.
 
     >>> batch = Batch((Query(7, "so so", 0.69, {"bad": 0.5, "good": 0.5}), Query(3, "fine")))
     >>> batch.ids, batch.texts, len(batch), batch[0].score
@@ -37,7 +39,20 @@ class Batch(Sequence[Query]):
     """
 
     queries: tuple[Query, ...]
-    candidates: Candidates | None = field(default=None, repr=False, compare=False)
+    candidates: Candidates | None = field(default=None, compare=False)
+    note: str = ""
+
+    def __repr__(self) -> str:
+        shown = [f"{text[:40]}…" if len(text) > 40 else text for text in self.texts[:3]]
+        more = ", …" if len(self) > len(shown) else ""
+        texts = f": {', '.join(map(repr, shown))}{more}" if shown else ""
+        note = f"; {self.note}" if self.note else ""
+        return f"Batch({len(self)} text{'' if len(self) == 1 else 's'}{texts}{note})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: its table, and why it is short."""
+        table = str(self.to_pandas().to_html(max_rows=20, max_cols=10))
+        return f"{table}<p>{escape(self.note)}</p>" if self.note else table
 
     @property
     def ids(self) -> list[Any]:

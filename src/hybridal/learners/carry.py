@@ -24,7 +24,7 @@ def carry_on(before: ActiveLearner, learner: ActiveLearner, classes: Mapping[str
     >>> from hybridal.testing.small import toy_task
     >>> options = {"backbone": "tiny", "protocol": "quick", "schedule": "retrain", "device": "cpu"}
     >>> first = ActiveLearner(toy_task(), **options)
-    >>> fact = first.teach(first.query(4), ["food", "sport", "food", "sport"])
+    >>> result = first.teach(first.query(4), ["food", "sport", "food", "sport"])
     >>> second = ActiveLearner(replace(toy_task(), classes=("food", "sport", "space")), **options)
     >>> carry_on(first, second, {"food": "food", "sport": "sport"})
     >>> len(second.history), second.labels == first.labels

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from hybridal.acquisition import ACQUISITIONS, Acquisition
 from hybridal.annotators.oracle import Oracle
 from hybridal.core.facts import Cost
+from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import protocol
@@ -22,6 +24,7 @@ from hybridal.learners.estimator_limits import (
     check_acquisition,
     check_numbers,
     check_signals,
+    check_weights,
     no_dropout,
 )
 from hybridal.learners.learner import Learner
@@ -32,6 +35,7 @@ from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
 from hybridal.tasks.from_memory import as_list, class_list, kind_of
+from hybridal.tasks.single import ONE_LABEL
 from hybridal.tasks.task import check_classes, spelt
 from hybridal.updates import Plan, Weights
 
@@ -41,7 +45,9 @@ class EstimatorLearner(Learner):
 
     RETRAIN is `fit` of a fresh clone, FINETUNE is `partial_fit` of the last one. Signals that look at probabilities
     (accuracy, f1, loss) work; those that look into a network do not, nor does the acquisition bald. X is an array, a
-    sparse matrix, a frame or a list of rows; ids, by default row numbers, and classes keep their types.
+    sparse matrix, a frame or a list of rows; ids, by default row numbers, and classes keep their types. `sample_weight`
+    is a weight for each row of X, as scikit-learn has it. `observer` receives progress, which by default is logged to
+    "hybridal".
 
     >>> from sklearn.linear_model import SGDClassifier
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
@@ -50,8 +56,8 @@ class EstimatorLearner(Learner):
     >>> learner = EstimatorLearner(estimator, X[:150], X[150:], y[150:], classes=["down", "up"])
     >>> for _ in range(3):
     ...     batch = learner.query(10)
-    ...     fact = learner.teach(batch, y[batch.ids])
-    >>> fact.word, fact.labels
+    ...     result = learner.teach(batch, y[batch.ids])
+    >>> learner.history[-1].word, result.labels
     ('RRR', 30)
     """
 
@@ -66,6 +72,8 @@ class EstimatorLearner(Learner):
         schedule: Schedule | str = "hybrid:accuracy",
         acquisition: Acquisition | str = "entropy",
         seed: int = 42,
+        sample_weight: Sequence[float] | None = None,
+        observer: Observer | None = None,
         **overrides: Any,
     ) -> None:
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
@@ -75,15 +83,16 @@ class EstimatorLearner(Learner):
             raise UserError(
                 f"X has rows of {_width(X)} and X_validation of {_width(X_validation)}; give both the same."
             )
-        labels = as_list(y_validation, "y_validation")
+        labels = as_list(y_validation, "y_validation", ONE_LABEL)
         if len(labels) != (rows := X_validation.shape[0]):
             raise UserError(f"y_validation: there are {len(labels)} labels for the {rows} rows of X_validation.")
         task = _task(X.shape[0], ids, labels, class_list(classes))
-        model = EstimatorModel(estimator, X, X_validation, task)
+        weights = None if sample_weight is None else check_weights(estimator, sample_weight, X.shape[0])
+        model = EstimatorModel(estimator, X, X_validation, task, weights)
         check_signals(schedule.watches, task.validation.labels, len(task.classes))
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         check_acquisition(chosen, X, len(task.classes))
-        super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule)
+        super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule, observer)
         self._model = model
 
     def predict_proba(self, X: Any) -> Floats:
@@ -103,12 +112,15 @@ class EstimatorLearner(Learner):
 class EstimatorModel:
     """The loop's model role, played by an estimator. Its weights are the estimator itself."""
 
-    def __init__(self, estimator: Any, X: Any, X_validation: Any, task: Task) -> None:
+    def __init__(
+        self, estimator: Any, X: Any, X_validation: Any, task: Task, sample_weight: Floats | None = None
+    ) -> None:
         from sklearn.base import clone
 
         self.pretrained: Weights = {"estimator": clone(estimator)}
         self._estimator = self.pretrained["estimator"]
         self.X, self._X_validation, self.task = X, X_validation, task
+        self._sample_weight = sample_weight
         self.validation_labels: Ints = task.validation.labels
 
     def describe(self, rows: Ints) -> Floats:
@@ -155,11 +167,16 @@ class EstimatorModel:
         seen = getattr(estimator, "classes_", None)
         # partial_fit cannot learn a class that the first fit did not see: then only a fresh fit of everything can.
         if seen is None or not set(np.unique(pool.labels[plan.rows])) <= set(seen):
-            fitted = _fresh(self.pretrained["estimator"]).fit(_take(self.X, pool.order), pool.labels[pool.order])
-            return fitted, len(pool.order)
+            fresh = _fresh(self.pretrained["estimator"])
+            self._learn(fresh.fit, pool.order, pool)
+            return fresh, len(pool.order)
         if len(plan.rows):
-            estimator.partial_fit(_take(self.X, plan.rows), pool.labels[plan.rows])
+            self._learn(estimator.partial_fit, plan.rows, pool)
         return estimator, len(plan.rows)
+
+    def _learn(self, fit: Callable[..., Any], rows: Ints, pool: Pool) -> None:
+        weights = {} if self._sample_weight is None else {"sample_weight": self._sample_weight[rows]}
+        fit(_take(self.X, rows), pool.labels[rows], **weights)
 
     def probabilities(self, X: Any) -> Floats:
         """Columns for all classes of the task; those that the estimator has never seen get nothing."""
@@ -189,24 +206,30 @@ class _EstimatorCandidates:
         self.ids = [model.task.train.ids[row] for row in rows]
 
     def probabilities(self) -> Floats:
-        return self._scaled(self._model.probabilities(_take(self._model.X, self._rows)))
+        return _scaled(self._answers, self._temperature)
+
+    def known(self, temperature: float) -> Floats | None:
+        return _scaled(self._answers, temperature) if "_answers" in self.__dict__ else None
+
+    @cached_property
+    def _answers(self) -> Floats:
+        return self._model.probabilities(_take(self._model.X, self._rows))
 
     def embeddings(self) -> Floats:
         return _dense(_take(self._model.X, self._rows))
 
     def labelled_probabilities(self) -> Floats:
-        return self._scaled(self._model.probabilities(_take(self._model.X, self._labelled)))
+        return _scaled(self._model.probabilities(_take(self._model.X, self._labelled)), self._temperature)
 
     def labelled_embeddings(self) -> Floats:
         return _dense(_take(self._model.X, self._labelled))
 
-    def _scaled(self, probabilities: Floats) -> Floats:
-        if self._temperature == 1.0:
-            return probabilities
-        return softmax(np.log(probabilities.clip(1e-12)), self._temperature)
-
     def sampled_probabilities(self, passes: int) -> NoReturn:  # noqa: ARG002
         no_dropout()
+
+
+def _scaled(probabilities: Floats, temperature: float) -> Floats:
+    return probabilities if temperature == 1.0 else softmax(np.log(probabilities.clip(1e-12)), temperature)
 
 
 def _fresh(estimator: Any) -> Any:

@@ -26,6 +26,29 @@ def check_abilities(estimator: Any, schedule: Schedule) -> None:
         raise UserError(f"{name} has no partial_fit, so that it cannot be fine-tuned; use the schedule retrain.")
 
 
+def check_weights(estimator: Any, weights: Sequence[float], rows: int) -> Floats:
+    """A weight for each row, of an estimator that takes them.
+
+    Raises:
+        UserError: If the estimator takes none, or there are not as many weights as rows, or one is not a number >= 0.
+    """
+    from sklearn.utils.validation import has_fit_parameter
+
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise UserError(
+            f"{type(estimator).__name__}.fit takes no sample_weight; leave it out, or use another estimator."
+        )
+    try:
+        found: Floats = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"sample_weight: {error}; give a number for each row of X.") from error
+    if found.shape != (rows,):
+        raise UserError(f"sample_weight has the shape {found.shape} for the {rows} rows of X; give a number for each.")
+    if not (np.isfinite(found).all() and (found >= 0).all()):
+        raise UserError("sample_weight: a weight is negative, missing or infinite; give numbers from 0 on.")
+    return found
+
+
 def check_signals(signals: Sequence[Signal], labels: Ints, classes: int) -> None:
     """Lets each look once, at answers to the validation rows that know nothing."""
     nothing = Outputs(np.zeros((len(labels), classes))) if len(labels) else None

@@ -10,19 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from hybridal.acquisition import Candidates
 from hybridal.annotators import Annotator
 from hybridal.core.facts import Chosen, News, Round
+from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.errors import UserError
 from hybridal.evidence.formats import counted
 from hybridal.learners.batch import Batch, Query
 from hybridal.learners.history import History, curve, measured
+from hybridal.learners.teach_result import TeachResult
 from hybridal.loop.loop import Cell, State
 from hybridal.loop.stopping import Advice, advise
 from hybridal.measures.certainty import score_in_words
+from hybridal.models.role import TimedCandidates
 from hybridal.schedules import Schedule, decide
+from hybridal.tasks.single import ONE_LABEL, is_several
 from hybridal.tasks.task import Task, missing, spelt
 from hybridal.updates import Update
 
@@ -30,8 +33,8 @@ from hybridal.updates import Update
 class Learner:
     """Query, teach, update: the rounds of one cell, one at a time."""
 
-    def __init__(self, cell: Cell, schedule: Schedule) -> None:
-        self.cell, self.schedule = cell, schedule
+    def __init__(self, cell: Cell, schedule: Schedule, observer: Observer | None = None) -> None:
+        self.cell, self.schedule, self.observer = cell, schedule, observer or LoggingObserver()
         self._learnt: list[Round] = []
         self._acquired: dict[int, Chosen] = {}
         self._state = State(0, "", _known_labels(cell.task))
@@ -58,13 +61,14 @@ class Learner:
         """The n texts to label next (default: the protocol's batch), best first.
 
         Before the first update there is no model to ask, and the texts are drawn as the protocol says: at random, or
-        so that they show what there is. Asked twice without teaching in between, it answers the same.
+        so that they show what there is. Asked twice without teaching in between, it answers the same. If there are
+        fewer texts than n, the batch's `note` says why.
         """
-        task, texts = self.cell.task, self._texts
-        ids, candidates = self._choose(self._count(n))
+        task, texts, asked = self.cell.task, self._texts, self._count(n)
+        ids, candidates = self._choose(asked)
         chosen = self._acquired.get(self._state.round, Chosen(0))
         scores = dict(zip(chosen.acquired, chosen.scores, strict=True))
-        believed = self._probabilities(ids)
+        believed = self._probabilities(ids, candidates)
         names = [task.label(number) for number in range(len(task.classes))]
         return Batch(
             tuple(
@@ -72,9 +76,19 @@ class Learner:
                 for id, row in zip(ids, believed, strict=True)
             ),
             candidates,
+            self._shortage(ids, asked),
         )
 
-    def _choose(self, n: int) -> tuple[list[str], Candidates | None]:
+    def _shortage(self, ids: Sequence[str], asked: int) -> str:
+        """Why there are fewer texts than were asked for; "" if there are as many."""
+        if len(ids) >= asked:
+            return ""
+        if len(self._state.pool.candidates()):
+            return f"{asked} were asked for, and the acquisition chose no more"
+        left = "all texts are labelled" if not ids else "no other texts are without a label"
+        return f"{asked} were asked for, and {left}"
+
+    def _choose(self, n: int) -> tuple[list[str], TimedCandidates | None]:
         """The ids to label next, and what a model chose them from."""
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
         if not self._learnt:
@@ -87,18 +101,56 @@ class Learner:
 
     def teach(
         self, texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None = None, update: bool = True
-    ) -> Round | None:
-        """Takes labels, new or corrected, then updates the model, unless told not to or all so far are to measure on.
+    ) -> TeachResult:
+        """Take labels, new or corrected, then update the model.
 
-        They are given by id, as `{id: label}`, or as a batch (or ids) and a label for each; None leaves one out.
-        Nothing is taken if any id or class is unknown. Without an update the rest of a batch may follow, text by text.
+        Args:
+            texts: `{id: label}`, or a batch (or ids) with `labels` for them. Nothing is taken if any id or class is
+                unknown.
+            labels: One for each text, in the same order; None leaves a text out.
+            update: Train a round on the labels. With False, the rest of a batch may follow, text by text.
+
+        Returns:
+            What was taken and the round of training. The model is unchanged, and the result says why, if there is
+            nothing to learn from: no labels were given, or only some to measure on.
+
+        Raises:
+            UserError: If an id or a class is unknown, or ids and labels do not match.
         """
-        return self._teach(_given(texts, labels), update)
+        given, skipped = _given(texts, labels)
+        return self._teach(given, update, skipped)
 
-    def _teach(self, labels: Mapping[str, str], update: bool) -> Round | None:
-        rows = {self._row(id): self.cell.task.class_index(name) for id, name in labels.items()}
-        self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
-        return self.update() if update and len(self._state.pool) else None
+    def _teach(self, labels: Mapping[str, str], update: bool, skipped: int = 0) -> TeachResult:
+        learnt, measured = self._apart(labels)
+        rows = {self._row(id): self.cell.task.class_index(name) for id, name in learnt.items()}
+        self._measure_by(measured)
+        if rows:
+            self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
+        held = int(np.isin([*rows], self._state.pool.held).sum())
+        known = len(self._state.pool)
+        result = TeachResult(len(rows) - held, len(measured) + held, skipped, known, len(self._learnt))
+        if unchanged := self._nothing_to_learn(len(labels), len(rows), update):
+            return replace(result, reason=unchanged)
+        fact = self.update()
+        return replace(result, round=fact.round, trained=fact, reason=fact.reason)
+
+    def _nothing_to_learn(self, given: int, learnt: int, update: bool) -> str:
+        """Why the model is not updated now; "" if it is."""
+        pool = self._state.pool
+        if not update:
+            return "update=False"
+        if not given and not pool.news().changed:
+            return "no labels were given"
+        if not len(pool):
+            return "there are no labels to learn from yet"
+        return "" if learnt or pool.news().changed else "all labels given are measured on"
+
+    def _apart(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Labels to learn from, and those of validation texts."""
+        return labels, {}
+
+    def _measure_by(self, labels: Mapping[str, str]) -> None:
+        """Take the labels of validation texts."""
 
     def run(self, annotator: Annotator, rounds: int) -> list[Round]:
         """Queries, asks the annotator (a `Callback`, say) and teaches, until so many rounds are done.
@@ -114,7 +166,7 @@ class Learner:
             answers = _answers(annotator, texts)
             if not answers:
                 break
-            fact = self._teach(answers, update=True)
+            fact = self._teach(answers, update=True).trained
             done += [fact] if fact else []
         return done
 
@@ -160,12 +212,14 @@ class Learner:
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
         update = decide(self.schedule, self.history, self.cell.news(self._state, last))
+        self.observer.round_started(len(self._learnt) + 1, None, update.spec)
         try:
             self._state, fact = self.cell.learn(self._state, update, last)
         except BaseException:  # a Ctrl-C too: until the next update, what the last one learnt answers
             self.cell.model.load(self._state.weights or self.cell.model.pretrained)
             raise
         self._learnt.append(fact)
+        self.observer.round_done(self.history)
         return fact
 
     @cached_property
@@ -173,15 +227,24 @@ class Learner:
         splits = [split for _, split in self.cell.task.splits()]
         return {id: text for split in splits for id, text in zip(split.ids, split.texts, strict=True)}
 
-    def _probabilities(self, ids: Sequence[str]) -> list[list[float] | None]:
-        """What the model says of texts to choose from; nothing before there is one, nor of validation texts."""
-        rows = np.array([self._rows[id] for id in ids if id in self._rows], dtype=np.int64)
-        if not self.history or not len(rows):
+    def _probabilities(self, ids: Sequence[str], candidates: TimedCandidates | None) -> list[list[float] | None]:
+        """The model's calibrated probabilities of each text; None before there is a model, and for validation texts.
+
+        The pass over the candidates serves where the acquisition made one; only the other texts are read now.
+        """
+        if not self.history:
             return [None] * len(ids)
         scale = self.history[-1].temperature or 1.0
-        found = self.cell.model.candidates(rows, self._state.pool, self._state.round, scale).probabilities()
-        known = dict(zip(rows.tolist(), found.tolist(), strict=True))
-        return [known.get(self._rows.get(id, -1)) for id in ids]
+        found: dict[str, list[float]] = {}
+        if candidates is not None and (known := candidates.known(scale)) is not None:
+            wanted = set(ids)
+            found = {id: row.tolist() for id, row in zip(candidates.ids, known, strict=True) if id in wanted}
+        unread = [id for id in ids if id in self._rows and id not in found]
+        if unread:
+            rows = np.array([self._rows[id] for id in unread], dtype=np.int64)
+            read = self.cell.model.candidates(rows, self._state.pool, self._state.round, scale).probabilities()
+            found |= zip(unread, read.tolist(), strict=True)
+        return [found.get(id) for id in ids]
 
     def __repr__(self) -> str:
         task, known = self.cell.task, len(self._state.pool)
@@ -217,11 +280,13 @@ class Learner:
             ) from None
 
 
-def _given(texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None) -> dict[str, str]:
-    """Labels by id, as the task spells both; those that stand for none are left out."""
+def _given(
+    texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None
+) -> tuple[dict[str, str], int]:
+    """Labels by id, as the task spells both, and how many texts were given without one."""
     if isinstance(texts, Mapping):
         if labels is not None:
-            raise UserError("teach: labels are given twice, by id and beside; give one of the two.")
+            raise UserError("teach: pass a dict or labels, not both.")
         ids, labels = [*map(spelt, texts)], list(texts.values())
     else:
         ids = listed(texts.ids if isinstance(texts, Batch) else texts, "teach")
@@ -234,9 +299,11 @@ def _given(texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[An
         raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
     given: dict[str, str] = {}
     for id, label in zip(ids, labels, strict=True):
+        if is_several(label):
+            raise UserError(f"teach: the label of id '{id}' is {label!r:.40}; {ONE_LABEL}")
         if not missing(label) and given.setdefault(id, spelt(label)) != spelt(label):
             raise UserError(f"teach: id '{id}' has two labels, '{given[id]}' and '{spelt(label)}'; give it one.")
-    return given
+    return given, sum(map(missing, labels))
 
 
 def _answers(annotator: Annotator, texts: Mapping[Any, str]) -> dict[str, str]:
@@ -247,7 +314,7 @@ def _answers(annotator: Annotator, texts: Mapping[Any, str]) -> dict[str, str]:
         raise UserError(
             f"The annotator gave {answers!r:.40} where labels by id are expected; let it give {{id: label}}."
         )
-    return _given(answers, None)
+    return _given(answers, None)[0]
 
 
 def listed(ids: Iterable[Any], what: str) -> list[str]:

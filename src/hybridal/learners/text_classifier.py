@@ -23,6 +23,7 @@ from hybridal.models.tokens import CHUNK, Tokens
 from hybridal.runs.export import model_folder, write_model
 from hybridal.system.ahead import import_beside
 from hybridal.system.scratch import scratch
+from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
 from hybridal.tasks.store import TYPES
 from hybridal.tasks.task import Task, as_type
 
@@ -68,8 +69,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.device = device
 
-    def fit(self, X: Iterable[str], y: Iterable[Any]) -> TextClassifier:
-        """Learns anew from texts that all have labels; a part of them, drawn as the protocol says, is measured on."""
+    def fit(self, X: Iterable[str], y: Iterable[Any], **others: Any) -> TextClassifier:
+        """Learns anew from texts that all have labels; a part of them, drawn as the protocol says, is measured on.
+
+        Args:
+            X: The texts.
+            y: A label for each.
+            others: None. A keyword such as `sample_weight` is refused with a sentence.
+        """
+        if others:
+            raise UserError(f"fit takes texts and labels and no `{next(iter(others))}`: all texts count alike.")
         from hybridal.learners.active_learner import ActiveLearner
 
         texts, labels, rules = _column(X, "X"), _column(y, "y"), rules_of(self.protocol, self.overrides or {})
@@ -139,6 +148,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         known, texts = self._known, _column(texts, "X")
         for row, text in enumerate(texts):
+            if is_several(text):
+                raise UserError(f"X: number {row} is {text!r:.40}; {ONE_TEXT}")
             if not isinstance(text, str):
                 raise UserError(f"X: number {row} is {text!r:.40}, not a text; leave it out or give it words.")
         found = np.empty((len(texts), len(known.classes)))
@@ -225,6 +236,8 @@ def _writing(folder: str | Path) -> Iterator[None]:
 
 def _column(values: Any, name: str) -> list[Any]:
     """Texts or labels out of whatever holds one after the other."""
+    if name == "y" and getattr(values, "ndim", 1) == 2:
+        raise UserError(f"y has a row for each text; {ONE_LABEL}")
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
         raise UserError(f"{name} must be a list, a column or a one-dimensional array, a text or label each.")
     return [value.item() if isinstance(value, np.generic) else value for value in values]

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from hybridal.acquisition import Acquisition, Candidates, select
+from hybridal.acquisition import Acquisition, select
 from hybridal.annotators import Annotator
 from hybridal.core.facts import Chosen, Metrics, News, Round
 from hybridal.core.observer import Observer
@@ -20,7 +20,7 @@ from hybridal.errors import UserError
 from hybridal.loop.initial import draw_initial, partly_labelled, spread
 from hybridal.measures import calibration
 from hybridal.measures.metrics import measure
-from hybridal.models.role import Fit, Model
+from hybridal.models.role import Fit, Model, TimedCandidates
 from hybridal.randomness import stream
 from hybridal.schedules import Schedule, decide
 from hybridal.signals import Signal, Snapshot, measured_change, snapshot_of
@@ -166,7 +166,7 @@ class Cell:
         pool = state.pool.learnt()
         return State(t, fact.word, pool, fit.weights, fit.moments, snapshots, temperature, trained), fact
 
-    def acquire(self, state: State, n: int) -> tuple[State, Chosen, Candidates | None]:
+    def acquire(self, state: State, n: int) -> tuple[State, Chosen, TimedCandidates | None]:
         """Lines 8-9: choose n texts of a random subset of the candidates, and show these; they wait for their labels.
 
         The subset is as large as the protocol says, or as n where somebody asks for more than that. Where a share of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
@@ -20,7 +20,7 @@ class Advice:
     """`forecast` is that of the next labels, None where nothing is known; `sentence` says it in words."""
 
     stop: bool
-    forecast: Forecast | None
+    forecast: Forecast | None = field(repr=False)
     sentence: str
 
 

@@ -90,6 +90,11 @@ class ScoredCandidates:
         outputs = self.__dict__.get("_featured") or self._plain
         return softmax(outputs.logits, self._temperature)
 
+    def known(self, temperature: float) -> Floats | None:
+        """Probabilities at this temperature if a pass over the texts has been made; None if it has not."""
+        outputs = self.__dict__.get("_featured") or self.__dict__.get("_plain")
+        return None if outputs is None else softmax(outputs.logits, temperature)
+
     def embeddings(self) -> Floats:
         return present(self._featured.embedding)
 

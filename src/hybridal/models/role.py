@@ -27,10 +27,13 @@ class Fit:
 
 
 class TimedCandidates(Candidates, Protocol):
-    """Candidates that know how long the model's passes over them took."""
+    """Candidates that remember the model's passes over them, and how long these took."""
 
     @property
     def seconds(self) -> float: ...
+
+    def known(self, temperature: float) -> Floats | None:
+        """Probabilities at this temperature if a pass over the texts has been made; None if it has not."""
 
 
 class Model(Protocol):

@@ -1,0 +1,62 @@
+"""What came of a call of `teach`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hybridal.core.facts import Metrics, Round
+from hybridal.evidence.formats import counted
+
+
+@dataclass(frozen=True, repr=False)
+class TeachResult:
+    """The labels that `teach` took, and the round of training that followed, if one did.
+
+    Attributes:
+        learnt: Labels taken to learn from.
+        measured: Labels taken to measure on.
+        skipped: Texts that were given without a label.
+        labels: All labels there are to learn from now.
+        round: How many rounds of training there were so far.
+        trained: The round that followed; None if the model is unchanged.
+        reason: Why the schedule chose this update ("" if it gives no reasons), or why the model is unchanged.
+
+    >>> TeachResult(0, 0, 2, labels=8, round=1, reason="no labels were given")
+    TeachResult(no labels, 2 texts skipped; the model is unchanged: no labels were given)
+    """
+
+    learnt: int
+    measured: int
+    skipped: int
+    labels: int
+    round: int
+    trained: Round | None = None
+    reason: str = ""
+
+    @property
+    def update(self) -> str:
+        """The update that was made, such as "retrain"; "" if none was."""
+        return "" if self.trained is None else self.trained.update
+
+    @property
+    def validation(self) -> Metrics | None:
+        """The model's measures on validation; None if there are none."""
+        return None if self.trained is None else self.trained.validation
+
+    @property
+    def cross(self) -> Metrics | None:
+        """Where there is no validation, the measures of cross-fitted probes; None if there are none."""
+        return None if self.trained is None else self.trained.cross
+
+    @property
+    def temperature(self) -> float | None:
+        """What the logits are divided by to calibrate the probabilities; None if it is not known."""
+        return None if self.trained is None else self.trained.temperature
+
+    def __repr__(self) -> str:
+        taken = [f"{counted(self.learnt, 'label')} to learn from"] if self.learnt else []
+        taken += [f"{counted(self.measured, 'label')} to measure on"] if self.measured else []
+        taken = taken or ["no labels"]
+        taken += [f"{counted(self.skipped, 'text')} skipped"] if self.skipped else []
+        outcome = f"the model is unchanged: {self.reason}" if self.trained is None else repr(self.trained)
+        return f"TeachResult({', '.join(taken)}; {outcome})"
