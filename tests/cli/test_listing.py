@@ -37,7 +37,7 @@ def test_names_that_options_take(what: str, some: set[str]) -> None:
 def test_what_they_are_is_said() -> None:
     rows = json.loads(hybridal("list", "signals", "--json").stdout)
     assert {"name": "f1", "about": "The absolute change of macro F1 on validation."} in rows
-    for what in ("signals", "schedules", "acquisitions", "trackers"):
+    for what in ("backbones", "signals", "schedules", "acquisitions", "trackers"):
         assert all(row["about"].endswith((".", ":")) for row in json.loads(hybridal("list", what, "--json").stdout))
 
 

@@ -51,6 +51,6 @@ def test_all_fields_are_looked_at_those_of_a_base_first() -> None:
     assert list(wrong_kinds(Plan(1))) == []
     assert list(wrong_kinds(Plan("1", "of", "a"))) == [  # type: ignore[arg-type]
         ("size", "must be a whole number, not '1'"),
-        ("mode", "must be one of on, off, not 'of'"),
+        ("mode", "must be one of on, off, not 'of' (did you mean 'off'?)"),
         ("names", "must be a list like [one, other], not 'a'"),
     ]

@@ -79,17 +79,30 @@ def test_a_number_that_yaml_reads_as_text_is_a_number() -> None:
     assert protocol("paper", {"learning_rate": "2e-5"}).learning_rate == 2e-5
 
 
-@pytest.mark.parametrize("name", ["round", "name", "Rounds", ""])
-def test_an_unknown_field_gets_the_list(name: str) -> None:
-    with pytest.raises(
-        UserError, match=f"`{name}` is not a field of a protocol; there are average, batch, brief_steps, calibrate, "
-    ):
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("round", r"did you mean 'rounds'\?"),
+        ("learning_rat", r"did you mean 'learning_rate'\?"),
+        ("colour", "there are average, batch, brief_steps, calibrate, "),
+        ("", "there are average, batch, brief_steps, calibrate, "),
+    ],
+)
+def test_an_unknown_field_gets_what_was_meant_or_the_list(name: str, told: str) -> None:
+    with pytest.raises(UserError, match=f"`{name}` is not a field of a protocol; {told}"):
         protocol("paper", {name: 3})
 
 
-def test_an_unknown_preset_gets_the_list() -> None:
-    with pytest.raises(UserError, match="no protocol named 'papper'; there are paper, reference, best, quick"):
+def test_an_unknown_preset_gets_what_was_meant_or_the_list() -> None:
+    with pytest.raises(UserError, match=r"no protocol named 'papper'; did you mean 'paper'\?"):
         protocol("papper")
+    with pytest.raises(UserError, match="no protocol named 'x'; there are paper, reference, best, quick"):
+        protocol("x")
+
+
+def test_a_misspelt_value_gets_what_was_meant() -> None:
+    with pytest.raises(UserError, match=r"one of .*, spread, random, not 'spred' \(did you mean 'spread'\?\)\.$"):
+        protocol("paper", {"initial_draw": "spred"})
 
 
 @pytest.mark.parametrize("name", list(PRESETS))

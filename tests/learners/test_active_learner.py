@@ -632,7 +632,7 @@ def test_somebody_who_starts_with_nothing_gets_a_probe_then_a_model_and_measures
     assert [fact.cost.steps > 0 for fact in learner.history] == [False, True, False, True]  # the head alone between
     again = ActiveLearner.load(tmp_path / "run")
     assert again.query().ids == learner.query().ids
-    ours, theirs = (one.teach(TASK.answers(one.query().ids)) for one in (learner, again))
+    ours, theirs = (one.teach(TASK.answers(one.query().ids)).trained for one in (learner, again))
     assert ours is not None
     assert theirs is not None
     assert replace(ours, seconds={}) == replace(theirs, seconds={})

@@ -88,9 +88,11 @@ def test_null_is_no_acquisition_and_an_empty_name_is_one() -> None:
     assert Settings.from_json({"task": "imdb", "acquisition": ""}).chosen_by == ""  # refused with the unknown ones
 
 
-def test_an_unknown_setting_gets_the_list() -> None:
-    with pytest.raises(UserError, match="'shedule' is not a setting; there are acquisition, backbone, classes"):
+def test_an_unknown_setting_gets_what_was_meant_or_the_list() -> None:
+    with pytest.raises(UserError, match=r"'shedule' is not a setting; did you mean 'schedule'\?"):
         Settings.from_json({"task": "imdb", "shedule": "retrain"})
+    with pytest.raises(UserError, match="'colour' is not a setting; there are acquisition, backbone, classes"):
+        Settings.from_json({"task": "imdb", "colour": "retrain"})
 
 
 @pytest.mark.parametrize(

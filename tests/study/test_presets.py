@@ -71,7 +71,7 @@ def test_findings_give_the_papers_method_its_best_chance() -> None:
 
 
 def test_an_unknown_name_gets_the_list() -> None:
-    with pytest.raises(UserError, match="no study named 'mian'; there are main, signals"):
+    with pytest.raises(UserError, match=r"no study named 'mian'; did you mean 'main'\?"):
         preset("mian")
 
 

@@ -10,7 +10,7 @@ import typer
 
 from hybridal.cli import options as o
 from hybridal.errors import UserError
-from hybridal.registry import Registry
+from hybridal.registry import Registry, hint_or_list
 
 
 def listing(
@@ -43,7 +43,7 @@ def listing(
 
 def _names(what: str) -> list[dict[str, str]]:
     from hybridal.acquisition import ACQUISITIONS
-    from hybridal.backbones import BACKBONE_NAMES
+    from hybridal.backbones.catalogue import CATALOGUE
     from hybridal.core.rules import PRESETS
     from hybridal.schedules import SCHEDULES, schedule_names
     from hybridal.signals import SIGNALS
@@ -63,7 +63,7 @@ def _names(what: str) -> list[dict[str, str]]:
 
     kinds: Mapping[str, Callable[[], list[dict[str, str]]]] = {
         "tasks": lambda: plain(task_names()),
-        "backbones": lambda: plain(BACKBONE_NAMES),
+        "backbones": lambda: [{"name": name, "about": entry.about} for name, entry in CATALOGUE.items()],
         "protocols": lambda: plain(PRESETS),
         "schedules": schedules,
         "signals": lambda: told(SIGNALS, SIGNALS.names()),
@@ -71,7 +71,7 @@ def _names(what: str) -> list[dict[str, str]]:
         "trackers": lambda: told(TRACKERS, TRACKERS.names()),
     }
     if what not in kinds:
-        raise UserError(f"'{what}' cannot be listed; there are runs, {', '.join(kinds)}.")
+        raise UserError(f"'{what}' cannot be listed; {hint_or_list(what, ['runs', *kinds])}")
     return kinds[what]()
 
 

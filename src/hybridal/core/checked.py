@@ -10,6 +10,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from hybridal.registry import did_you_mean
+
 _PLAIN: Mapping[Any, tuple[type, str]] = {
     bool: (bool, "true or false"),
     int: (Integral, "a whole number"),
@@ -36,7 +38,16 @@ def wrong_kinds(instance: Any) -> Iterator[tuple[str, str]]:
     for field in fields(instance):
         value = getattr(instance, field.name)
         if not fits(value, kinds[field.name]):
-            yield field.name, f"must be {in_words(kinds[field.name])}, not {value!r}"
+            hint = did_you_mean(value, _choices(kinds[field.name])) if isinstance(value, str) else ""
+            meant = f" ({hint})" if hint else ""
+            yield field.name, f"must be {in_words(kinds[field.name])}, not {value!r}{meant}"
+
+
+def _choices(kind: Any) -> Sequence[str]:
+    """The texts that a field of this kind takes."""
+    if get_origin(kind) is UnionType:
+        return [choice for one in get_args(kind) for choice in _choices(one)]
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def fits(value: Any, kind: Any) -> bool:

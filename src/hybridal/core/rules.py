@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from hybridal.core.checked import wrong_kinds
 from hybridal.errors import UserError
+from hybridal.registry import hint_or_list, unknown_name
 
 
 def _require(holds: bool, name: str, rule: str) -> None:
@@ -194,11 +195,15 @@ PRESETS: Mapping[str, Rules] = {
 def protocol(name: str = "best", overrides: Mapping[str, Any] | None = None) -> Rules:
     """A preset with some of its fields replaced."""
     if name not in PRESETS:
-        raise UserError(f"There is no protocol named '{name}'; there are {', '.join(PRESETS)}.")
+        raise unknown_name("protocol", name, [*PRESETS])
     kinds = {field.name: field.type for field in fields(Rules) if field.name != "name"}
     given = dict(overrides or {})
     for field, value in given.items():
-        _require(field in kinds, field, f"is not a field of a protocol; there are {', '.join(sorted(kinds))}")
+        if field not in kinds:
+            raise UserError(
+                f"Protocol: `{field}` is not a field of a protocol; {hint_or_list(field, sorted(kinds))}",
+                field=f"protocol.{field}",
+            )
         # YAML 1.1 reads 2e-5 as text, since it has no dot; people mean a number.
         if kinds[field] == "float" and isinstance(value, str):
             with suppress(ValueError):

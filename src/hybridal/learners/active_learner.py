@@ -100,7 +100,7 @@ class ActiveLearner(Learner):
         self._validation_labels = task.validation.labels.copy()
         self._validation_rows = {id: row for row, id in enumerate(task.validation.ids)}
 
-    @property  # type: ignore[override]
+    @property
     def observer(self) -> Observer:
         return self.transformer.observer
 

@@ -11,6 +11,7 @@ from typing import Any
 from hybridal.core.rules import Rules, protocol
 from hybridal.core.source import TaskSource
 from hybridal.errors import UserError
+from hybridal.registry import hint_or_list
 
 # Validation texts with labels that are there are all measured on: they cost nothing more.
 ALL_OF_THEM: Mapping[str, Any] = {"validation": "fixed", "validation_size": None}
@@ -69,7 +70,7 @@ class Settings(TaskSource):
             if name not in known and name in Rules.__dataclass_fields__:
                 raise UserError(f"'{name}' is a field of the protocol; write it under `overrides`.")
             if name not in known:
-                raise UserError(f"'{name}' is not a setting; there are {', '.join(sorted(known))}.")
+                raise UserError(f"'{name}' is not a setting; {hint_or_list(str(name), sorted(known))}")
         values = dict(data)
         for name in ("classes", "signals"):
             if isinstance(values.get(name), list):

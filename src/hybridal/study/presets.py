@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hybridal.errors import UserError
+from hybridal.registry import did_you_mean
 from hybridal.study.study import Study
 
 TASKS = ("imdb", "sst2", "jigsaw", "tweeteval", "agnews", "yahoo")
@@ -175,7 +176,8 @@ def preset(name: str, rounds: int | None = None) -> Study:
     (810, 32, ('fixed:1', 'fixed:2', 'fixed:3', 'fixed:4'))
     """
     if name not in PRESET_NAMES:
-        raise UserError(f"There is no study named '{name}'; there are {', '.join(PRESET_NAMES)}, or name a YAML file.")
+        there = f"there are {', '.join(PRESET_NAMES)}, or name a YAML file."
+        raise UserError(f"There is no study named '{name}'; {did_you_mean(name, PRESET_NAMES) or there}")
     if name == "switch-points":
         return _switch_points(rounds or 25).shrunk(rounds=rounds)
     return next(study for study in _STUDIES if study.name == name).shrunk(rounds=rounds)

@@ -12,6 +12,7 @@ from typing import Any
 from hybridal.core.checked import wrong_kinds
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
+from hybridal.registry import hint_or_list
 from hybridal.runs.settings import Settings, read_yaml, usual_acquisition
 from hybridal.schedules import make_schedule
 from hybridal.system.files import strict_json
@@ -144,7 +145,7 @@ class Study:
         known = {item.name for item in fields(cls)}
         for name in data:
             if name not in known:
-                raise UserError(f"'{name}' is not a field of a study; there are {', '.join(sorted(known))}.")
+                raise UserError(f"'{name}' is not a field of a study; {hint_or_list(str(name), sorted(known))}")
         for name in ("tasks", "schedules"):
             if name not in data:
                 raise UserError(f"The study names no `{name}`; add them.")

@@ -68,8 +68,9 @@ def from_pandas(
     ('+', '-')
     """
     frame = _as_pandas(frame)
-    for what, asked, one in (("text", text, ONE_TEXT), ("label", label, ONE_LABEL)):
-        if is_several(asked):
+    named: list[tuple[str, Any, str]] = [("text", text, ONE_TEXT), ("label", label, ONE_LABEL)]
+    for what, asked, one in named:
+        if isinstance(asked, list | set):  # a tuple may name a column of several levels
             raise UserError(f"`{what}` names {len(asked)} columns; {one}", field=what)
     for column in (text, label, id):
         if column is not None and column not in frame.columns:
