@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from hybridal.annotators import Annotator
     from hybridal.annotators.callback import Callback
     from hybridal.core.facts import Cost, Metrics, News, Round
-    from hybridal.core.observer import Observer
+    from hybridal.core.observer import LoggingObserver, Observer
     from hybridal.core.rules import Rules
     from hybridal.core.source import TaskSource
     from hybridal.errors import RunError, UserError
     from hybridal.learners.active_learner import ActiveLearner
     from hybridal.learners.batch import Batch, Query
     from hybridal.learners.estimator import EstimatorLearner
+    from hybridal.learners.teach_result import TeachResult
     from hybridal.learners.text_classifier import TextClassifier
     from hybridal.measures.stabilisation import Stabilisation
     from hybridal.schedules import Rule, Schedule, make_schedule
@@ -33,13 +34,14 @@ _NAMES = {
     "hybridal.annotators": ("Annotator",),
     "hybridal.annotators.callback": ("Callback",),
     "hybridal.core.facts": ("Cost", "Metrics", "News", "Round"),
-    "hybridal.core.observer": ("Observer",),
+    "hybridal.core.observer": ("LoggingObserver", "Observer"),
     "hybridal.core.rules": ("Rules",),
     "hybridal.core.source": ("TaskSource",),
     "hybridal.errors": ("RunError", "UserError"),
     "hybridal.learners.active_learner": ("ActiveLearner",),
     "hybridal.learners.batch": ("Batch", "Query"),
     "hybridal.learners.estimator": ("EstimatorLearner",),
+    "hybridal.learners.teach_result": ("TeachResult",),
     "hybridal.learners.text_classifier": ("TextClassifier",),
     "hybridal.measures.stabilisation": ("Stabilisation",),
     "hybridal.schedules": ("Rule", "Schedule", "make_schedule"),
@@ -55,10 +57,10 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "Acquisition", "ActiveLearner", "Annotator", "Batch", "Callback", "Candidates", "Constant", "Cost",
-    "EstimatorLearner", "FixedSwitch", "HybridAL", "Metrics", "ModelView", "News", "Observer", "Plan", "Query",
-    "Round", "Rule", "Rules", "RunError", "Sample", "Schedule", "Selection", "Signal", "Situation", "Snapshot",
-    "Split", "Stabilisation", "Task", "TaskSource", "TextClassifier", "Tracker", "Update", "UserError",
-    "load_task", "make_schedule",
+    "EstimatorLearner", "FixedSwitch", "HybridAL", "LoggingObserver", "Metrics", "ModelView", "News", "Observer",
+    "Plan", "Query", "Round", "Rule", "Rules", "RunError", "Sample", "Schedule", "Selection", "Signal", "Situation",
+    "Snapshot", "Split", "Stabilisation", "Task", "TaskSource", "TeachResult", "TextClassifier", "Tracker", "Update",
+    "UserError", "load_task", "make_schedule",
 ]  # fmt: skip
 
 

@@ -27,3 +27,4 @@ def test_it_is_shown_in_short() -> None:
     assert len(repr(batch)) < 200
     assert "<p>&lt;few&gt; are left</p>" in batch._repr_html_()
     assert repr(Batch(())) == "Batch(0 texts)"
+    assert repr(Batch((Query(7, ""), Query("b", "")))) == "Batch(2 texts: 7, 'b')"

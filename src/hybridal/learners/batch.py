@@ -43,7 +43,8 @@ class Batch(Sequence[Query]):
     note: str = ""
 
     def __repr__(self) -> str:
-        shown = [f"{text[:40]}…" if len(text) > 40 else text for text in self.texts[:3]]
+        first = [query.text or query.id for query in self.queries[:3]]  # rows of a table have no text
+        shown = [f"{one[:40]}…" if isinstance(one, str) and len(one) > 40 else one for one in first]
         more = ", …" if len(self) > len(shown) else ""
         texts = f": {', '.join(map(repr, shown))}{more}" if shown else ""
         note = f"; {self.note}" if self.note else ""

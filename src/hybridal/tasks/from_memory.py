@@ -106,7 +106,7 @@ def from_pandas(
 
 def _as_pandas(frame: Any) -> pd.DataFrame:
     """The frame itself, or what its own `to_pandas` makes of it: Polars and Arrow have that."""
-    if hasattr(frame, "columns") and callable(convert := getattr(frame, "to_pandas", None)):
+    if callable(convert := getattr(frame, "to_pandas", None)) and hasattr(frame, "columns"):
         frame = convert()
     if hasattr(frame, "iloc") and hasattr(frame, "columns"):
         found: pd.DataFrame = frame
