@@ -87,7 +87,7 @@ PLAIN = rows(["x", "y"] * 30)
         (
             rows([[0], [0, 1]] * 9, Features({"text": Value("string"), "label": List(ClassLabel(names=["a", "b"]))})),
             {},
-            r"the column 'label' holds List\(ClassLabel.*\), and a text has one class here",
+            r"the column 'label' holds List\(ClassLabel.*\); several labels per text come in a later version",
         ),
         (
             {"train": PLAIN, "test": rows(["x", "z"])},

@@ -176,7 +176,9 @@ def test_hostile_texts_survive(write: Write) -> None:
             '{"text": {"0": "a", "1": "b"}, "label": {"0": "x", "1": "y"}, "id": {"0": 1, "1": 2}}',
             "mail.json, line 1, column 'text': {'0': 'a', '1': 'b'} is not a text; write a row for each text",
         ),
-        ("mail.jsonl", lines({"text": "a", "label": ["b"], "id": 1}), "line 1, column 'label': ['b'] is not a name"),
+        ("mail.jsonl", lines({"text": "a", "label": ["b"], "id": 1}), "line 1, column 'label': ['b']; several labels"),
+        ("mail.jsonl", lines({"text": "a", "label": "x", "id": ["b"]}), "line 1, column 'id': ['b'] is not a name"),
+        ("mail.jsonl", lines({"text": ["a", "b"], "label": "x", "id": 1}), "is not a text; pairs of texts are not"),
         (
             "mail.jsonl",
             lines({"text": "a\ud83d", "label": "b", "id": 1}),

@@ -8,6 +8,7 @@ from typing import Any
 from hybridal.errors import UserError
 from hybridal.tasks.classes import note_lookalikes
 from hybridal.tasks.from_memory import split_of
+from hybridal.tasks.single import ONE_LABEL
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task, spelt
 
@@ -122,7 +123,7 @@ def _labels(rows: Any, column: str, where: str) -> list[Any]:
         return [None if value is None or value < 0 else names[value] for value in values]
     if type(kind).__name__ != "Value":
         raise UserError(
-            f"{where}: the column '{column}' holds {kind}, and a text has one class here; name another with `label`.",
+            f"{where}: the column '{column}' holds {kind}; {ONE_LABEL.rstrip('.')}, or name another with `label`.",
             field="label",
         )
     return values

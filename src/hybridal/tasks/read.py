@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from hybridal.errors import UserError
 from hybridal.tasks.formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
 from hybridal.tasks.spreadsheet import read_xlsx
+from hybridal.tasks.single import ONE_LABEL, ONE_TEXT
 from hybridal.tasks.table import FileTable, joined
 
 READERS: Mapping[str, Callable[[Path, Sequence[str], bool], Iterator[FileTable]]] = {
@@ -209,7 +210,9 @@ def _empty(table: FileTable, column: str) -> list[int]:
     found = []
     for row, value in enumerate(table.columns[column]):
         if value is not None and not isinstance(value, str):
-            how = "write a row for each text" if isinstance(value, list | dict) else "write it as a string"
+            how = "write it as a string"
+            if isinstance(value, list | dict):
+                how = ONE_TEXT.rstrip(".") if isinstance(value, list) else "write a row for each text"
             raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40} is not a text; {how}.")
         if value is None or not visible(value):
             found.append(row)
@@ -236,6 +239,8 @@ def _refuse_empty(column: str, tables: Iterator[FileTable]) -> NoReturn:
 
 
 def _label(table: FileTable, column: str, row: int, value: Any) -> str | None:
+    if isinstance(value, list):
+        raise UserError(f"{table.at(row)}, column '{column}': {value!r:.40}; {ONE_LABEL}")
     return _name(table, column, row, value).strip() or None
 
 
