@@ -460,7 +460,7 @@ class TestConfig:
         [
             ("a: [1", "is not valid YAML: "),
             ("- 1\n", "must hold `name: value` lines."),
-            ("shedule: retrain\n", "'shedule' is not a setting; there are acquisition,"),
+            ("shedule: retrain\n", "'shedule' is not a setting; did you mean 'schedule'?"),
             ("rounds: 4\n", "'rounds' is a field of the protocol; write it under `overrides`."),
             ("seed: many\n", "The setting 'seed' must be a whole number, not 'many'."),
             ("classes: sport\n", "The setting 'classes' must be a list like [one, other] or null, not 'sport'."),

@@ -198,6 +198,8 @@ def test_pairs_of_texts_and_sets_of_labels_are_refused_by_name(given: dict[str, 
     ("asked", "told"),
     [
         ({"text": ["a", "b"]}, "`text` names 2 columns; pairs of texts are not supported"),
+        ({"text": "body", "label": "body"}, "`label` names the column 'body', which holds the texts; name another"),
+        ({"text": "body", "label": "kind", "id": "kind"}, "`label` names the column 'kind', which holds the ids"),
         ({"text": "body", "label": ["x", "y"]}, "`label` names 2 columns; several labels per text come"),
     ],
 )

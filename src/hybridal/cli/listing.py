@@ -90,9 +90,9 @@ def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
         rounds, last = len(history), history[-1] if history else None
         if "schedules" in about:
             schedules = [make_schedule(spec) for spec in about["schedules"]]
-            known = histories({fact.word: fact for fact in history}, schedules, settings.rules.rounds)
-            row["schedule"] = ",".join(known)
-            rounds, last = min(len(found) for found in known.values()), None
+            found = histories({fact.word: fact for fact in history}, schedules, settings.rules.rounds)
+            row["schedule"] = ",".join(found)
+            rounds, last = min(map(len, found.values())), None
         measured = last.validation or last.cross if last else None
         row["rounds"] = f"{rounds}/{settings.rules.rounds}"
         row["word"] = "" if last is None else last.word if exact else plain_word(history)

@@ -40,11 +40,6 @@ class TaskSource:
     def __post_init__(self) -> None:
         for name, wrong in wrong_kinds(self):
             raise UserError(f"The setting '{name}' {wrong}.", field=name)
-        if self.label is not None and self.label in (self.text or "text", self.id):
-            other = "ids" if self.label == self.id else "texts"
-            raise UserError(
-                f"`label` names the column '{self.label}', which holds the {other}; name another.", field="label"
-            )
 
     @property
     def source(self) -> TaskSource:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hybridal.errors import UserError
+
 # In the order in which they are believed.
 TEXT_NAMES = (
     *("text", "body", "content", "message", "review", "comment", "tweet", "sentence", "document", "utterance"),
@@ -42,6 +44,19 @@ def guess_columns(columns: Mapping[str, Sequence[Any]]) -> Columns:
         label if label != text else None,
         id if id not in (None, text, label) and _unique(columns[id]) else None,
     )
+
+
+def check_different(text: Any, label: Any, id: Any) -> None:
+    """Refuse to read labels from the column of the texts or of the ids.
+
+    Raises:
+        UserError: If `label` names one of the other two.
+
+    >>> check_different("body", "kind", None)
+    """
+    if label is not None and label in (text, id):
+        holds = "texts" if label == text else "ids"
+        raise UserError(f"`label` names the column '{label}', which holds the {holds}; name another.", field="label")
 
 
 def _first(names: Mapping[str, str], known: Sequence[str]) -> str | None:

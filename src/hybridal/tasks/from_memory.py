@@ -11,6 +11,7 @@ import numpy as np
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 from hybridal.tasks.classes import note_lookalikes, sort_names
+from hybridal.tasks.columns import check_different
 from hybridal.tasks.read import visible
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
 from hybridal.tasks.splits import hold_out
@@ -72,6 +73,7 @@ def from_pandas(
     for what, asked, one in named:
         if isinstance(asked, list | set):  # a tuple may name a column of several levels
             raise UserError(f"`{what}` names {len(asked)} columns; {one}", field=what)
+    check_different(text, label, id)
     for column in (text, label, id):
         if column is not None and column not in frame.columns:
             there = ", ".join(map(str, frame.columns))

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hybridal.errors import UserError
+from hybridal.tasks.columns import check_different
 from hybridal.tasks.formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
-from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT
+from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import FileTable, joined
 
 READERS: Mapping[str, Callable[[Path, Sequence[str], bool], Iterator[FileTable]]] = {
@@ -127,6 +128,7 @@ def stream_rows(
     >>> [(rows.ids, rows.texts) for rows in stream_rows(path, "text")]
     [(['1', '2'], ['Hello', 'You'])]
     """
+    check_different(text, label, id)
     wanted = [name for name in (text, label, id) if name is not None]
     before = 0
     tables = read_tables(path, list(dict.fromkeys(wanted)), others)
