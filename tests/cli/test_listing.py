@@ -53,13 +53,14 @@ def test_runs_and_comparisons(unbroken: Path, compared: Path, tmp_path: Path) ->
     lines = (half / "rounds.jsonl").read_text().splitlines(keepends=True)
     (half / "rounds.jsonl").write_text("".join(lines[:2]))
     empty, both = copied(unbroken, tmp_path / "c-empty"), copied(compared, tmp_path / "d-both")
+    last = copied(unbroken, tmp_path / "e-run")
     (empty / "rounds.jsonl").unlink()
     (tmp_path / "no-run").mkdir()
 
     rows = json.loads(hybridal("list", "--folder", tmp_path, "--json").stdout)
-    assert [row["run"] for row in rows] == [str(path) for path in (done, half, empty, both)]
-    assert [row["rounds"] for row in rows] == ["4/4", "2/4", "0/4", "4/4"]
-    assert [row["word"] for row in rows] == ["RRFF", "RR", "", ""]
+    assert [row["run"] for row in rows] == [str(path) for path in (done, half, empty, both, last)]
+    assert [row["rounds"] for row in rows] == ["4/4", "2/4", "0/4", "4/4", "4/4"]
+    assert [row["word"] for row in rows] == ["RRFF", "RR", "", "", "RRFF"]
     assert rows[0]["schedule"] == "hybrid:accuracy:0.9:1"
     assert rows[3]["schedule"] == "retrain,finetune,fixed:3,hybrid:accuracy:0.9:1"
     measured = RunFolder(unbroken).history()[-1].validation

@@ -46,7 +46,7 @@ def test_from_an_exported_model_to_lines_of_json(unbroken: Path, reviews: Path, 
 
 
 def test_for_programs(unbroken: Path, tmp_path: Path) -> None:
-    (tmp_path / "new.csv").write_text("text\nthe team\n\nthe soup\n")
+    (tmp_path / "new.csv").write_text("n,text\n1,the team\n2,\n3,the soup\n")
     target = tmp_path / "out.csv"
     ended = hybridal("predict", unbroken, tmp_path / "new.csv", "--drop-empty", "--out", target, "--json")
     assert json.loads(ended.stdout) == {"target": str(target), "predictions": 2, "empty": 1}
