@@ -171,9 +171,10 @@ def test_cross_fitted_probes_are_not_believed_since_their_texts_were_chosen() ->
     assert observations([both]) == [Observation(100, 15, 20, 0.7, support=(18, 2))]
 
 
-def guessing(labels: int) -> Round:
-    """A round whose model gives all 20 validation texts the same of two classes."""
-    measured = Metrics(20, 10, 0.5, 0.333, 0.7, 0.1, 0.5, 0.7, 0.1, support=(10, 10))
+def guessing(labels: int, texts: int = 20) -> Round:
+    """A round whose model gives all validation texts the same of two classes."""
+    half = texts // 2
+    measured = Metrics(texts, half, 0.5, 0.333, 0.7, 0.1, 0.5, 0.7, 0.1, support=(half, half))
     return Round(1, "retrain", "R", labels, Cost(), 1, None, measured, None, {"agreement": 0.0}, (), ())
 
 
@@ -185,6 +186,12 @@ def test_a_model_that_guesses_gets_no_forecast(labels: int, hint: str) -> None:
     assert found.sentence.startswith("The model is no better than guessing: it is right on 10 of 20 validation texts")
     assert found.sentence.endswith(hint)
     assert "expected to add" not in found.sentence
+
+
+def test_few_validation_texts_do_not_make_a_model_useless() -> None:
+    sentence = advise([guessing(500, texts=6)], 2).sentence
+    assert sentence.startswith("The model is not shown to be better than guessing: it is right on 3 of 6")
+    assert sentence.endswith("Go on labelling.")
 
 
 def test_where_no_text_is_left_the_advice_is_to_stop_for_that_reason() -> None:

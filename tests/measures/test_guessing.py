@@ -41,4 +41,5 @@ def test_words_tell_a_model_that_guesses_from_one_that_may_be_better() -> None:
     assert guessing_in_words(measured(12, 0.6, 10, 10), "test").startswith(
         "The model is not shown to be better than guessing: it is right on 12 of 20 test texts"
     )
+    assert "is not shown to be better" in guessing_in_words(measured(3, 0.4, 4, 2), "test"), "six texts tell little"
     assert "1 validation text," in guessing_in_words(measured(1, 1.0, 1, 0), "validation")

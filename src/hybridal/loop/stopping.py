@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from hybridal.core.facts import Round
 from hybridal.errors import UserError
+from hybridal.measures.certainty import LEAST_TEXTS
 from hybridal.measures.forecast import Forecast, Interval, Observation, forecast
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.signals.agreement import Agreement
@@ -90,7 +91,7 @@ def advise(history: Sequence[Round], classes: int, left: int | None = None) -> A
         return ALL_LABELLED
     measured = history[-1].validation if history else None
     if measured is not None and (guessing := guessing_in_words(measured, "validation")):
-        learnt_little = history[-1].labels >= _least_labels(classes)
+        learnt_little = history[-1].labels >= _least_labels(classes) and measured.n >= LEAST_TEXTS
         hint = "Check its labels, or try another backbone." if learnt_little else "Go on labelling."
         return Advice(False, None, f"{guessing} {hint}")
     return advice(observations(history), classes, left=left)

@@ -6,7 +6,7 @@ A figure that the texts are too few to tell is not shown; `docs/explanation/cert
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from hybridal.core.facts import Metrics
@@ -106,7 +106,7 @@ def shown(metrics: Metrics) -> dict[str, Any]:
         (1.0, 0.68, None, None)
     """
     f1, (low, high) = known_f1(metrics), wilson(metrics.right, metrics.n)
-    names = [name for name in asdict(metrics) if name != "support"]
+    names = [part.name for part in fields(metrics) if part.name != "support"]
     return {
         **{name: known(metrics, name) for name in names},
         "accuracy_low": low,

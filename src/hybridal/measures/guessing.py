@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybridal.core.facts import Metrics
-from hybridal.measures.certainty import known_f1, wilson
+from hybridal.measures.certainty import LEAST_TEXTS, known_f1, wilson
 
 
 def is_guessing(metrics: Metrics) -> bool:
@@ -42,7 +42,8 @@ def guessing_in_words(metrics: Metrics, split: str) -> str:
     if not is_guessing(metrics):
         return ""
     guessed = max(metrics.support)
-    claim = "no better than guessing" if metrics.right <= guessed else "not shown to be better than guessing"
+    sure = metrics.right <= guessed and metrics.n >= LEAST_TEXTS
+    claim = "no better than guessing" if sure else "not shown to be better than guessing"
     texts = f"{metrics.n} {split} text{'' if metrics.n == 1 else 's'}"
     return (
         f"The model is {claim}: it is right on {metrics.right} of {texts}, and always answering the most frequent "
