@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,19 @@ def test_only_two_different_classes_in_use_are_merged(tmp_path: Path) -> None:
             with pytest.raises(ConflictError):
                 merge_classes(session, gone, left)
     project.close()
+
+
+def test_a_long_chain_of_merges_leads_to_its_end() -> None:
+    """As many as there can be classes: resolved by recursion, they closed a project for good."""
+    n = classes.MOST_CLASSES
+    found = classes.resolve_merges({number: number + 1 if number < n else None for number in range(1, n + 1)})
+    assert {*found.values()} == {n}
+
+
+def test_a_class_is_resolved_through_many_merges(project: Project) -> None:
+    with project.sessions.begin() as session:
+        made = classes.add(session, [f"class {number}" for number in range(900)])
+        for one, into in pairwise(made):
+            one.became = into.number
+        session.flush()
+        assert classes.find(session, "class 0").number == made[-1].number

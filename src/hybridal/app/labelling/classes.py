@@ -59,8 +59,9 @@ def find_offered(session: Session, name: str) -> Class:
 
 def resolve(session: Session, number: int) -> int:
     """The number of what a class has become by now."""
-    found = get(session, number)
-    return number if found.became is None else resolve(session, found.became)
+    while (became := get(session, number).became) is not None:
+        number = became
+    return number
 
 
 def current_classes(session: Session) -> dict[int, int]:
@@ -77,8 +78,9 @@ def resolve_merges(became: Mapping[int, int | None]) -> dict[int, int]:
     """
 
     def end(number: int) -> int:
-        further = became[number]
-        return number if further is None else end(further)
+        while (further := became[number]) is not None:
+            number = further
+        return number
 
     return {number: end(number) for number in became}
 
