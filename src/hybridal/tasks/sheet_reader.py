@@ -54,7 +54,8 @@ def _limit() -> None:
         for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
             hard = resource.getrlimit(kind)[1]
             soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(kind, (soft, hard))
+            with suppress(ValueError, OSError):  # macOS refuses some
+                resource.setrlimit(kind, (soft, hard))
     # Where they are installed, openpyxl imports them for its writers: half a second, and threads that reserve memory.
     for name in ("numpy", "PIL", "lxml"):
         sys.modules[name] = None  # type: ignore[assignment]
