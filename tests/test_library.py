@@ -157,7 +157,7 @@ def test_labels_may_be_left_out_and_must_be_as_many_as_texts(frame: pd.DataFrame
     assert list(learner.labels.values()) == [7, 8]
     with pytest.raises(UserError, match="4 texts and 3 labels"):
         learner.teach(batch, [7, 7, 8])
-    with pytest.raises(UserError, match="given twice"):
+    with pytest.raises(UserError, match="pass a dict or labels, not both"):
         learner.teach({1000: 7}, [7])
     with pytest.raises(UserError, match="'9' is not a class"):
         learner.teach({1000: 9})
