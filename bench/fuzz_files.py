@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -72,7 +72,7 @@ def delimited(draw: st.DrawFn, delimiters: str = ",;\t") -> bytes:
     header = draw(st.lists(NAMES, min_size=1, max_size=4))
     rows = draw(st.lists(st.lists(WORDS, min_size=len(header), max_size=len(header)), max_size=6))
     table = io.StringIO()
-    quoting = csv.QUOTE_ALL if draw(st.booleans()) else csv.QUOTE_MINIMAL
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if draw(st.booleans()) else csv.QUOTE_MINIMAL
     ends = draw(st.sampled_from(["\n", "\r\n", "\r"]))
     writer = csv.writer(table, delimiter=draw(st.sampled_from(delimiters)), quoting=quoting, lineterminator=ends)
     writer.writerows([header, *rows])

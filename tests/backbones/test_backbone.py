@@ -256,9 +256,12 @@ def test_weights_that_were_cut_off_are_refused(folder: Path, kept: int) -> None:
 def test_no_code_of_a_tokenizer_is_run_and_nothing_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
     load = AutoTokenizer.from_pretrained
-    monkeypatch.setattr(
-        AutoTokenizer, "from_pretrained", lambda *given, **named: told.append(named) or load(*given, **named)
-    )
+
+    def recorded(*given: Any, **named: Any) -> Any:
+        told.append(named)
+        return load(*given, **named)
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", recorded)
     (folder / "tokenizer_config.json").unlink()  # without it, transformers is asked
     Backbone("mine", folder).encoder(8)
     assert told == [{"trust_remote_code": False}]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -39,7 +40,7 @@ class Failing(Mine):
     snapshot = change = decide = plan = select
 
 
-CALLS = {
+CALLS: dict[str, Callable[[Any], Any]] = {
     "acquisition": lambda mine: select(mine, FakeCandidates.random(1), 4, np.random.default_rng(0)),
     "signal": lambda mine: snapshot_of(mine, FakeModel.random(1)),
     "schedule": lambda mine: decide(mine, []),

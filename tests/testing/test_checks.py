@@ -289,7 +289,9 @@ class Watches(Answers, Schedule):
 
 class Snaps(Answers, Signal):
     title, epsilon, patience = "Snaps", 0.1, 1
-    snapshot = Answers.select
+
+    def snapshot(self, model: Any) -> Any:
+        return self.answer
 
     def change(self, *_: Any) -> Any:
         return self.answer

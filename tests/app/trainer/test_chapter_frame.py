@@ -7,9 +7,9 @@ import pytest
 
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
-from hybridal.app.settings import DEFAULTS
+from hybridal.app.settings import DEFAULTS, first_batch
 from hybridal.app.settings import write as decide
-from hybridal.app.trainer.chapter import Frame, first_batch, learner_options
+from hybridal.app.trainer.chapter import Frame, learner_options
 from hybridal.app.trainer.snapshot import snapshot
 from hybridal.core.rules import protocol
 
@@ -96,11 +96,11 @@ def test_what_the_app_sets_aside_is_measured_on_whatever_is_overridden(
 
 def test_the_first_model_waits_for_ten_labels_whatever_the_batch(tmp_path: Path) -> None:
     project = made(tmp_path / "own.hybridal", batch=16, overrides=DEFAULTS["overrides"])
-    assert (first_batch(project), learner_options(project)["initial"]) == (10, 10)
+    assert (first_batch(project.settings()), learner_options(project)["initial"]) == (10, 10)
     project.close()
 
 
 def test_a_project_may_ask_for_more_labels_before_its_first_model(project: Project) -> None:
     with project.sessions.begin() as session:
         decide(session, {"overrides": {"initial": 40}})
-    assert (first_batch(project), learner_options(project)["initial"]) == (40, 40)
+    assert (first_batch(project.settings()), learner_options(project)["initial"]) == (40, 40)

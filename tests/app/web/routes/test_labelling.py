@@ -195,8 +195,14 @@ def test_hostile_words_are_only_words(app: FastAPI, project: Project) -> None:
     visit = with_token(app, me(project), "owner")
     hostile = ["<script>alert(1)</script>", "'; DROP TABLE answers; --", "\u202eevil\x07", "a\0b"]
     for number, words in enumerate(hostile):
-        sent = {"key": str(number), "text": "t1", "action": "label", "class": words, "comment": words}
-        sent["new_class"] = True
+        sent = {
+            "key": str(number),
+            "text": "t1",
+            "action": "label",
+            "class": words,
+            "comment": words,
+            "new_class": True,
+        }
         assert visit.post("/api/annotations", sent).status_code == 200
         answer = visit.get("/api/texts/t1")
         kept = words.replace("\0", "\ufffd")
