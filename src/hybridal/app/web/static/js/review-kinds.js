@@ -8,10 +8,12 @@ import { percent } from "./format.js";
 import { sender } from "./sender.js";
 
 const [ACCEPT, KEEP] = [".", "k"];
-const KEYS = `Keys: ${ACCEPT} accepts the model's class`;
+const TO_ACCEPT = [ACCEPT, "accepts the model's class."];
+const TO_KEEP = [KEEP, "keeps the label."];
 
 /**
  * @typedef {{name: string, title: string, about: string, none: string, load: () => Promise<any[]>, most?: number,
+ *   keys?: string[][],
  *   beside?: (place: HTMLElement) => Promise<void>,
  *   draw: (item: any, settle: (act: () => Promise<any>) => void) => HTMLElement[]}} Kind
  *   `most` is the length of a list that may be cut; one without has no end. `beside` fills a panel above the list.
@@ -47,8 +49,8 @@ export function kinds(project) {
       title: "Probable label errors",
       none: "There is no label that the model contradicts with a probability of 50% or more.",
       about:
-        "Labelled texts for which the model predicts another class with a probability of 50% or more, the most confident first. Often the label is right and the model still has to learn it; sometimes the label is wrong. " +
-        `${KEYS}, ${KEEP} keeps the label.`,
+        "Labelled texts for which the model predicts another class with a probability of 50% or more, the most confident first. Often the label is right and the model still has to learn it; sometimes the label is wrong.",
+      keys: [TO_ACCEPT, TO_KEEP],
       load: doubts("contradicted"),
       most: 50,
       draw: (item, settle) => [
@@ -111,7 +113,8 @@ export function kinds(project) {
       name: "uncertain",
       title: "Most uncertain",
       none: "There are no predictions of unlabelled texts.",
-      about: `Unlabelled texts about which the model is least certain. ${KEYS}.`,
+      about: "Unlabelled texts about which the model is least certain.",
+      keys: [TO_ACCEPT],
       load: doubts("uncertain"),
       draw: (item, settle) => [
         el("span", { class: "facts" }, classBadge(item.prediction, project.classes, "model:", percent(item.probability))),
@@ -119,7 +122,7 @@ export function kinds(project) {
           "span",
           { class: "actions" },
           accept(item, item.prediction, settle),
-          choose(item, answer, settle, "label as …", [item.prediction]),
+          choose(item, answer, settle, "something else …", [item.prediction]),
         ),
       ],
     },
@@ -128,8 +131,8 @@ export function kinds(project) {
       title: "Flagged",
       none: "Nothing is flagged.",
       about:
-        "Texts that somebody wanted a reviewer to look at. Your decision is final and removes the flag; comments stay in the text's history. " +
-        `Key: ${KEEP} keeps the label.`,
+        "Texts that somebody wanted a reviewer to look at. Your decision is final and removes the flag; comments stay in the text's history.",
+      keys: [TO_KEEP],
       load: listed("flagged"),
       most: 50,
       draw: (item, settle) => [
@@ -146,7 +149,8 @@ export function kinds(project) {
       name: "skipped",
       title: "Skipped",
       none: "Nothing was skipped.",
-      about: `Skipped texts that have no label yet. ${KEYS}.`,
+      about: "Skipped texts that have no label yet.",
+      keys: [TO_ACCEPT],
       load: listed("skipped"),
       most: 50,
       draw: (item, settle) => [
@@ -155,7 +159,7 @@ export function kinds(project) {
           "span",
           { class: "actions" },
           accept(item, item.prediction?.class, settle),
-          choose(item, answer, settle, "label as …", [item.prediction?.class]),
+          choose(item, answer, settle, item.prediction ? "something else …" : "label as …", [item.prediction?.class]),
         ),
       ],
     },

@@ -66,7 +66,8 @@ function open(kind) {
   });
   history.replaceState(null, "", `#${kind.name}`);
   byId("panel").setAttribute("aria-labelledby", `tab-${kind.name}`);
-  byId("about").textContent = kind.about;
+  const keys = (kind.keys ?? []).flatMap(([key, does]) => [" ", el("kbd", {}, key), ` ${does}`]);
+  byId("about").replaceChildren(kind.about, ...keys);
   byId("items").replaceChildren();
   byId("beside").hidden = !kind.beside;
   return told(() => load(kind));
