@@ -212,3 +212,9 @@ def test_a_pool_is_used_up_when_nothing_was_chosen_from_it() -> None:
     assert not used_up([replace(one, held=("a",))])
     assert used_up([one], late_class=3)
     assert not used_up([one], late_class=4)
+
+
+def test_advice_is_shown_as_its_sentence() -> None:
+    gain = Interval(0.01, 0.0, 0.02)
+    shown = repr(replace(ALL_LABELLED, forecast=Forecast(100, gain, gain, gain, gain)))
+    assert shown == "Advice(stop=True, sentence='All texts are labelled.')"
