@@ -6,7 +6,6 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -174,8 +173,7 @@ def check_unpacked_size(path: Path, most_rows: int) -> None:
     import pyarrow
     from pyarrow import compute, parquet, types
 
-    with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
-        _check_size(path, 0, sum(member.file_size for member in archive.infolist()), most_rows)
+    _check_size(path, 0, _unzipped_bytes(path), most_rows)
     try:
         every = range(parquet.read_metadata(path).num_columns)
         # Words that are repeated are read once, and their lengths added up.
@@ -193,6 +191,15 @@ def check_unpacked_size(path: Path, most_rows: int) -> None:
                 _check_size(path, file.metadata.num_rows, total, most_rows)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
         return  # its reader says what is wrong with it
+
+
+def _unzipped_bytes(path: Path) -> int:
+    """What an archive unpacks to; 0 for a file that is none, or damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return 0
 
 
 def _check_size(path: Path, rows: int, total: int, most_rows: int) -> None:
