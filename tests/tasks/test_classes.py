@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.tasks.classes import MOST, choose_classes, note_lookalikes, sort_names
+from hybridal.tasks.classes import MOST, choose_classes, note_lookalikes, refuse_measurements, sort_names
 from hybridal.tasks.read import Rows
 from hybridal.tasks.table import FileTable
 
@@ -86,3 +86,16 @@ def test_nothing_is_said_of_labels_that_differ_or_were_asked_for(found: list[str
     said: list[str] = []
     note_lookalikes("train.csv", found, asked, said.append)
     assert said == []
+
+
+@pytest.mark.parametrize(
+    "labels", [["0.5", "nan"] * 30, [f"topic {row}.5" for row in range(60)], [str(row) for row in range(60)]]
+)
+def test_names_that_are_no_measurements(labels: list[str]) -> None:
+    refuse_measurements("mail.csv", [*labels, None])
+
+
+def test_measurements_are_refused_with_an_example() -> None:
+    with pytest.raises(UserError, match=r"mail\.csv: its 60 labels are 60 different numbers, such as 0\.25") as caught:
+        refuse_measurements("mail.csv", [None, *(f"{row}.25" for row in range(60))])
+    assert caught.value.field == "label"

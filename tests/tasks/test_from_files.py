@@ -149,6 +149,27 @@ def test_texts_that_repeat_are_mentioned(write: Write) -> None:
     assert said == [f"{path}: 41 rows, 1 repeat a text that came before."]
 
 
+def test_texts_that_two_files_have_are_mentioned_with_an_example(write: Write) -> None:
+    said: list[str] = []
+    path = write("mail.csv", table(*["ham", "spam"] * 20))
+    test = write("test.csv", "text,label,id\nnew,ham,t1\ntext 1 is spam,spam,t2\n")
+    load_files(path, label="label", test=str(test), notify=said.append)
+    assert said == [
+        f"{test}: 1 of its 2 texts is also in {path}, such as 'text 1 is spam' ({test}, line 3); figures on texts that "
+        "were learnt are too good: take them out of one."
+    ]
+
+
+def test_one_file_for_two_splits_is_refused(write: Write) -> None:
+    path = write("mail.csv", table(*["ham", "spam"] * 20))
+    again = path.parent / ".." / path.parent.name / "mail.csv"
+    with pytest.raises(
+        UserError, match=r"`test`: .* is the file of train, too; name another one, or leave it"
+    ) as caught:
+        load_files(path, label="label", test=str(again))
+    assert caught.value.field == "test"
+
+
 def test_labels_that_differ_only_in_capitals_are_mentioned(write: Write, caplog: pytest.LogCaptureFixture) -> None:
     said: list[str] = []
     path = write("mail.csv", table(*["ham", "Ham", "spam "] * 20))

@@ -41,6 +41,7 @@ def test_a_frame_as_people_have_it() -> None:
     [
         ([3, 1, 1], ("1", "3"), int),
         ([3.0, 1.0, float("nan")], ("1", "3"), int),
+        ([3.0, 1.0, 1.0], ("1", "3"), float),
         ([0.5, 1.5, None], ("0.5", "1.5"), float),
         ([True, False, None], ("False", "True"), bool),
         (["b", "a", None], ("a", "b"), str),
@@ -272,3 +273,26 @@ def test_labels_that_differ_only_in_capitals_stay_apart_and_are_noted_once(caplo
     assert said.startswith("frame: 'Bug' and 'bug' are different classes")
     from_pandas(data, text="body", label="kind", classes=["Bug", "bug", "idea "])
     assert len(caplog.messages) == 1
+
+
+def test_ids_that_are_fractions_come_back_as_such() -> None:
+    task = from_texts(["a", "b"] * 10, [0, 1] * 10, ids=np.arange(20.0), **NOTHING_HELD)
+    assert task.id_type is float
+    assert task.id(task.train.ids[3]) == 3.0
+
+
+def test_labels_that_measure_something_are_refused() -> None:
+    texts = [f"text {row}" for row in range(100)]
+    with pytest.raises(
+        UserError, match=r"texts: its 100 labels are 100 different numbers, such as 0\.5: .* low and high"
+    ):
+        from_texts(texts, [row + 0.5 for row in range(100)])
+    half_stars = [row % 10 / 2 for row in range(100)]
+    assert len(from_texts(texts, half_stars).classes) == 10
+    numbered = from_texts(texts, [float(row) for row in range(100)], **NOTHING_HELD)
+    assert len(numbered.classes) == 100  # names, such as those of topics
+
+
+def test_texts_without_an_order_are_refused() -> None:
+    with pytest.raises(UserError, match="texts must be a list, a column or a one-dimensional array"):
+        from_texts({"a", "b"}, [0, 1])

@@ -143,3 +143,15 @@ def test_threads_read_side_by_side_and_leave_no_process(tmp_path: Path, monkeypa
     unfinished.close()  # type: ignore[attr-defined]
     assert len(started) == 4
     assert all(one.returncode is not None for one in started)
+
+
+def test_sheets_that_are_not_read_are_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = book(tmp_path / "x.xlsx", ["text"], ["a"])
+    made = openpyxl.load_workbook(path)
+    made.create_sheet("More")
+    made.create_sheet("Notes")
+    made.save(path)
+    for _ in range(2):
+        assert joined(read_xlsx(path, ["text"])).columns["text"] == ["a"]
+    said = f"{path}: only the first sheet, 'Sheet', is read, not 'More', 'Notes'; to read another"
+    assert [message.startswith(said) for message in caplog.messages] == [True]

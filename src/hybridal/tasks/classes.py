@@ -12,6 +12,8 @@ from hybridal.tasks.task import check_classes
 _log = logging.getLogger(__name__)
 # So many groups of names are spelt out: a column of free text has hundreds.
 MOST = 5
+# More different numbers than this are no grades, such as the half stars of a review.
+GRADES = 20
 
 
 def sort_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -42,6 +44,7 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
     found = sort_names(label for label in train.labels if label is not None)
     where = train.table.path
     if asked is None:
+        refuse_measurements(str(where), train.labels)
         if not found:
             raise UserError(f"{where}: no row has a label; name the classes with `classes`.", field="classes")
         if len(found) == 1:
@@ -69,6 +72,37 @@ def choose_classes(train: Rows, others: Sequence[Rows], asked: Sequence[str] | N
                     field="classes",
                 )
     return names
+
+
+def refuse_measurements(where: str, labels: Iterable[str | None]) -> None:
+    """Refuses labels that are numbers of a scale, such as 0.273, nearly each of which would be a class of its own.
+
+    Args:
+        where: The file or task, for the sentence.
+        labels: The labels as texts; None where there is none.
+
+    Raises:
+        UserError: More than `GRADES` different numbers, some with a fraction, for fewer than twice as many labels.
+
+    Example:
+        >>> refuse_measurements("scores.csv", [str(row / 64) for row in range(64)])
+        Traceback (most recent call last):
+        hybridal.errors.UserError: scores.csv: its 64 labels are 64 different numbers, such as 0.0: they measure ...
+    """
+    known = [label for label in labels if label is not None]
+    names = set(known)
+    if len(names) <= GRADES or len(known) >= 2 * len(names):
+        return
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return
+    if not all(number.is_integer() for number in numbers):
+        raise UserError(
+            f"{where}: its {len(known)} labels are {len(names)} different numbers, such as {known[0]}: they measure "
+            "something, they do not name classes; divide them into classes first, such as low and high.",
+            field="label",
+        )
 
 
 def note_lookalikes(

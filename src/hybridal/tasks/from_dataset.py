@@ -8,6 +8,7 @@ from typing import Any
 from hybridal.errors import UserError
 from hybridal.tasks.classes import note_lookalikes
 from hybridal.tasks.from_memory import split_of
+from hybridal.tasks.overlaps import note_overlaps
 from hybridal.tasks.single import ONE_LABEL
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task, spelt
@@ -62,6 +63,7 @@ def from_dataset(
         found[part], kinds = split_of(texts, labels, ids, wanted, where, may_differ=part != "train")
         types = types or kinds
     _check_ids(name, found)
+    note_overlaps({f"split '{part}'": split.texts for part, split in found.items()}, lambda _, row: f"row {row}")
     sizes, given = {"validation": validation_size, "test": test_size}, {part: f"the split '{part}'" for part in parts}
     return Task(name, types.pop("classes"), *hold_out(name, found, sizes, split_seed, given), **types)
 

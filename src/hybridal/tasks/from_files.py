@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.core.source import source_of
 from hybridal.errors import UserError
 from hybridal.tasks.classes import choose_classes, note_lookalikes
+from hybridal.tasks.overlaps import note_overlaps
 from hybridal.tasks.read import Rows, read_rows
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task
@@ -32,7 +33,7 @@ def load_files(
 
     The column of the texts is 'text' unless `text` names another. `classes` keeps these classes alone, in this order,
     and names those that no row has yet; without it they are the labels found, sorted. Ids without an id column are row
-    numbers, `train-17` if there are several files. `notify` hears of rows that were left out or repeat a text,
+    numbers, `train-17` if there are several files. `notify` hears of rows that were left out, of texts that repeat,
     and of labels that differ only in capitals.
 
     >>> import tempfile
@@ -45,6 +46,8 @@ def load_files(
     source = source_of(path, **options)
     parts = {"train": source.task, "validation": source.validation, "test": source.test}
 
+    _check_apart(parts)
+
     def rows_of(file: str) -> Rows:
         columns = (source.text or "text", source.label, source.id)
         return read_rows(file, *columns, drop_empty=source.drop_empty, drop_duplicates=source.drop_duplicates)
@@ -53,6 +56,7 @@ def load_files(
     for part in rows.values():
         if notify is not None and (remark := _remark(part)):
             notify(remark)
+    note_overlaps({str(part.table.path): part.texts for part in rows.values()}, _place_in(rows.values()), notify)
     if source.label is None and source.classes is None:
         raise UserError(
             f"{path}: no classes are known; name the label column with `label`, or classes with `classes`.",
@@ -78,6 +82,23 @@ def _remark(rows: Rows) -> str | None:
     ]
     said = ", ".join(f"{count} {what}" for count, what in parts if count)
     return f"{rows.table.path}: {len(rows)} rows, {said}." if said else None
+
+
+def _check_apart(parts: Mapping[str, str | Path | None]) -> None:
+    """Refuses one file for two splits: the model would be measured on the very texts that it learnt."""
+    seen: dict[Path, str] = {}
+    for name, file in parts.items():
+        if file is not None and (first := seen.setdefault(Path(file).resolve(), name)) != name:
+            raise UserError(
+                f"`{name}`: {file} is the file of {first}, too; name another one, or leave it out, so that {name} is "
+                "drawn.",
+                field=name,
+            )
+
+
+def _place_in(parts: Iterable[Rows]) -> Callable[[str, int], str]:
+    tables = {str(part.table.path): part.table for part in parts}
+    return lambda path, row: tables[path].at(row)
 
 
 def _split(rows: Rows, prefix: str | None, classes: Sequence[str]) -> Split:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.tasks.classes import note_lookalikes, sort_names
+from hybridal.tasks.classes import note_lookalikes, refuse_measurements, sort_names
 from hybridal.tasks.columns import check_different
 from hybridal.tasks.read import visible
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
@@ -139,6 +139,7 @@ def split_of(
     named = classes is not None
     if not named:
         # By name: as values, True and 1 would be one.
+        refuse_measurements(name, found)
         classes = _sorted({key: label for key, label in zip(found, labels, strict=True) if key is not None}.values())
         if not classes:
             raise UserError(f"{name}: no text has a label; name the classes.")
@@ -158,7 +159,8 @@ def split_of(
         raise UserError(f"{name}: the id '{twice:.40}' occurs twice; make ids unique.")
     for what, strings in (("text", texts), ("id", keys), ("class", names)):
         _check_whole(strings, f"{name}: {what}")
-    kinds = {"classes": names, "id_type": kind_of(ids), "label_type": kind_of(classes)}
+    gaps = any(label is None for label in found)
+    kinds = {"classes": names, "id_type": kind_of(ids), "label_type": kind_of(classes, gaps)}
     return Split(keys, [texts[row] for row in keep], numbers), kinds
 
 
@@ -167,7 +169,7 @@ def as_list(values: Any, what: str, one: str = "") -> list[Any]:
 
     Each must be one value; `one` says so where tuples are refused too.
     """
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Mapping | set | frozenset) or not isinstance(values, Iterable):
         raise UserError(f"{what} must be a list, a column or a one-dimensional array, not {values!r:.40}.")
     listed = list(values.tolist() if hasattr(values, "tolist") else values)
     for row, value in enumerate(listed):
@@ -216,10 +218,23 @@ def _check_asked(names: Sequence[str], found: Iterable[str | None], where: str) 
         )
 
 
-def kind_of(values: Sequence[Any]) -> type:
-    """The type that all values have, whole numbers where they are whole; texts where it is another or they differ."""
+def kind_of(values: Sequence[Any], gaps: bool = False) -> type:
+    """The type that all values have; texts where they differ, or where it is none of `KINDS`.
+
+    Args:
+        values: Ids or classes as they were given.
+        gaps: Whether others were missing. A column of whole numbers with a gap holds fractions, so that fractions that
+            are whole are then taken for whole numbers.
+
+    Returns:
+        One of `KINDS`, or `str`.
+
+    Example:
+        >>> kind_of([0.0, 1.0]), kind_of([0.0, 1.0], gaps=True), kind_of([1, "a"])
+        (<class 'float'>, <class 'int'>, <class 'str'>)
+    """
     plain = [value.item() if isinstance(value, np.generic) else bare(value) for value in values]
-    if plain and all(isinstance(value, float) and value.is_integer() for value in plain):
+    if gaps and plain and all(isinstance(value, float) and value.is_integer() for value in plain):
         return int
     return next((kind for kind in KINDS if plain and all(type(value) is kind for value in plain)), str)
 

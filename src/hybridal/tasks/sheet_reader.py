@@ -25,7 +25,10 @@ PART_LETTERS = 1_000_000
 
 
 def main(path: str) -> None:
-    """Print lists of [row number, cells], then "whole"; or instead of it an object with the reason why not."""
+    """Print lists of [row number, cells], then "whole"; or instead of it an object with the reason why not.
+
+    Where there are several sheets, an object with their names comes first: only the first sheet is read.
+    """
     _limit()
     try:
         for part in _parts(path):
@@ -79,7 +82,9 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
 
     count = letters = 0
     book = load_workbook(path, read_only=True, data_only=True)
-    sheet = book.worksheets[0]
+    sheet, *others = book.worksheets
+    if others:
+        _tell({"sheets": [sheet.title, *(other.title for other in others)]})
     sheet.reset_dimensions()  # what a file says of its own size may be wrong
     for number, cells in enumerate(sheet.iter_rows(max_row=MOST_ROWS, values_only=True), start=1):
         row = [_string(cell) for cell in cells]

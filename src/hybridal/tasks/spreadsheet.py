@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from typing import Any
 from hybridal.errors import UserError
 from hybridal.tasks import sheet_reader
 from hybridal.tasks.table import CHUNK, FileTable, column_positions
+
+_log = logging.getLogger(__name__)
 
 MOST_UNPACKED = 1_000_000_000  # bytes
 # Sheets shrink to a tenth or a twentieth when they are packed; a file that grows more when it is unpacked was made to.
@@ -55,6 +59,9 @@ def _rows(path: Path) -> Iterator[Sequence[Any]]:
                 found = json.loads(line)
                 if found == "whole":
                     return
+                if isinstance(found, dict) and "sheets" in found:
+                    _note_sheets(str(path), *found["sheets"])
+                    continue
                 if isinstance(found, dict):
                     raise _damaged(path, found["damaged"]) if "damaged" in found else _too_large(path, **found)
                 yield from found
@@ -62,6 +69,15 @@ def _rows(path: Path) -> Iterator[Sequence[Any]]:
             reader.kill()
     # Ended by the operating system, before it could say why.
     raise _too_large(path, f"reading it takes more than {sheet_reader.SECONDS} seconds, or too much memory")
+
+
+@cache  # a file is read more than once
+def _note_sheets(path: str, first: str, *others: str) -> None:
+    names = ", ".join(f"'{name}'" for name in others)
+    _log.warning(
+        f"{path}: only the first sheet, '{first}', is read, not {names}; to read another one, move it to the front or "
+        "save it as a file of its own."
+    )
 
 
 def check_unpacked_size(path: Path) -> None:
