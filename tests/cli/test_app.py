@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -132,6 +133,15 @@ class TestExitCodes:
         with pytest.raises(KeyboardInterrupt, match="hybridal resume r --device cpu"):  # noqa: SIM117
             with going_on_with("hybridal resume", Path("r"), "cpu"):
                 raise KeyboardInterrupt
+
+    def test_stopped_by_sigterm(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        def terminate(_what: str) -> None:
+            with going_on_with("hybridal resume", Path("runs/x")):
+                signal.raise_signal(signal.SIGTERM)
+
+        monkeypatch.setattr("hybridal.cli.listing._names", terminate)
+        assert called(monkeypatch, "list", "signals") == 143
+        assert capsys.readouterr().err == "hybridal: stopped; go on with `hybridal resume runs/x`.\n"
 
     def test_stopped_while_the_verbs_are_imported(self) -> None:
         command = [sys.executable, "-c", IMPATIENT, "list", "signals"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.models.names import spoken
+from hybridal.models.names import MANY, spoken
 
 
 @given(st.lists(st.text(min_size=1), min_size=2, max_size=6, unique=True))
@@ -20,3 +20,9 @@ def test_marks_belong_to_their_letters() -> None:
 
 def test_names_that_sound_alike_stay_as_they_are_written() -> None:
     assert spoken(["a_b", "a b", "Other"]) == ["a_b", "a b", "Other"]
+
+
+def test_names_of_very_many_classes_are_no_examples() -> None:
+    letters = [a + b + c for a in "abcdefghijk" for b in "abcdefghij" for c in "abcdefghij"]
+    assert len(spoken(letters[:MANY])) == MANY
+    assert spoken(letters[: MANY + 1]) == []

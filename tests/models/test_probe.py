@@ -190,3 +190,15 @@ def test_digits_do_not_tell_how_many_cores_there_are() -> None:
     np.testing.assert_array_equal(one.weight, two.weight)
     np.testing.assert_array_equal(one.bias, two.bias)
     assert penalty == other
+
+
+def test_very_many_classes_are_fitted_with_one_row_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    features, labels = rng.normal(size=(40, 8)), rng.integers(0, 5, 40)
+    rows = fit_probe(features, labels, 12).logits(features)
+    monkeypatch.setattr(probe, "MANY", 11)
+    sizes: list[int] = []
+    log_softmax = probe.log_softmax
+    monkeypatch.setattr(probe, "log_softmax", lambda logits: sizes.append(len(logits)) or log_softmax(logits))
+    np.testing.assert_allclose(fit_probe(features, labels, 12).logits(features), rows, atol=1e-9)
+    assert set(sizes) == {41}

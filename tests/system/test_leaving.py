@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+
+from hybridal.system.leaving import Terminated, interrupted_by_sigterm
 
 _FULL = Path("/dev/full")
 # A GPU is only said to be in use; what takes long to take down is an object that speaks when it goes.
@@ -84,3 +88,34 @@ def test_ctrl_c_ends_a_process_that_has_not_begun(
     script = _STOPPED.format(before=before, inside=inside, after=after)
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, out, err)
+
+
+def test_sigterm_interrupts_like_ctrl_c_and_only_inside() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Terminated), interrupted_by_sigterm():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before is signal.SIG_DFL
+
+
+def test_a_handler_that_is_set_already_stays() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+    try:
+        with interrupted_by_sigterm():
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert heard == [signal.SIGTERM]
+
+
+def test_other_threads_set_no_handler() -> None:
+    done: list[bool] = []
+
+    def work() -> None:
+        with interrupted_by_sigterm():
+            done.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(60)
+    assert done == [True]

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.tasks.classes import MOST, choose_classes, note_lookalikes, refuse_measurements, sort_names
+from hybridal.tasks.classes import (
+    MANY_CLASSES,
+    MOST,
+    choose_classes,
+    note_lookalikes,
+    note_many_classes,
+    refuse_measurements,
+    sort_names,
+)
 from hybridal.tasks.read import Rows
 from hybridal.tasks.table import FileTable
 
@@ -99,3 +107,13 @@ def test_measurements_are_refused_with_an_example() -> None:
     with pytest.raises(UserError, match=r"mail\.csv: its 60 labels are 60 different numbers, such as 0\.25") as caught:
         refuse_measurements("mail.csv", [None, *(f"{row}.25" for row in range(60))])
     assert caught.value.field == "label"
+
+
+def test_very_many_classes_are_mentioned(caplog: pytest.LogCaptureFixture) -> None:
+    names = [str(number) for number in range(MANY_CLASSES + 1)]
+    note_many_classes("mail.csv", names[1:], 5000)
+    assert caplog.messages == []
+    note_many_classes("mail.csv", names, 5000)
+    assert caplog.messages[0].startswith(
+        "mail.csv: 1,001 classes for 5,000 labels; with more than 1,000 a round can take"
+    )

@@ -123,17 +123,6 @@ class Backbone:
         encoder.check()
         return encoder
 
-    def check_weights(self) -> None:
-        """Refuses a file of weights that was cut off or is something else; only its header is read."""
-        from safetensors import SafetensorError, safe_open
-
-        for file in sorted(self.folder.glob("*.safetensors")):
-            try:
-                with safe_open(file, "numpy"):
-                    pass
-            except (SafetensorError, OSError) as error:
-                raise UserError(f"{file} is damaged ({reason(error)}); copy or download it again.") from error
-
 
 @dataclass(frozen=True)
 class TextEncoder:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hybridal.errors import UserError
+from hybridal.errors import UserError, reason
 
 SAFE = "*.safetensors"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
 def check_weights(folder: Path) -> None:
-    """Refuse a folder whose model, or adapter, is there as a pickle only.
+    """Refuse a folder whose model, or adapter, is there as a pickle only, or damaged; only headers are read.
 
     Args:
         folder: An encoder or classifier as transformers saves it.
 
     Raises:
-        UserError: There is no safetensors file; the sentence says how to convert the weights.
+        UserError: There is no safetensors file, and the sentence says how to convert the weights; or one was cut off.
 
     Example:
         >>> import tempfile
@@ -28,7 +28,9 @@ def check_weights(folder: Path) -> None:
         hybridal.errors.UserError: ... has its weights in pytorch_model.bin only, a pickle, ...
     """
     adapter = "adapter_model" if (folder / "adapter_config.json").is_file() else ""
-    if any(folder.glob(adapter + SAFE)):
+    if safe := sorted(folder.glob(adapter + SAFE)):
+        for file in safe:
+            _check_header(file)
         return
     pickled = sorted(path.name for pattern in PICKLES for path in folder.glob(adapter + pattern))
     if pickled:
@@ -38,3 +40,13 @@ def check_weights(folder: Path) -> None:
             f"M.from_pretrained('{folder}').save_pretrained('{folder}')\"`.",
             field="backbone",
         )
+
+
+def _check_header(file: Path) -> None:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, "numpy"):
+            pass
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{file} is damaged ({reason(error)}); copy or download it again.") from error

@@ -13,9 +13,12 @@ from hybridal import __version__
 from hybridal.cli import compare, export, label, listing, predict, push, report, resume, run, serve, study, what_if
 from hybridal.cli.wording import VERB, Verb, Verbs, flags_of, in_options
 from hybridal.errors import RunError, UserError
-from hybridal.system.leaving import leaving_at_once
+from hybridal.system.leaving import Terminated, interrupted_by_sigterm, leaving_at_once
 
-EXIT_CODES = "Exit codes: 0 done · 1 a bug in hybridal · 2 bad input · 3 a run could not go on · 130 stopped by you."
+EXIT_CODES = (
+    "Exit codes: 0 done · 1 a bug in hybridal · 2 bad input · 3 a run could not go on · 130 stopped by you · "
+    "143 stopped by SIGTERM."
+)
 
 
 class Hybridal(Verbs):
@@ -27,7 +30,7 @@ class Hybridal(Verbs):
         except UserError as error:
             _end(self._worded(error, ctx), error.exit_code)
         except KeyboardInterrupt as error:
-            _end(f"stopped; go on with `{error}`." if error.args else "stopped.", 130)
+            _end(f"stopped; go on with `{error}`." if error.args else "stopped.", _code_of(error))
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
@@ -58,6 +61,10 @@ def _is_out_of_memory(error: Exception) -> bool:
         or type(error).__name__ == "OutOfMemoryError"
         or "can't allocate memory" in str(error)
     )
+
+
+def _code_of(stopped: KeyboardInterrupt) -> int:
+    return stopped.exit_code if isinstance(stopped, Terminated) else 130
 
 
 def _end(sentence: str, code: int) -> NoReturn:
@@ -104,11 +111,11 @@ def _root(
 def answer() -> None:
     """Does what the arguments ask for, and ends the process."""
     _share_cores()
-    with leaving_at_once():
+    with leaving_at_once(), interrupted_by_sigterm():
         try:
             app()
-        except KeyboardInterrupt:  # of which typer knows only once it has read the verbs
-            sys.exit(130)
+        except KeyboardInterrupt as error:  # of which typer knows only once it has read the verbs
+            sys.exit(_code_of(error))
 
 
 def _share_cores() -> None:

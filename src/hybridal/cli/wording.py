@@ -23,9 +23,9 @@ def going_on_with(command: str, folder: Path, device: str | None = None) -> Iter
     """Whoever stops what is done inside is told how to go on, with the same device if one was named."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         where = f" --device {device}" if device else ""
-        raise KeyboardInterrupt(f"{command} {folder}{where}") from None
+        raise type(error)(f"{command} {folder}{where}") from None
 
 
 class Verb(TyperCommand):

@@ -115,7 +115,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
         encoder.encode([""])  # reads the tokenizer now: the folder may be gone, or another's, when it is asked
-        backbone.check_weights()
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
         try:
             classes = tuple(as_type(kind, name) for name in names)

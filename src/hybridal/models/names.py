@@ -11,6 +11,9 @@ import numpy as np
 
 from hybridal.core.outputs import Floats, Ints
 
+# With more classes than this their names are no examples: a probe of as many examples as classes takes minutes.
+MANY = 1000
+
 
 def said_of(
     classes: Sequence[str], meanings: Mapping[str, Sequence[str]], measured: Set[str] = frozenset()
@@ -56,6 +59,8 @@ def spoken(classes: Sequence[str]) -> list[str]:
     >>> spoken(["C", "C++", "Go"]), spoken(["तकनीक", "ดี"])
     (['C', 'C++', 'Go'], ['तकनीक', 'ดี'])
     """
+    if len(classes) > MANY:
+        return []
     names = [_words(name) for name in classes]
     heard = Counter(name.casefold() for name in names)
     names = [said if heard[said.casefold()] == 1 else name for said, name in zip(names, classes, strict=True)]

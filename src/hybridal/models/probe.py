@@ -23,6 +23,9 @@ ENOUGH, TOO_FEW = 240, 10
 GROWTH = 1.25
 # What each class knows before its first label, as a share of one label at the mean of all features.
 BEFOREHAND = 0.1
+# With more classes than this, their shares are one row of the fit in place of a row each, which is the same up to
+# rounding: rows times classes are numbers in every step, 800 MB of them for 10,000 classes.
+MANY = 1000
 # The solver stops where a step gains less than this many times the last digit, sooner where penalties are compared; or
 # after far more steps than it needs.
 FACTR, ROUGHLY, MOST = 1e9, 1e11, 500
@@ -151,10 +154,13 @@ class _Fit:
     def __init__(self, features: Floats, labels: Ints, classes: int) -> None:
         self.classes, self.centre = classes, features.mean(axis=0, dtype=np.float64)
         left, self.sizes, self.axes = np.linalg.svd(features - self.centre, full_matrices=False)
-        self.points = np.vstack([left * self.sizes, np.zeros((classes, len(self.sizes)))])
-        self.counts = np.concatenate([np.ones(len(labels)), np.full(classes, BEFOREHAND)])
+        # What classes know beforehand lies at one point: a row each, or one row for all of very many.
+        beforehand = np.eye(classes) if classes <= MANY else np.ones((1, classes))
+        self.points = np.vstack([left * self.sizes, np.zeros((len(beforehand), len(self.sizes)))])
         self.wanted = np.zeros((len(self.points), classes))
-        self.wanted[np.arange(len(self.points)), np.concatenate([labels, np.arange(classes)])] = self.counts
+        self.wanted[np.arange(len(labels)), labels] = 1.0
+        self.wanted[len(labels) :] = BEFOREHAND * beforehand
+        self.counts = self.wanted.sum(axis=1)
         self.weight, self.bias = np.zeros((classes, len(self.sizes))), np.zeros(classes)
 
     def probe(self, penalty: float, factr: float = FACTR) -> Probe:

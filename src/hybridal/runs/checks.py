@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hybridal.annotators.labels_file import check_labels_file
 from hybridal.backbones import load_backbone, local_backbone, remote_limits
+from hybridal.backbones.weights import check_weights
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
@@ -75,7 +76,7 @@ def check_backbone(settings: Settings, task: Task, observer: Observer, download:
         return
     backbone.limits.check(rules.max_length, rules.train_layers)
     backbone.encoder(rules.max_length)
-    backbone.check_weights()
+    check_weights(backbone.folder)
     if rules.pooling == "auto":
         _ = backbone.pooling  # which may be one that we do not have
 

@@ -6,6 +6,7 @@ import atexit
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -58,3 +59,31 @@ def left_by_ctrl_c(sentence: str) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, answered like Ctrl-C; the shell's exit code for it is another one."""
+
+    exit_code = 128 + signal.SIGTERM
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """Inside, SIGTERM raises `Terminated`, so that what Ctrl-C puts in order and says is put in order and said.
+
+    A scheduler, `docker stop` and `kill` send it. Handlers that are set already stay, and so do threads' own rules:
+    Python lets only the main thread set one.
+    """
+    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if not own:
+        yield
+        return
+
+    def interrupt(*_: object) -> NoReturn:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -12,6 +12,8 @@ from hybridal.tasks.task import check_classes
 _log = logging.getLogger(__name__)
 # So many groups of names are spelt out: a column of free text has hundreds.
 MOST = 5
+# With more classes than this, rounds are slow.
+MANY_CLASSES = 1000
 # More different numbers than this are no grades, such as the half stars of a review.
 GRADES = 20
 
@@ -102,6 +104,28 @@ def refuse_measurements(where: str, labels: Iterable[str | None]) -> None:
             f"{where}: its {len(known)} labels are {len(names)} different numbers, such as {known[0]}: they measure "
             "something, they do not name classes; divide them into classes first, such as low and high.",
             field="label",
+        )
+
+
+def note_many_classes(
+    where: str, names: Sequence[str], labelled: int, notify: Callable[[str], None] | None = None
+) -> None:
+    """Says that rounds take long with very many classes, which a column of ids or of free text gives by mistake.
+
+    Args:
+        where: The file or task, for the sentence.
+        names: The classes.
+        labelled: How many labels there are.
+        notify: Gets the sentence; without it, it is logged.
+
+    Example:
+        >>> note_many_classes("mail.csv", [f"topic {n}" for n in range(2000)], 4000, notify=print)
+        mail.csv: 2,000 classes for 4,000 labels; with more than 1,000 a round can take minutes: is it the column of ...
+    """
+    if len(names) > MANY_CLASSES:
+        (notify or _log.warning)(
+            f"{where}: {len(names):,} classes for {labelled:,} labels; with more than {MANY_CLASSES:,} a round can "
+            "take minutes: is it the column of labels?"
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.core.source import source_of
 from hybridal.errors import UserError
-from hybridal.tasks.classes import choose_classes, note_lookalikes
+from hybridal.tasks.classes import choose_classes, note_lookalikes, note_many_classes
 from hybridal.tasks.overlaps import note_overlaps
 from hybridal.tasks.read import Rows, read_rows
 from hybridal.tasks.splits import hold_out
@@ -63,6 +63,7 @@ def load_files(
             field="label",
         )
     names = choose_classes(rows["train"], [part for name, part in rows.items() if name != "train"], source.classes)
+    note_many_classes(str(path), names, sum(label is not None for label in rows["train"].labels), notify)
     note_lookalikes(str(path), rows["train"].labels, source.classes or (), notify)
     splits = {name: _split(part, name if len(rows) > 1 else None, names) for name, part in rows.items()}
     _check_ids(rows, splits)
