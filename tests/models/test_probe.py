@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from hybridal.core.outputs import Floats, Ints
-from hybridal.measures.calibration import softmax
+from hybridal.measures.calibration import log_softmax, softmax
 from hybridal.models import probe
 from hybridal.models.probe import BEFOREHAND, PENALTIES, Prober, best_penalty, cross_fitted, fit_probe, last_growth
 
@@ -198,7 +198,11 @@ def test_very_many_classes_are_fitted_with_one_row_beforehand(monkeypatch: pytes
     rows = fit_probe(features, labels, 12).logits(features)
     monkeypatch.setattr(probe, "MANY", 11)
     sizes: list[int] = []
-    log_softmax = probe.log_softmax
-    monkeypatch.setattr(probe, "log_softmax", lambda logits: sizes.append(len(logits)) or log_softmax(logits))
+
+    def noted(logits: Floats) -> Floats:
+        sizes.append(len(logits))
+        return log_softmax(logits)
+
+    monkeypatch.setattr(probe, "log_softmax", noted)
     np.testing.assert_allclose(fit_probe(features, labels, 12).logits(features), rows, atol=1e-9)
     assert set(sizes) == {41}

@@ -128,7 +128,7 @@ def _number(path: Path, round: int, row: Any, column: str) -> float:
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
-        raise UserError(f"{path}: '{row[column]}' in column '{column}', round {round}, is not a number.")
+        raise UserError(f"{path}: '{row[column]!s:.40}' in column '{column}', round {round}, is not a number.")
     return value
 
 
