@@ -82,6 +82,14 @@ def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
+def default_sigterm() -> Iterator[None]:
+    """The system's own handler of SIGTERM; Ray leaves one of its own in the process."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by the number of texts with each pass of a model."""
     from hybridal.models import evaluation

@@ -134,6 +134,7 @@ class TestExitCodes:
             with going_on_with("hybridal resume", Path("r"), "cpu"):
                 raise KeyboardInterrupt
 
+    @pytest.mark.usefixtures("default_sigterm")
     def test_stopped_by_sigterm(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         def terminate(_what: str) -> None:
             with going_on_with("hybridal resume", Path("runs/x")):

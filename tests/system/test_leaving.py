@@ -90,6 +90,7 @@ def test_ctrl_c_ends_a_process_that_has_not_begun(
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, out, err)
 
 
+@pytest.mark.usefixtures("default_sigterm")
 def test_sigterm_interrupts_like_ctrl_c_and_only_inside() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(Terminated), interrupted_by_sigterm():
