@@ -22,9 +22,9 @@ from bench.app_load import serving
 from hybridal.app.db.schema import Person, QueuedText, Trainer
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.queue import lease_texts
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
-from hybridal.app.settings import DEFAULTS
+from hybridal.app.project_settings import DEFAULTS
 from hybridal.runs.settings import DEMO
 from hybridal.tasks import load_task
 

@@ -24,12 +24,12 @@ from sqlalchemy import insert, select, text
 
 from hybridal.acquisition.entropy import entropies
 from hybridal.app.db.schema import Prediction, Text
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import project_owner, sign_in
 from hybridal.app.project import Project
 from hybridal.app.vectors import stamp_of
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink, cookie_name
+from hybridal.app.web.web_app import create_app
 
 CLASSES = [f"class {number}" for number in range(20)]
 LISTS: dict[str, tuple[str, dict[str, Any]]] = {

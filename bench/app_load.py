@@ -29,7 +29,7 @@ import numpy as np
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Annotation, Text
-from hybridal.app.labelling.source import read_source
+from hybridal.app.labelling.text_source import read_source
 from hybridal.app.people import add_person, sign_in
 from hybridal.app.project import Project
 from hybridal.app.web.auth import cookie_name

@@ -166,7 +166,9 @@ def regret_of(runs: pd.DataFrame, weights: Sequence[float]) -> pd.DataFrame:
     F1 is judged apart (`low`), because who keeps its bound in a cell is mostly noise.
     """
     found: list[dict[Any, Any]] = []
-    known = runs.assign(switch=[switch_round(word) for word in runs["word"]]).dropna(subset=["switch"])
+    known = runs.assign(switch=[switch_round(sequence) for sequence in runs["update_sequence"]]).dropna(
+        subset=["switch"]
+    )
     for _, own in known.groupby(KEY):
         ends = own.drop_duplicates("switch").sort_values("switch")
         outcomes = [Outcome(*end) for end in ends[["steps", "test_nll", "test_f1"]].to_numpy(float).tolist()]

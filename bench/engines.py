@@ -30,9 +30,9 @@ def joined(parts: Sequence[Sequence[Cell]], edition: str) -> list[Cell]:
     for cell in (cell for part in parts for cell in part):
         key = tuple(value for name, value in cell.named.items() if name not in ("engine", "study"))
         known = found[key].known if key in found else {}
-        for word in known.keys() & cell.known.keys():
-            if replace(known[word], changes={}) != replace(cell.known[word], changes={}):
-                raise ValueError(f"{dict(cell.named)}: {word} of two commits differ.")
+        for sequence in known.keys() & cell.known.keys():
+            if replace(known[sequence], changes={}) != replace(cell.known[sequence], changes={}):
+                raise ValueError(f"{dict(cell.named)}: {sequence} of two commits differ.")
         found[key] = Cell({**cell.named, "engine": edition}, cell.rounds, {**known, **cell.known})
     return list(found.values())
 
@@ -40,9 +40,9 @@ def joined(parts: Sequence[Sequence[Cell]], edition: str) -> list[Cell]:
 def same_method(first: Sequence[Cell], second: Sequence[Cell], old: pd.DataFrame, new: pd.DataFrame) -> str:
     """The second edition against the first, run by run and over all rounds that both computed."""
     steps = [
-        (one.known[word].cost.steps, other.known[word].cost.steps)
+        (one.known[sequence].cost.steps, other.known[sequence].cost.steps)
         for one, other in both(first, second)
-        for word in one.known.keys() & other.known.keys()
+        for sequence in one.known.keys() & other.known.keys()
     ]
     was, is_now = (sum(part) for part in zip(*steps, strict=True))
     rows = [[f"{len(steps):,} rounds that both computed", "", f"{is_now / was:.3f}", "", "", ""]]

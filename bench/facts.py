@@ -28,7 +28,7 @@ from hybridal.study.trie import histories
 # `engine` says whose code computed a round. Those of different engines round differently, and training makes much of
 # that: they share tasks, splits and seeds, but are no pair.
 CELL = ["engine", "study", "task", "backbone", "protocol", "acquisition", "variant", "seed"]
-PLAIN = ("word", "round", "update", "labels", "kept_epoch", "temperature")
+PLAIN = ("update_sequence", "round", "update", "labels", "kept_epoch", "temperature")
 SPLITS = ("validation", "test")
 COUNTED = [part.name for part in fields(Cost)]
 MEASURED = [part.name for part in fields(Metrics) if part.name != "support"]  # a table has no lists of counts
@@ -50,7 +50,7 @@ def _cell(study: str, cell: CellPlan, engine: str) -> dict[str, Any]:
     task, backbone = Path(asked.task), known_backbone(Path(asked.backbone).name)
     # A file that is called after its split belongs to the task that its folder is called after.
     called = known_task(task.parent.name if task.stem == "train" else task.stem)
-    values = (engine, study, called, backbone, asked.protocol, asked.chosen_by)
+    values = (engine, study, called, backbone, asked.protocol, asked.acquisition_spec)
     named = (*values, variant_name(cell.variant), asked.seed)
     return {**dict(zip(CELL, named, strict=True)), "rounds": asked.rules.rounds}
 
@@ -62,7 +62,7 @@ def _row(fact: Round) -> dict[str, Any]:
         **asdict(fact.cost),
         **{f"{split}_{name}": getattr(part, name) for split, part in parts if part for name in MEASURED},
         **{f"change_{name}": change for name, change in fact.changes.items()},
-        "news": json.dumps(asdict(fact.news)) if fact.news else None,
+        "label_changes": json.dumps(asdict(fact.label_changes)) if fact.label_changes else None,
         "acquired": list(fact.acquired),
         "mean_score": sum(fact.scores) / len(fact.scores) if fact.scores else None,
     }
@@ -83,7 +83,7 @@ def cells(facts: pd.DataFrame) -> list[Cell]:
     for row in facts.astype(object).where(facts.notna(), None).to_dict("records"):
         named = {name: row[name] for name in CELL}
         known = found.setdefault(tuple(named.values()), Cell(named, row["rounds"], {})).known
-        known[row["word"]] = _round(row)
+        known[row["update_sequence"]] = _round(row)
     return list(found.values())
 
 
@@ -96,7 +96,7 @@ def _round(row: Mapping[Any, Any]) -> Round:
             **{split: part if part["f1"] is not None else None for split, part in parts.items()},
             "cost": {name: row[name] for name in COUNTED},
             "changes": {name.removeprefix("change_"): row[name] for name in row if name.startswith("change_")},
-            "news": json.loads(row["news"]) if row["news"] else None,
+            "label_changes": json.loads(row["label_changes"]) if row["label_changes"] else None,
             "acquired": acquired,
             "scores": [] if row["mean_score"] is None else [row["mean_score"]] * len(acquired),  # all that is kept
         }

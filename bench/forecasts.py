@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bench.skewed import CHOSEN_ON, CONFIRMED_ON
 from bench.tables import table
 from hybridal.core.outputs import Floats, Ints
-from hybridal.loop.stopping import advice
+from hybridal.measures.advice import advice
 from hybridal.measures.forecast import Observation, forecast
 from hybridal.randomness import stream
 

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 import hybridal
 from bench.fuzz_files import FILES, TASKS, damaged, delimited
 from hybridal.annotators.labels_file import LabelsFile
-from hybridal.app.labelling.source import Source, preview_file, read_source
+from hybridal.app.labelling.text_source import Source, preview_file, read_source
 from hybridal.app.project import Project
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
+from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
 from hybridal.tasks import load_task
 from hybridal.tasks.read import READERS, count_rows

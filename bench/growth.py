@@ -17,7 +17,7 @@ import numpy as np
 from bench.contenders import peak_megabytes
 from hybridal.backbones import load_backbone
 from hybridal.core.pool import Pool
-from hybridal.loop.loop import Cell, State
+from hybridal.loop.loop import Experiment, State
 from hybridal.models.tokens import tokenise
 from hybridal.runs.assemble import build_cell, build_model
 from hybridal.runs.settings import Settings
@@ -42,11 +42,11 @@ def grow(texts: Sequence[str], pool: int, labels: Sequence[int], repeats: int) -
     return {"tokenise": watch.seconds["tokenise"], "turns": turns, "megabytes": peak_megabytes()}
 
 
-def cell_of(task: Task) -> Cell:
+def cell_of(task: Task) -> Experiment:
     return build_cell(SETTINGS, task, build_model(SETTINGS, task, ()), ())
 
 
-def turn(cell: Cell, labelled: int) -> dict[str, float]:
+def turn(cell: Experiment, labelled: int) -> dict[str, float]:
     """The seconds of a round that begins with the first texts labelled."""
     start = time.perf_counter()
     state = State(0, "", Pool.unlabelled(len(cell.task.train)).choose(np.arange(labelled)))

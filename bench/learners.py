@@ -15,8 +15,18 @@ RESULTS = Path(__file__).resolve().parent.parent / "results"
 TOTALS = {1: 50, 2: 101, 4: 203, 10: 509, 19: 968}  # labels in all, those for validation with them, by round
 SHARE = {"first_draw": "spread", "validation": "share 0.1, 50 at most"}
 # What people get now, and what they got before names of classes were examples.
-NOW: Mapping[str, str | int] = {**SHARE, "acquisition": "margin", "names": "yes", "brief_steps": 96}
-BEFORE: Mapping[str, str | int] = {**SHARE, "acquisition": "entropy", "names": "no", "brief_steps": 0}
+NOW: Mapping[str, str | int] = {
+    **SHARE,
+    "acquisition": "margin",
+    "use_class_descriptions": "yes",
+    "min_finetune_steps": 96,
+}
+BEFORE: Mapping[str, str | int] = {
+    **SHARE,
+    "acquisition": "entropy",
+    "use_class_descriptions": "no",
+    "min_finetune_steps": 0,
+}
 Described = Mapping[str, Mapping[str, str | int]]
 SIDE_BY_SIDE: Described = {  # the same labels to choose from, another update
     "**auto**": {**NOW, "schedule": "auto"},
@@ -32,18 +42,18 @@ LEARNERS: Described = {
 OLDER: Described = {name: {**BEFORE, "schedule": which["schedule"]} for name, which in SIDE_BY_SIDE.items()}
 CHANGES: Described = {
     "before: entropy, three epochs": {**BEFORE, "schedule": "auto"},
-    "and names of classes": {**BEFORE, "names": "yes", "schedule": "auto"},
-    "and margins": {**NOW, "brief_steps": 0, "schedule": "auto"},
+    "and names of classes": {**BEFORE, "use_class_descriptions": "yes", "schedule": "auto"},
+    "and margins": {**NOW, "min_finetune_steps": 0, "schedule": "auto"},
     "**and 96 steps at least**": {**NOW, "schedule": "auto"},
 }
 ACQUISITIONS: Described = {
-    f"**{by}**" if by == "margin" else by: {**NOW, "acquisition": by, "brief_steps": 0, "schedule": "auto"}
+    f"**{by}**" if by == "margin" else by: {**NOW, "acquisition": by, "min_finetune_steps": 0, "schedule": "auto"}
     for by in ("margin", "badge", "least-confidence", "entropy", "random")
 }
 BRIEF: Described = {
-    "none": {**NOW, "brief_steps": 0, "schedule": "auto"},
-    "80 steps, two epochs": {**NOW, "brief_steps": 80, "schedule": "auto:2 epochs"},
-    "80 steps, three epochs": {**NOW, "brief_steps": 80, "schedule": "auto"},
+    "none": {**NOW, "min_finetune_steps": 0, "schedule": "auto"},
+    "80 steps, two epochs": {**NOW, "min_finetune_steps": 80, "schedule": "auto:2 epochs"},
+    "80 steps, three epochs": {**NOW, "min_finetune_steps": 80, "schedule": "auto"},
     "**96 steps, three epochs**": {**NOW, "schedule": "auto"},
 }
 VARIANTS: Described = {
@@ -122,7 +132,7 @@ def verdicts(facts: pd.DataFrame) -> str:
 
 def first_labels(facts: pd.DataFrame, fresh: pd.DataFrame) -> str:
     """What choosing and training gain with few labels, over task means: each time the same learner twice."""
-    no_floor = {**NOW, "brief_steps": 0, "schedule": "auto"}
+    no_floor = {**NOW, "min_finetune_steps": 0, "schedule": "auto"}
     pairs = {
         "a frozen encoder, same labels": (fresh, LEARNERS["**auto**"], SIDE_BY_SIDE["frozen + logistic regression"]),
         "a random first draw": (facts, no_floor, {**no_floor, "first_draw": "random"}),

@@ -57,10 +57,10 @@ def forked(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
     early, late = [], []
     for cell in cells:
         found: dict[bool, list[float]] = {True: [], False: []}
-        for word, fact in cell.known.items():
-            trunk = cell.known.get("R" * len(word))
-            if re.fullmatch("R+F+", word) and trunk and trunk.acquired and fact.acquired:
-                found[word.endswith("RF")].append(overlap(fact, trunk))
+        for sequence, fact in cell.known.items():
+            trunk = cell.known.get("R" * len(sequence))
+            if re.fullmatch("R+F+", sequence) and trunk and trunk.acquired and fact.acquired:
+                found[sequence.endswith("RF")].append(overlap(fact, trunk))
         early.append(float(np.mean(found[True])))
         late.append(float(np.mean(found[False])))
     return early, late

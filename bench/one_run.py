@@ -26,7 +26,7 @@ def command(texts: dict[str, str], backbone: Path, rounds: int, device: str, hom
     options = {f"--{name}": value for name, value in texts.items() if name != "task"}
     options |= {"--backbone": str(backbone), "--protocol": "paper", "--schedule": "retrain", "--rounds": str(rounds)}
     options |= {"--device": device, "--out": str(home)}
-    words = [word for pair in options.items() for word in pair]
+    words = [sequence for pair in options.items() for sequence in pair]
     return [sys.executable, "-m", "hybridal", "run", texts["task"], *words, "--quiet"]
 
 

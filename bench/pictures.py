@@ -18,13 +18,13 @@ from playwright.sync_api import sync_playwright
 from bench.app_first_model import until
 from bench.app_load import serving
 from hybridal.app.db.schema import Trainer
-from hybridal.app.insight.progress import progress
+from hybridal.app.insight.project_progress import progress
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.queue import lease_texts
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import project_owner, sign_in
 from hybridal.app.project import Project
-from hybridal.app.settings import DEFAULTS
+from hybridal.app.project_settings import DEFAULTS
 from hybridal.app.web.auth import cookie_name
 from hybridal.tasks import load_task
 

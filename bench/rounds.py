@@ -17,7 +17,17 @@ from hybridal.core.rules import Rules
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan
 
-RUN = ["protocol", "task", "acquisition", "first_draw", "validation", "names", "brief_steps", "schedule", "seed"]
+RUN = [
+    "protocol",
+    "task",
+    "acquisition",
+    "first_draw",
+    "validation",
+    "use_class_descriptions",
+    "min_finetune_steps",
+    "schedule",
+    "seed",
+]
 # What bench.facts calls by the names of presets, these files call by those of folders.
 FOLDERS = {"agnews": "ag_news"}
 TESTED = ("accuracy", "f1", "nll", "ece", "nll_scaled", "ece_scaled")
@@ -54,9 +64,9 @@ def rows(folder: StudyFolder) -> pd.DataFrame:
 def _run(cell: CellPlan, task: str) -> dict[str, Any]:
     asked = cell.settings
     rules = asked.rules
-    names = "yes" if rules.names else "no"
-    shaped = (rules.initial_draw, validation_of(rules), names, rules.brief_steps)
-    return dict(zip(RUN, (asked.protocol, task, asked.chosen_by, *shaped, "", asked.seed), strict=True))
+    names = "yes" if rules.use_class_descriptions else "no"
+    shaped = (rules.initial_draw, validation_of(rules), names, rules.min_finetune_steps)
+    return dict(zip(RUN, (asked.protocol, task, asked.acquisition_spec, *shaped, "", asked.seed), strict=True))
 
 
 def _row(fact: Round) -> dict[str, Any]:

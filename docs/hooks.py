@@ -16,7 +16,7 @@ from mkdocs.structure.pages import Page
 from typer.main import get_command
 
 import hybridal
-from hybridal.cli.app import EXIT_CODES, app
+from hybridal.cli.main_app import EXIT_CODES, app
 from hybridal.core.rules import PRESETS, Rules
 
 DOCS = Path(__file__).parent

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from hybridal import client
-from hybridal.app.labelling.finding import MOST_COUNTED
+from hybridal.app.api_tokens import make_token
+from hybridal.app.labelling.text_search import MOST_COUNTED
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import User
-from hybridal.app.tokens import make_token
 from hybridal.client import Project, RequestError, Text
 from hybridal.errors import UserError
 from tests.app.browser.served import Served, served

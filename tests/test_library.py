@@ -16,7 +16,7 @@ from hybridal import (
     ActiveLearner,
     Batch,
     Candidates,
-    News,
+    LabelChanges,
     Observer,
     Round,
     Schedule,
@@ -38,7 +38,7 @@ RULES: dict[str, Any] = {
     "max_length": 12,
     "max_epochs": 2,
     "min_steps": 4,
-    "brief_steps": 4,
+    "min_finetune_steps": 4,
     "learning_rate": 2e-3,
     "probe_until": 10,
 }
@@ -189,7 +189,7 @@ class Alternately(Schedule):
     def spec(self) -> str:
         return f"{__name__}.Alternately:{self.every}"
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
         return FineTune() if len(history) % self.every else Retrain()
 
 
@@ -214,7 +214,7 @@ def test_components_of_other_people_survive_being_saved(tmp_path: Path) -> None:
     )
     for _ in range(3):
         learner.teach(task.answers(learner.query(12).ids))
-    assert learner.history[-1].word == "RFR"
+    assert learner.history[-1].update_sequence == "RFR"
     assert heard
     assert tracker.rounds == [1, 2, 3]
     again = ActiveLearner.load(learner.save(tmp_path / "run"), tracker=(other := Flaky()))
@@ -229,7 +229,7 @@ def test_the_switch_of_somebodys_own_schedule_is_in_its_history(tmp_path: Path) 
     learner = ActiveLearner(task, backbone="tiny", schedule=EnoughLabels(20), device="cpu", **RULES)
     for _ in range(3):
         learner.teach(task.answers(learner.query(12).ids))
-    assert learner.history[-1].word == "RRF"
+    assert learner.history[-1].update_sequence == "RRF"
     again = ActiveLearner.load(learner.save(tmp_path / "run"))
     assert again.schedule.t_star(again.history) == learner.schedule.t_star(learner.history) == 2
     assert learner.schedule.t_star(learner.history[:1]) is None

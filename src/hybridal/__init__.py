@@ -8,10 +8,9 @@ if TYPE_CHECKING:
     from hybridal.acquisition import Acquisition, Candidates, Selection
     from hybridal.annotators import Annotator
     from hybridal.annotators.callback import Callback
-    from hybridal.core.facts import Cost, Metrics, News, Round
+    from hybridal.core.facts import Cost, LabelChanges, Metrics, Round
     from hybridal.core.observer import LoggingObserver, Observer
     from hybridal.core.rules import Rules
-    from hybridal.core.source import TaskSource
     from hybridal.errors import RunError, UserError
     from hybridal.learners.active_learner import ActiveLearner
     from hybridal.learners.batch import Batch, Query
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from hybridal.schedules.hybrid import HybridAL
     from hybridal.signals import ModelView, Sample, Signal, Snapshot
     from hybridal.tasks import Split, Task, load_task
+    from hybridal.tasks.task_source import TaskSource
     from hybridal.trackers import Tracker
     from hybridal.updates import Plan, Situation, Update
 
@@ -33,10 +33,10 @@ _NAMES = {
     "hybridal.acquisition": ("Acquisition", "Candidates", "Selection"),
     "hybridal.annotators": ("Annotator",),
     "hybridal.annotators.callback": ("Callback",),
-    "hybridal.core.facts": ("Cost", "Metrics", "News", "Round"),
+    "hybridal.core.facts": ("Cost", "Metrics", "LabelChanges", "Round"),
     "hybridal.core.observer": ("LoggingObserver", "Observer"),
     "hybridal.core.rules": ("Rules",),
-    "hybridal.core.source": ("TaskSource",),
+    "hybridal.tasks.task_source": ("TaskSource",),
     "hybridal.errors": ("RunError", "UserError"),
     "hybridal.learners.active_learner": ("ActiveLearner",),
     "hybridal.learners.batch": ("Batch", "Query"),
@@ -56,11 +56,45 @@ _NAMES = {
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "Acquisition", "ActiveLearner", "Annotator", "Batch", "Callback", "Candidates", "Constant", "Cost",
-    "EstimatorLearner", "FixedSwitch", "HybridAL", "LoggingObserver", "Metrics", "ModelView", "News", "Observer",
-    "Plan", "Query", "Round", "Rule", "Rules", "RunError", "Sample", "Schedule", "Selection", "Signal", "Situation",
-    "Snapshot", "Split", "Stabilisation", "Task", "TaskSource", "TeachResult", "TextClassifier", "Tracker", "Update",
-    "UserError", "load_task", "make_schedule",
+    "Acquisition",
+    "ActiveLearner",
+    "Annotator",
+    "Batch",
+    "Callback",
+    "Candidates",
+    "Constant",
+    "Cost",
+    "EstimatorLearner",
+    "FixedSwitch",
+    "HybridAL",
+    "LabelChanges",
+    "LoggingObserver",
+    "Metrics",
+    "ModelView",
+    "Observer",
+    "Plan",
+    "Query",
+    "Round",
+    "Rule",
+    "Rules",
+    "RunError",
+    "Sample",
+    "Schedule",
+    "Selection",
+    "Signal",
+    "Situation",
+    "Snapshot",
+    "Split",
+    "Stabilisation",
+    "Task",
+    "TaskSource",
+    "TeachResult",
+    "TextClassifier",
+    "Tracker",
+    "Update",
+    "UserError",
+    "load_task",
+    "make_schedule",
 ]  # fmt: skip
 
 

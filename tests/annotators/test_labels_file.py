@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hybridal.annotators.labels_file import LabelsFile
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError
-from hybridal.tasks.formats import delimiter_of
+from hybridal.tasks.file_formats import delimiter_of
 
 CLASSES = ("sport", "food")
 TEXTS = {"1": "a goal", "2": "bread, warm"}

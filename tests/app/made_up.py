@@ -23,11 +23,11 @@ from hybridal.app.labelling.consensus import (
     is_open,
     votes_on,
 )
-from hybridal.app.labelling.gone_classes import follow, merge, rows_to_follow
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.removed_classes import follow, merge, rows_to_follow
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import add_person, project_owner
 from hybridal.app.project import READER_FILE, Project
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 
 from .copies import copied
 

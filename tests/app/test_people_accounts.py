@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybridal.app.errors import ConflictError, MissingError
+from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.people import add_person, change_person, file_annotator, project_owner
 from hybridal.app.project import Project
 from hybridal.errors import UserError

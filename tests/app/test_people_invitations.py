@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.app.errors import ForbiddenError, MissingError
+from hybridal.app.app_errors import ForbiddenError, MissingError
 from hybridal.app.people import accept_invitation, check_invitation, invite, revoke_invitation
 from hybridal.app.project import Project
 from hybridal.errors import UserError

@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, make_url, select, text
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import Setting, Text
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import DB_VARIABLE, Project, has_schema
 from hybridal.errors import UserError
 

@@ -21,11 +21,11 @@ import httpx
 import pytest
 from sqlalchemy import create_engine, event, select, text
 
+from hybridal.app.api_tokens import find_token, make_token
 from hybridal.app.db.schema import Annotation
 from hybridal.app.people import User, find_session, project_owner, sign_in
 from hybridal.app.project import Project
 from hybridal.app.serve import bind, has_owner_password, names, serve, server_config, set_owner_password
-from hybridal.app.tokens import find_token, make_token
 from hybridal.errors import UserError
 
 from .made_up import check_books, make, me

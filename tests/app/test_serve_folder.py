@@ -26,7 +26,7 @@ from .processes import lives
 
 LIMIT = 120.0
 HOLDS = "from hybridal.app.trainer.lifetime import hear_the_server; import os; print(os.getpid(), flush=True); "
-HOLDS += "hear_the_server().wait()"
+HOLDS += "watch_parent().wait()"
 
 
 def run(folder: Path, tell: Callable[[str], None]) -> None:

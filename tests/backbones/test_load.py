@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.backbones import BACKBONE_NAMES, hub, load_backbone, local_backbone, remote_limits, tiny
+from hybridal.backbones import BACKBONE_NAMES, hub_models, load_backbone, local_backbone, remote_limits, tiny
 from hybridal.backbones.catalogue import CATALOGUE
 from hybridal.errors import UserError
 from hybridal.testing.small import toy_task
@@ -44,7 +44,7 @@ def test_names_and_ids_go_to_the_hub(
         asked.append(hub_id)
         return encoder_folder
 
-    monkeypatch.setattr(hub, "folder", folder)
+    monkeypatch.setattr(hub_models, "folder", folder)
     backbone = load_backbone(name, toy_task())
     assert (backbone.name, backbone.folder) == (name, encoder_folder)
     assert asked == [hub_id]
@@ -82,7 +82,7 @@ def test_the_limits_of_an_encoder_on_the_hub_are_those_of_its_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "config.json").write_text('{"num_hidden_layers": 3, "max_position_embeddings": 99}')
-    monkeypatch.setattr(hub, "configuration", lambda _id: tmp_path)
+    monkeypatch.setattr(hub_models, "configuration", lambda _id: tmp_path)
     limits = remote_limits("someone/something")
     assert (limits.layers, limits.positions) == (3, 99)
 

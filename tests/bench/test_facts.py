@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bench import facts
-from hybridal.core.facts import Cost, Metrics, News, Round
+from hybridal.core.facts import Cost, LabelChanges, Metrics, Round
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import Study
 
@@ -16,27 +16,29 @@ SCHEDULES = ("retrain", "finetune", "hybrid:accuracy:0.1:1")
 ENDED = Metrics(10, 8, 0.8, 0.75, 0.5, 0.1, 0.3, 0.4, 0.05)
 
 
-def computed(word: str, change: float | None) -> Round:
+def computed(sequence: str, change: float | None) -> Round:
     """A round as an engine records it; only the third and last has met the test texts."""
-    update = {"R": "retrain", "F": "finetune"}[word[-1]]
+    update = {"R": "retrain", "F": "finetune"}[sequence[-1]]
     return Round(
-        round=len(word),
+        round=len(sequence),
         update=update,
-        word=word,
+        update_sequence=sequence,
         labels=20,
-        cost=Cost(steps=len(word) * (10 if update == "retrain" else 4)),
+        cost=Cost(steps=len(sequence) * (10 if update == "retrain" else 4)),
         kept_epoch=1.5,
         temperature=1.2,
         validation=ENDED,
-        test=replace(ENDED, f1=0.7) if len(word) == 3 else None,
+        test=replace(ENDED, f1=0.7) if len(sequence) == 3 else None,
         changes={"accuracy": change},
         acquired=("a", "b"),
         scores=(0.5, 0.3),
-        news=News(known=10, added=10, counts=(5, 15)),
+        label_changes=LabelChanges(known=10, added=10, counts=(5, 15)),
     )
 
 
-ROUNDS = [computed(word, None if len(word) == 1 else 0.01) for word in ("R", "RR", "RRR", "RRF", "F", "FF", "FFF")]
+ROUNDS = [
+    computed(sequence, None if len(sequence) == 1 else 0.01) for sequence in ("R", "RR", "RRR", "RRF", "F", "FF", "FFF")
+]
 
 
 @pytest.fixture
@@ -61,12 +63,12 @@ def test_rounds_come_back_as_they_were(folder: StudyFolder, tmp_path: Path) -> N
     [cell] = facts.cells(pd.read_parquet(tmp_path / "facts.parquet"))
     assert (cell.named["task"], cell.named["backbone"]) == ("agnews", "minilm")
     assert (cell.named["engine"], cell.named["study"], cell.rounds) == ("abc", "tiny", 3)
-    assert cell.known == {fact.word: replace(fact, scores=means(fact)) for fact in ROUNDS}
+    assert cell.known == {fact.update_sequence: replace(fact, scores=means(fact)) for fact in ROUNDS}
 
 
 def test_runs_are_put_together_from_words(folder: StudyFolder) -> None:
     found = facts.runs(facts.cells(facts.published(folder, "abc")), SCHEDULES).set_index("schedule")
-    assert found["word"].to_dict() == {"retrain": "RRR", "finetune": "FFF", "hybrid:accuracy:0.1:1": "RRF"}
+    assert found["update_sequence"].to_dict() == {"retrain": "RRR", "finetune": "FFF", "hybrid:accuracy:0.1:1": "RRF"}
     assert found["steps"].to_dict() == {"retrain": 60, "finetune": 24, "hybrid:accuracy:0.1:1": 42}
     assert set(found["test_f1"]) == {0.7}
 

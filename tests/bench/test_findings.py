@@ -55,9 +55,9 @@ def test_rounds_of_two_commits_are_one_cell_only_where_they_are_equal() -> None:
     [cell] = engines.joined([older, newer], "both")
     assert cell.named["engine"] == "both"
     assert cell.known.keys() == older[0].known.keys() | newer[0].known.keys()
-    word = next(iter(older[0].known.keys() & newer[0].known.keys()))
-    other = {**older[0].known, word: replace(older[0].known[word], temperature=9.0)}
-    with pytest.raises(ValueError, match=f"{word} of two commits differ"):
+    sequence = next(iter(older[0].known.keys() & newer[0].known.keys()))
+    other = {**older[0].known, sequence: replace(older[0].known[sequence], temperature=9.0)}
+    with pytest.raises(ValueError, match=f"{sequence} of two commits differ"):
         engines.joined([[replace(older[0], known=other)], newer], "both")
 
 
@@ -131,9 +131,9 @@ def test_the_page_counts_runs_rounds_and_steps_as_they_are() -> None:
     )
     parts = [findings.of(known, engine=commit, study="findings") for commit in findings.SECOND]
     words = Counter(
-        (*(cell.named[name] for name in (*KEY, "acquisition")), word)
+        (*(cell.named[name] for name in (*KEY, "acquisition")), sequence)
         for part in parts
         for cell in part
-        for word in cell.known
+        for sequence in cell.known
     )
     assert f"the same round, {sum(count > 1 for count in words.values()):,} times" in page

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bench import one_run
-from hybridal.cli.app import app
+from hybridal.cli.main_app import app
 
 
 def test_the_seconds_of_a_run_are_told_with_those_of_its_parts(

@@ -77,7 +77,7 @@ def expected(histories: Sequence[dict[str, tuple[Round, ...]]], spec: str) -> li
     steps = [[sum(fact.cost.steps for fact in run) for run in each] for each in (own, retrain)]
     shares = [one / other for one, other in zip(*steps, strict=True)]
     # A switch that is not in the last round shows in the word: the first F is one round after it.
-    fired = [word.index("F") for run in own if "F" in (word := run[-1].word)]
+    fired = [sequence.index("F") for run in own if "F" in (sequence := run[-1].update_sequence)]
     return [
         str(len(own)),
         str(len(fired)),
@@ -109,7 +109,7 @@ def test_a_switch_is_compared_with_retraining_in_its_own_cells(
 def test_only_whole_runs_count_and_what_is_missing_is_told(pools: StudyFolder, usual: Frame) -> None:
     facts = published(pools, "abc")
     cell = (facts["task"] == "imdb") & (facts["seed"] == 42)
-    last, trunk = facts["round"] == 12, ~facts["word"].str.contains("F")
+    last, trunk = facts["round"] == 12, ~facts["update_sequence"].str.contains("F")
     tails = cell & (facts["variant"] == "initial=50") & last & ~trunk  # all that switched there
     retraining = cell & (facts["variant"] == "initial=100") & last & trunk
     assert tails.any()
@@ -180,7 +180,7 @@ def test_other_candidates_and_validation_labels_are_compared_with_the_usual(
 
 def test_what_two_commits_computed_of_a_cell_is_put_together(pools: StudyFolder, usual: Frame) -> None:
     whole = published(pools, "abc").assign(backbone="minilm")
-    halves = whole.assign(engine=["def" if word.count("F") else "abc" for word in whole["word"]])
+    halves = whole.assign(engine=["def" if sequence.count("F") else "abc" for sequence in whole["update_sequence"]])
     either = [tables(by_size(findings.varied(cells(facts)), usual)) for facts in (whole, halves)]
     assert either[0] == either[1]
     elsewhere = whole.assign(backbone="mpnet")

@@ -12,18 +12,18 @@ from hybridal.tasks.task import Split, Task
 MEASURED = Metrics(10, 8, 0.8, 0.75, 0.5, 0.1, 0.3, 0.4, 0.05)
 
 
-def computed(word: str) -> Round:
+def computed(sequence: str) -> Round:
     return Round(
-        round=len(word),
-        update="retrain" if word[-1] == "R" else "finetune",
-        word=word,
-        labels=20 * len(word),
+        round=len(sequence),
+        update="retrain" if sequence[-1] == "R" else "finetune",
+        update_sequence=sequence,
+        labels=20 * len(sequence),
         cost=Cost(steps=7),
         kept_epoch=1.0,
         temperature=1.5,
-        validation=None if word == "R" else MEASURED,
-        test=replace(MEASURED, f1=0.1 * len(word)),
-        changes={"agreement": None if len(word) == 1 else 0.25},
+        validation=None if sequence == "R" else MEASURED,
+        test=replace(MEASURED, f1=0.1 * len(sequence)),
+        changes={"agreement": None if len(sequence) == 1 else 0.25},
     )
 
 
@@ -35,8 +35,8 @@ def study(path: Path, schedules: tuple[str, ...], words: tuple[str, ...]) -> Stu
     tasks = {task_key(cell.settings): task for cell in asked_for.cells()}
     folder = StudyFolder.create(path, asked_for, {}, tasks)
     with folder.working_on(folder.cells[0]):
-        for word in words:
-            folder.journal(folder.cells[0]).append(computed(word).to_json())
+        for sequence in words:
+            folder.journal(folder.cells[0]).append(computed(sequence).to_json())
     return folder
 
 

@@ -18,7 +18,7 @@ WHOLE = """
 import sys
 from pathlib import Path
 from hybridal.study.engines import Here
-from hybridal.study.run import begin_study, run_study
+from hybridal.study.run_study_cells import begin_study, run_study
 from hybridal.study.study import read_study
 
 small = {"initial": 8, "candidates": 64, "max_epochs": 1}

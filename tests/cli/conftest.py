@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hybridal.cli.app import app
+from hybridal.cli.main_app import app
 from hybridal.testing.small import toy_task
 
 from .laboratory import Ended, Laboratory, write_rows
@@ -21,7 +21,7 @@ SMALL = (
 
 BEST = (
     *("--backbone", "tiny", "--device", "cpu", "--rounds", "4", "--initial", "12", "--batch", "8"),
-    *("--set", "candidates=40", "--set", "max_epochs=2", "--set", "min_steps=6", "--set", "brief_steps=6"),
+    *("--set", "candidates=40", "--set", "max_epochs=2", "--set", "min_steps=6", "--set", "min_finetune_steps=6"),
     *("--set", "learning_rate=1e-3", "--set", "probe_until=15", "--set", "validation_share=0.25"),
 )
 """The defaults, protocol `best` and schedule `auto`, made small: a probe in round 1, a training in round 2."""

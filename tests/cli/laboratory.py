@@ -93,7 +93,7 @@ class Laboratory:
 def serve() -> None:
     from typer.testing import CliRunner
 
-    from hybridal.cli.app import app
+    from hybridal.cli.main_app import app
 
     without_figures()
     CliRunner().invoke(app, sys.argv[1:], catch_exceptions=False)

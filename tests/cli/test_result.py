@@ -8,7 +8,7 @@ import pytest
 
 from hybridal.cli.result import decision, print_result, result, with_shown_figures
 from hybridal.core.facts import Metrics, Round
-from hybridal.loop.stopping import advise, texts_left
+from hybridal.measures.advice import advise, texts_left
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
@@ -71,7 +71,7 @@ def test_the_decision_in_a_sentence(spec: str, history: Sequence[Round], sentenc
     assert decision(make_schedule(spec), history) == sentence
 
 
-def automatic(reasons: Mapping[int, str], word: str = "RRRRRR") -> list[Round]:
+def automatic(reasons: Mapping[int, str], sequence: str = "RRRRRR") -> list[Round]:
     """A run of `auto` that retrained in these rounds, watched agreement, and replayed in the others."""
     return [
         replace(
@@ -80,7 +80,7 @@ def automatic(reasons: Mapping[int, str], word: str = "RRRRRR") -> list[Round]:
             reason=reasons.get(fact.round, ""),
             changes={"agreement": None if fact.round == 1 else 0.1},
         )
-        for fact in history_of(word, [None] * len(word))
+        for fact in history_of(sequence, [None] * len(sequence))
     ]
 
 
@@ -105,7 +105,7 @@ def test_reasons_are_said(reasons: Mapping[int, str], sentence: str) -> None:
 
 def test_a_plan_of_long_letters_is_counted() -> None:
     history = [
-        replace(fact, update="replay:equal", word="P(equal)" * fact.round)
+        replace(fact, update="replay:equal", update_sequence="P(equal)" * fact.round)
         for fact in history_of("RRR", [None, 0.0, 0.0])
     ]
     assert decision(make_schedule("replay:equal"), history) == "Schedule replay:equal: every round as planned, P×3."
@@ -148,7 +148,7 @@ def test_what_programs_get(spec: str, t_star: int | None, tmp_path: Path) -> Non
         "folder": str(tmp_path),
         "schedule": spec,
         "t_star": t_star,
-        "word": "RRRF",
+        "update_sequence": "RRRF",
         "guessing": True,
         "rounds": [with_shown_figures(fact) for fact in history],
     }

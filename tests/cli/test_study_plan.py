@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.cli.study import print_plan
+from hybridal.cli.study_command import print_plan
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import Study
 from hybridal.testing import fake_history

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 import hybridal
-from hybridal.cli.app import app
+from hybridal.cli.main_app import app
 from hybridal.cli.wording import flags_of, in_options
 from hybridal.errors import UserError
 
@@ -30,7 +30,7 @@ STUDY = flags_of(COMMANDS["study"].commands["run"])
         ("seed", "The setting 'seed' must be a whole number.", "The setting 'seed' must be a whole number."),
         ("protocol.rounds", "`rounds` must be at least 1.", "--rounds must be at least 1."),
         ("protocol.warmup", "`warmup` must not be negative.", "`--set warmup` must not be negative."),
-        ("protocol.path", "Try `path=plain`.", "Try `--set path=plain`."),
+        ("protocol.arithmetic", "Try `arithmetic=plain`.", "Try `--set arithmetic=plain`."),
         (
             "protocol.validation",
             "`validation` must be one of fixed, none.",

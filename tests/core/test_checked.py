@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from hybridal.core.checked import fits, in_words, wrong_kinds
+from hybridal.core.checked import describe_type, matches_type, type_errors
 
 NAN, INFINITE = float("nan"), float("inf")
 
@@ -27,13 +27,13 @@ NAN, INFINITE = float("nan"), float("inf")
     ],
 )
 def test_a_value_fits_its_kind(kind: Any, right: tuple[Any, ...], wrong: tuple[Any, ...]) -> None:
-    assert [fits(value, kind) for value in right] == [True] * len(right)
-    assert [fits(value, kind) for value in wrong] == [False] * len(wrong)
+    assert [matches_type(value, kind) for value in right] == [True] * len(right)
+    assert [matches_type(value, kind) for value in wrong] == [False] * len(wrong)
 
 
 def test_kinds_have_words() -> None:
-    assert in_words(float | None) == "a number or null"
-    assert in_words(Mapping[str, Any]) == "names with their values"
+    assert describe_type(float | None) == "a number or null"
+    assert describe_type(Mapping[str, Any]) == "names with their values"
 
 
 @dataclass
@@ -48,8 +48,8 @@ class Plan(Base):
 
 
 def test_all_fields_are_looked_at_those_of_a_base_first() -> None:
-    assert list(wrong_kinds(Plan(1))) == []
-    assert list(wrong_kinds(Plan("1", "of", "a"))) == [  # type: ignore[arg-type]
+    assert list(type_errors(Plan(1))) == []
+    assert list(type_errors(Plan("1", "of", "a"))) == [  # type: ignore[arg-type]
         ("size", "must be a whole number, not '1'"),
         ("mode", "must be one of on, off, not 'of' (did you mean 'off'?)"),
         ("names", "must be a list like [one, other], not 'a'"),

@@ -19,7 +19,7 @@ ROUNDS = st.builds(
     Round,
     round=st.integers(1, 99),
     update=st.text(),
-    word=st.text(),
+    update_sequence=st.text(),
     labels=COUNTS,
     cost=st.builds(Cost, COUNTS, COUNTS, COUNTS, COUNTS),
     kept_epoch=COUNTS,

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hybridal.core.rules import PRESETS, Rules, protocol
 from hybridal.errors import UserError
 
-WHOLE = ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs", "looks")
+WHOLE = ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs", "validations_per_epoch")
 CHOICES = (
-    "initial_draw", "dropout", "moments", "validation_loss", "newonly_round_1", "precision", "path", "pooling", "head",
-    "temperature", "validation",
+    "initial_draw", "dropout", "moments", "validation_loss", "newonly_round_1", "precision", "arithmetic", "pooling",
+    "head", "temperature", "validation",
 )  # fmt: skip
 NAN, INFINITE = float("nan"), float("inf")
 
@@ -26,10 +26,18 @@ INVALID: list[tuple[str, Any]] = [
         for value in (0, -1, 2.5, "many", True)
     ),
     *(("train_layers", value) for value in (-1, 2.5, "top", True)),
-    *((name, value) for name in ("min_steps", "brief_steps", "probe_until") for value in (-1, 2.5, "few", None, True)),
+    *(
+        (name, value)
+        for name in ("min_steps", "min_finetune_steps", "probe_until")
+        for value in (-1, 2.5, "few", None, True)
+    ),
     *(("warmup", value) for value in (-0.1, 1.1, NAN, "short", None, True)),
     *(("validation_share", value) for value in (0, 1, -0.1, NAN, "some", None, True)),
-    *((name, value) for name in ("decay", "keep_start", "average", "names") for value in ("yes", 1, None)),
+    *(
+        (name, value)
+        for name in ("decay", "keep_start", "average", "use_class_descriptions")
+        for value in ("yes", 1, None)
+    ),
     ("candidates", 31),  # fewer than a batch of 32
     *(("learning_rate", value) for value in (0, -1e-5, NAN, INFINITE, "fast", None, True)),
     *((name, value) for name in ("weight_decay", "min_delta") for value in (-1e-9, NAN, INFINITE, "some", None, True)),
@@ -62,7 +70,7 @@ def test_every_field_has_an_invalid_value_above() -> None:
         ("weight_decay", 0),
         ("min_delta", 0.0),
         ("min_steps", 0),
-        ("brief_steps", 0),
+        ("min_finetune_steps", 0),
         ("calibrate", True),
         ("split_seed", None),
         ("split_seed", 0),
@@ -84,8 +92,8 @@ def test_a_number_that_yaml_reads_as_text_is_a_number() -> None:
     [
         ("round", r"did you mean 'rounds'\?"),
         ("learning_rat", r"did you mean 'learning_rate'\?"),
-        ("colour", "there are average, batch, brief_steps, calibrate, "),
-        ("", "there are average, batch, brief_steps, calibrate, "),
+        ("colour", "there are average, batch, calibrate, "),
+        ("", "there are average, batch, calibrate, "),
     ],
 )
 def test_an_unknown_field_gets_what_was_meant_or_the_list(name: str, told: str) -> None:
@@ -123,11 +131,11 @@ SOME, FLOOR = st.integers(1, 40), st.integers(0, 300)
 
 @given(st.integers(1, 200), SOME, st.none() | SOME, SOME, FLOOR, FLOOR)
 def test_a_training_takes_no_more_epochs_than_its_floor_of_steps_asks_for(
-    examples: int, batch: int, asked: int | None, max_epochs: int, min_steps: int, brief_steps: int
+    examples: int, batch: int, asked: int | None, max_epochs: int, min_steps: int, min_finetune_steps: int
 ) -> None:
     """Those of its update or of the protocol, and more one by one; an epoch's last step may have fewer examples."""
-    numbers = {"max_epochs": max_epochs, "min_steps": min_steps, "brief_steps": brief_steps}
-    epochs, least = (max_epochs, min_steps) if asked is None else (asked, brief_steps)
+    numbers = {"max_epochs": max_epochs, "min_steps": min_steps, "min_finetune_steps": min_finetune_steps}
+    epochs, least = (max_epochs, min_steps) if asked is None else (asked, min_finetune_steps)
     while epochs * len(range(0, examples, batch)) < least:
         epochs += 1
     assert protocol("paper", numbers).epochs(examples, batch, asked) == epochs
@@ -140,7 +148,7 @@ def test_without_examples_there_is_no_epoch(asked: int | None) -> None:
 
 
 def test_only_best_has_floors_of_steps() -> None:
-    floors = {name: (rules.min_steps, rules.brief_steps) for name, rules in PRESETS.items()}
+    floors = {name: (rules.min_steps, rules.min_finetune_steps) for name, rules in PRESETS.items()}
     assert floors == {"paper": (0, 0), "reference": (0, 0), "best": (160, 96), "quick": (0, 0)}
 
 

@@ -20,9 +20,9 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from hybridal.app.api_tokens import make_token
 from hybridal.app.people import User
-from hybridal.app.tokens import make_token
-from hybridal.cli.app import app as command_line
+from hybridal.cli.main_app import app as command_line
 from tests.app.browser.served import served
 from tests.app.made_up import me
 
@@ -34,10 +34,10 @@ PAGES = {
 FENCE = re.compile(r"(?:^<!-- not run: (?P<reason>[^>]+) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
 SITE = "https://label.example.org"
 TICKETS = {"It crashes when I click save": "bug", "Please add a dark colour": "feature", "How do I pay?": "question"}
-SMALL = 'backbone="tiny", device="cpu", min_steps=0, brief_steps=0, max_epochs=1'
+SMALL = 'backbone="tiny", device="cpu", min_steps=0, min_finetune_steps=0, max_epochs=1'
 SMALL_RUN = shlex.split(
     "--backbone tiny --device cpu --rounds 2 --initial 12 --batch 6 --set max_epochs=1 --set min_steps=0"
-    " --set brief_steps=0"
+    " --set min_finetune_steps=0"
 )
 
 

@@ -73,25 +73,27 @@ def _walk(cell: CellPlan, schedule: Schedule, facts: dict[str, Round]) -> None:
     history: tuple[Round, ...] = ()
     while len(history) < cell.settings.rules.rounds:
         update = schedule.decide(history)
-        word = (history[-1].word if history else "") + update.letter
-        facts.setdefault(word, _round(cell, word, update.spec, len(history) + 1))
-        history = (*history, facts[word])
+        sequence = (history[-1].update_sequence if history else "") + update.letter
+        facts.setdefault(sequence, _round(cell, sequence, update.spec, len(history) + 1))
+        history = (*history, facts[sequence])
 
 
-def _round(cell: CellPlan, word: str, update: str, t: int) -> Round:
+def _round(cell: CellPlan, sequence: str, update: str, t: int) -> Round:
     """A function of the cell and its word, as invariant 1 asks."""
     asked = cell.settings
-    draw = random.Random(f"{asked.task} {asked.backbone} {asked.chosen_by} {cell.variant} {asked.seed} {word}")
+    draw = random.Random(
+        f"{asked.task} {asked.backbone} {asked.acquisition_spec} {cell.variant} {asked.seed} {sequence}"
+    )
     luck = random.Random(f"{asked.task} {asked.seed}").gauss(0, 0.01)
     last = t == asked.rules.rounds
-    worn = 0.05 * (len(word) - word.count("R"))
+    worn = 0.05 * (len(sequence) - sequence.count("R"))
     quality = 0.82 + (0.07 if asked.task == "agnews" else 0.0) + luck + draw.gauss(0, 0.004) - 0.2 * 0.5**t
     labels, epochs = asked.rules.initial + asked.rules.batch * (t - 1), draw.randint(4, 6) if update == "retrain" else 3
     steps = epochs * -(-labels // asked.rules.train_batch)
     return Round(
         round=t,
         update=update,
-        word=word,
+        update_sequence=sequence,
         labels=labels,
         cost=Cost(steps, epochs * labels, epochs * labels * 20, epochs),
         kept_epoch=epochs - 2,

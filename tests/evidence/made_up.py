@@ -41,12 +41,12 @@ def round_after(history: tuple[Round, ...], schedule: Schedule, rounds: int = 10
     """The next round: a function of its word, as invariant 1 asks."""
     t = len(history) + 1
     update = schedule.decide(history)
-    word = (history[-1].word if history else "") + update.letter
-    draw = random.Random(word)
+    sequence = (history[-1].update_sequence if history else "") + update.letter
+    draw = random.Random(sequence)
     anew = update.name == "retrain"
     # It grows and then stays: rounds 6 and 7 of the trunk are the first two that move by less than half a point.
     right = round(800 * (0.9 - 0.42 * 0.45**t)) + (draw.randint(-5, 5) if t < 5 or t > 8 else 0)
-    worn = 0.0 if anew else 0.035 * (t - word.count("R"))
+    worn = 0.0 if anew else 0.035 * (t - sequence.count("R"))
     before = history[-1].validation if history else None
     labels = 48 + 16 * (t - 1)
     epochs = 5 if anew else 2
@@ -56,7 +56,7 @@ def round_after(history: tuple[Round, ...], schedule: Schedule, rounds: int = 10
     return Round(
         round=t,
         update=update.spec,
-        word=word,
+        update_sequence=sequence,
         labels=labels,
         cost=Cost(steps, epochs * labels, epochs * labels * 31, epochs),
         kept_epoch=epochs - 1,

@@ -55,10 +55,10 @@ def write_cell(folder: StudyFolder, cell: CellPlan, specs: Sequence[str], edit: 
     for spec in specs:
         schedule, history = make_schedule(spec), list[Round]()
         while len(history) < cell.settings.rules.rounds:
-            word = (history[-1].word if history else "") + schedule.decide(history).letter
-            if word not in facts:
-                facts[word] = made_up_round(cell, history, schedule)
-            history.append(facts[word])
+            sequence = (history[-1].update_sequence if history else "") + schedule.decide(history).letter
+            if sequence not in facts:
+                facts[sequence] = made_up_round(cell, history, schedule)
+            history.append(facts[sequence])
     folder.home(cell).mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(edit(fact).to_json()) + "\n" for fact in facts.values()]
     (folder.home(cell) / "rounds.jsonl").write_text("".join(lines))
@@ -69,13 +69,13 @@ def made_up_round(cell: CellPlan, history: Sequence[Round], schedule: Schedule) 
     asked, rules = cell.settings, cell.settings.rules
     t = len(history) + 1
     update = schedule.decide(history)
-    word = (history[-1].word if history else "") + update.letter
-    draw = random.Random(f"{asked.task}/{asked.backbone}/{asked.seed}/{cell.variant}/{word}")
+    sequence = (history[-1].update_sequence if history else "") + update.letter
+    draw = random.Random(f"{asked.task}/{asked.backbone}/{asked.seed}/{cell.variant}/{sequence}")
     luck = random.Random(f"{asked.task}/{asked.backbone}/{asked.seed}")
     best, ease, slow = TASKS.get(asked.task, (0.8, 0.5, 3.0))
     best += GAIN.get(asked.backbone, 0.0) + luck.gauss(0, 0.008) - 0.015 * (rules.candidates in (100, 500))
     n = VALIDATION.get(asked.task, 800)
-    worn = t - word.count("R") - word.count("N")
+    worn = t - sequence.count("R") - sequence.count("N")
     learnt = 1 - 0.62 * math.exp(-t / (slow * (2.2 if update.name == "newonly" else 1)))
     f1 = best * learnt - (0.022 if update.name == "newonly" else 0) + draw.gauss(0, 0.35 / math.sqrt(n))
     right = min(n, round(n * (f1 + 0.01)))
@@ -91,7 +91,7 @@ def made_up_round(cell: CellPlan, history: Sequence[Round], schedule: Schedule) 
     return Round(
         round=t,
         update=update.spec,
-        word=word,
+        update_sequence=sequence,
         labels=labels,
         cost=Cost(steps, epochs * used, epochs * used * 60, epochs),
         kept_epoch=epochs - 1,

@@ -38,7 +38,7 @@ class Patient(Schedule):
     def rule(self):
         return Rule(Heat(), Stabilisation(0.012, 2))
 
-    def decide(self, history, news=None):
+    def decide(self, history, label_changes=None):
         return Retrain() if self.t_star(history) is None else FineTune()
 """
 
@@ -65,7 +65,7 @@ def test_foreign_parts_are_told_by_name(tmp_path: Path) -> None:
     found = results(folder)
     own = found.runs[found.runs["schedule"] == "patient"]
     assert own["t_star"].notna().any()
-    assert own["t_star"].fillna(12).tolist() == [word.count("R") for word in own["word"]]
+    assert own["t_star"].fillna(12).tolist() == [sequence.count("R") for sequence in own["update_sequence"]]
     tables, figures = catalogue().tables, all_figures(found, catalogue())
     switches, signals = tables["switch-rounds"](found), tables["signal-summary"](found)
     assert switches is not None

@@ -14,16 +14,16 @@ def test_stretches_cover_all_rounds_and_agree_with_the_word() -> None:
     history = history_of("fixed:4")
     parts = told.stretches(history)
     assert [(part.first, part.last, part.update) for part in parts] == [(1, 3, "retrain"), (4, 10, "finetune")]
-    assert told.short_word(history) == "R×3 F×7"
+    assert told.short_sequence(history) == "R×3 F×7"
     assert told.stretches(()) == []
 
 
 def test_a_word_of_long_letters_is_counted_for_people() -> None:
-    assert told.plain_word(history_of("fixed:4")) == "RRRFFFFFFF"
+    assert told.plain_sequence(history_of("fixed:4")) == "RRRFFFFFFF"
     history = history_of("replay:equal:balanced", 3)
-    assert history[-1].word == "P(equal,balanced)" * 3
-    assert told.plain_word(history) == "P×3"
-    assert told.plain_word(()) == ""
+    assert history[-1].update_sequence == "P(equal,balanced)" * 3
+    assert told.plain_sequence(history) == "P×3"
+    assert told.plain_sequence(()) == ""
 
 
 def test_totals_are_the_sums_of_the_facts() -> None:

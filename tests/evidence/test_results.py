@@ -23,7 +23,7 @@ def fill(folder: StudyFolder, cell: int, letter: str, rounds: int, signal: str =
     folder.home(plan).mkdir(parents=True, exist_ok=True)
     for t, fact in enumerate(fake_history(make_schedule(signal).watches, cell, rounds), start=1):
         update = {"R": "retrain", "F": "finetune"}[letter]
-        folder.journal(plan).append(replace(fact, word=letter * t, update=update).to_json())
+        folder.journal(plan).append(replace(fact, update_sequence=letter * t, update=update).to_json())
 
 
 def test_a_row_a_complete_run_and_a_row_a_round_of_it(folder: StudyFolder) -> None:
@@ -31,7 +31,7 @@ def test_a_row_a_complete_run_and_a_row_a_round_of_it(folder: StudyFolder) -> No
     fill(folder, 0, "F", 3)
     fill(folder, 1, "R", 2)
     found = results(folder)
-    assert found.runs[["schedule", "seed", "word", "variant"]].to_numpy().tolist() == [
+    assert found.runs[["schedule", "seed", "update_sequence", "variant"]].to_numpy().tolist() == [
         ["retrain", 1, "RRR", "batch=8"],
         ["finetune", 1, "FFF", "batch=8"],
     ]

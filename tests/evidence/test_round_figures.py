@@ -120,8 +120,8 @@ def test_the_strip_spells_the_words() -> None:
     for text in axes.texts:
         x, y = text.get_position()
         rows.setdefault(y, []).append((x, text.get_text()))
-    spelt = ["".join(letter for _, letter in sorted(rows[y])) for y in sorted(rows)]
-    assert spelt == ["R" * 10, "RRRFFFFFFF", "P" * 10]
+    label_text = ["".join(letter for _, letter in sorted(rows[y])) for y in sorted(rows)]
+    assert label_text == ["R" * 10, "RRRFFFFFFF", "P" * 10]
 
 
 SPEC = "hybrid:accuracy:0.005:2"

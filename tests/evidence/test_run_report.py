@@ -13,7 +13,7 @@ import pytest
 from hybridal.core.facts import Metrics, Round
 from hybridal.evidence.page import render
 from hybridal.evidence.run_report import comparison_page, run_page, write_comparison, write_report
-from hybridal.loop.stopping import Advice, advise
+from hybridal.measures.advice import Advice, advise
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule
 
@@ -126,7 +126,7 @@ def test_the_comparison_holds_the_exact_facts(comparison_html: str) -> None:
     assert [cell.text for cell in found["Word"]] == ["R×10", "F×10", "R×3 F×7", "R×7 F×3", "R×6 F×4"]
     best = [cell.text for cell in found["Steps"] if "best" in cell.kinds]
     assert best == [f"{min(sum(fact.cost.steps for fact in history) for history in histories.values()):,}"]
-    distinct = len({fact.word for history in histories.values() for fact in history})
+    distinct = len({fact.update_sequence for history in histories.values() for fact in history})
     assert f"50 rounds, of which {distinct} are distinct" in page.texts["cost"]
     assert f"a sharing factor of {50 / distinct:.2f}" in page.texts["cost"]
     assert len(page.tables) == 1 + len(SPECS)
@@ -211,7 +211,7 @@ def test_a_comparison_of_models_that_guess_names_no_winner() -> None:
 
 @pytest.mark.usefixtures("no_figures")
 def test_a_run_that_stopped_by_itself_is_not_called_unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybridal.loop.stopping.advise", lambda *_: Advice(True, None, "You can stop."))
+    monkeypatch.setattr("hybridal.measures.advice.advise", lambda *_: Advice(True, None, "You can stop."))
     for stop, first in (("auto", "The run ended by itself after 10 of 25 rounds"), ("never", "The run is not at its")):
         page = run_page(auto_history(), make_schedule("auto"), auto_about(25, stop))
         assert page.story[0].startswith(first)

@@ -80,7 +80,7 @@ def test_every_number_is_that_of_the_last_round_or_of_all_rounds() -> None:
     times = [sum(fact.training_time for fact in history) for history in histories.values()]
     assert [cell.value for cell in found["Training time"]] == times
     assert [cell.value for cell in found["t*"]] == [None, None, None, 7, 6]
-    assert [cell.hint for cell in found["Word"]] == [fact.word for fact in last]
+    assert [cell.hint for cell in found["Word"]] == [fact.update_sequence for fact in last]
 
 
 def test_the_best_is_marked_and_only_that() -> None:

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.evidence.story import cost_story, outlook, settles, story
-from hybridal.loop.stopping import ALL_LABELLED, Advice, advise
+from hybridal.measures.advice import ALL_LABELLED, Advice, advise
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import make_schedule
@@ -20,7 +20,7 @@ def told(spec: str, history: Sequence[Round], planned: int | None = 10) -> str:
 
 def test_a_finished_hybrid_run_is_told_with_its_reason() -> None:
     history = history_of("hybrid:accuracy")
-    assert history[-1].word == "RRRRRRRFFF"
+    assert history[-1].update_sequence == "RRRRRRRFFF"
     text = told("hybrid:accuracy", history)
     assert text.startswith("10 rounds, 192 labels. In rounds 1–7 the model was retrained")
     assert "changed by less than 0.5 points twice in a row (rounds 6 and 7), so from round 8 on" in text
@@ -164,7 +164,7 @@ def test_a_model_that_guesses_is_called_so_once() -> None:
 
 def test_a_run_that_had_its_last_round_is_at_its_end_whatever_is_advised_now() -> None:
     *history, last = history_of("retrain", 4)
-    history.append(replace(last, news=News(known=10, last=True)))
+    history.append(replace(last, label_changes=LabelChanges(known=10, last=True)))
     assert story(history, make_schedule("auto"), 25)[0].startswith("The run ended by itself after 4 of 25 rounds")
 
 

@@ -22,7 +22,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import RunError, UserError
 from hybridal.learners import active_learner
-from hybridal.loop.stopping import advise
+from hybridal.measures.advice import advise
 from hybridal.measures.calibration import softmax
 from hybridal.models.evaluation import predict
 from hybridal.runs.journal import Journal
@@ -88,7 +88,7 @@ def test_no_labels_at_all_can_start() -> None:
     assert set(ids) <= set(TASK.train.ids)
     fact = learner.teach(TASK.answers(ids)).trained
     assert fact is not None
-    assert (fact.labels, fact.word) == (5, "R")
+    assert (fact.labels, fact.update_sequence) == (5, "R")
     assert learner.labels == TASK.answers(ids)
 
 
@@ -109,7 +109,7 @@ def test_the_same_labels_give_the_same_learner_whether_the_task_knows_them_or_no
 def test_a_schedule_may_be_an_object_and_signals_names() -> None:
     learner = learner_of(schedule=FixedSwitch(2), signals=["loss"])
     history = teach(learner, 3)
-    assert [fact.word for fact in history] == ["R", "RF", "RFF"]
+    assert [fact.update_sequence for fact in history] == ["R", "RF", "RFF"]
     assert all(fact.changes.keys() == {"loss"} for fact in history)
     assert learner.settings.schedule == "fixed:2"
 
@@ -146,10 +146,10 @@ def test_a_learner_of_before_margins_goes_on_by_entropy(tmp_path: Path) -> None:
     learner_of(protocol="best").save(tmp_path)
     said = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     said["settings"]["acquisition"] = "entropy"
-    del said["protocol"]["brief_steps"]
+    del said["protocol"]["min_finetune_steps"]
     (tmp_path / "run.json").write_text(json.dumps(said), encoding="utf-8")
     again = ActiveLearner.load(tmp_path)
-    assert (again.cell.acquisition, again.cell.rules.brief_steps) == (Entropy(), 0)
+    assert (again.cell.acquisition, again.cell.rules.min_finetune_steps) == (Entropy(), 0)
 
 
 def test_a_rule_that_is_none_is_refused() -> None:
@@ -381,7 +381,7 @@ def test_saved_again_it_adds_to_the_folder(tmp_path: Path) -> None:
     teach(never, 3)
     never.query()
     folder = RunFolder.open(tmp_path / "run")
-    assert [fact.word for fact in folder.history()] == ["R", "RR", "RRF"]
+    assert [fact.update_sequence for fact in folder.history()] == ["R", "RR", "RRF"]
     assert len(list(folder.checkpoint.iterdir())) == 1
     loaded = ActiveLearner.load(tmp_path / "run")
     assert bare(loaded.history)[-1] == bare(never.history)[-1]
@@ -482,7 +482,7 @@ def test_what_was_learnt_on_another_device_is_loaded_on_this_one(tmp_path: Path)
 
 
 def test_texts_and_ids_of_any_length_and_line_end_are_saved_and_loaded(tmp_path: Path) -> None:
-    texts = [f"{word} " * 30_000 for word in ("goal", "soup") * 6]
+    texts = [f"{sequence} " * 30_000 for sequence in ("goal", "soup") * 6]
     ids = [f'{row}\r\n",\r' for row in range(12)]
     task = Task.from_texts(texts, ["sport", "food"] * 6, ids=ids, validation_size=4, test_size=0)
     learner = learner_of(task)
@@ -607,7 +607,7 @@ def by_default(task: Task) -> ActiveLearner:
         "candidates": 30,
         "max_length": 16,
         "min_steps": 4,
-        "brief_steps": 4,
+        "min_finetune_steps": 4,
         "max_epochs": 2,
         "probe_until": 15,
     }
@@ -673,9 +673,9 @@ def test_the_same_labels_once_more_are_no_news() -> None:
     answers = dict(TASK.answers(learner.query().ids))
     learner.teach(answers)
     learner.teach({**answers, **TASK.answers(learner.query().ids)})
-    news = learner.history[-1].news
-    assert news is not None
-    assert (news.known, news.added, news.corrected) == (9, 9, 0)
+    label_changes = learner.history[-1].label_changes
+    assert label_changes is not None
+    assert (label_changes.known, label_changes.added, label_changes.corrected) == (9, 9, 0)
 
 
 def test_a_new_head_on_a_trained_encoder_gets_the_temperature_of_a_trained_model() -> None:

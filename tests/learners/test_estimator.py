@@ -72,7 +72,7 @@ def test_each_update_is_what_scikit_learn_would_do(make: Any) -> None:
         np.testing.assert_allclose(found, direct.predict_proba(X_VALIDATION), atol=1e-12)
         np.testing.assert_allclose(found.sum(axis=1), 1.0)
     fact = learner.history[-1]
-    assert fact.word == "RRFFF"
+    assert fact.update_sequence == "RRFFF"
     assert fact.validation is not None
     assert fact.validation.accuracy == np.mean(found.argmax(axis=1) == TASK.validation.labels)
     assert fact.validation.accuracy > 0.6
@@ -105,7 +105,7 @@ def test_a_hybrid_schedule_decides_by_accuracy() -> None:
     learner = learner_of(sgd(), "hybrid:accuracy:1.5:2")
     for _ in range(5):
         learner.teach(TASK.answers(learner.query().ids))
-    assert [fact.word for fact in learner.history] == ["R", "RR", "RRR", "RRRF", "RRRFF"]
+    assert [fact.update_sequence for fact in learner.history] == ["R", "RR", "RRR", "RRRF", "RRRFF"]
     changes = [fact.changes["accuracy"] for fact in learner.history]
     assert changes[0] is None
     assert all(change is not None for change in changes[1:])
@@ -116,7 +116,7 @@ def test_signals_of_probabilities_work(signal: str) -> None:
     learner = learner_of(bayes(), f"hybrid:{signal}:100.0:1")
     for _ in range(3):
         learner.teach(TASK.answers(learner.query().ids))
-    assert learner.history[-1].word == "RRF"
+    assert learner.history[-1].update_sequence == "RRF"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.learners.estimator import EstimatorModel
 from hybridal.learners.learner import Learner
-from hybridal.loop.loop import Cell
+from hybridal.loop.loop import Experiment
 from hybridal.schedules import make_schedule
 from hybridal.tasks import Split, Task
 
@@ -42,7 +42,7 @@ def learner_of(
     model = EstimatorModel(SGDClassifier(loss="log_loss", random_state=0), X, X_validation, task)
     rules = protocol("paper", {"batch": batch, "candidates": None})
     chosen = make_schedule(schedule)
-    cell = Cell(task, model, rules, seed, ACQUISITIONS.make(acquisition), chosen.watches, Oracle(task))
+    cell = Experiment(task, model, rules, seed, ACQUISITIONS.make(acquisition), chosen.watches, Oracle(task))
     return Learner(cell, chosen)
 
 
@@ -176,7 +176,7 @@ def test_teaching_learns_as_the_schedule_says() -> None:
         fact = learner.teach(answers(learner.query().ids)).trained
         assert fact is not None
         assert fact is learner.history[-1]
-        words.append(fact.word)
+        words.append(fact.update_sequence)
     assert words == ["R", "RR", "RRF", "RRFF"]
     assert [fact.labels for fact in learner.history] == [6, 12, 18, 24]
     assert [fact.round for fact in learner.history] == [1, 2, 3, 4]

@@ -23,7 +23,7 @@ from hybridal.testing.small import toy_task
 
 ROWS = toy_task(train=80, validation=0, test=0).train
 TEXTS, LABELS = np.array(ROWS.texts), np.where(ROWS.labels == 1, "food", "sport")
-QUICK = {"max_epochs": 2, "min_steps": 0, "brief_steps": 0, "max_length": 16}
+QUICK = {"max_epochs": 2, "min_steps": 0, "min_finetune_steps": 0, "max_length": 16}
 
 
 def quick(**arguments: Any) -> TextClassifier:

@@ -14,13 +14,13 @@ import torch
 from hybridal.acquisition import ACQUISITIONS, Candidates, Selection
 from hybridal.annotators.callback import Callback
 from hybridal.annotators.oracle import Oracle
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.initial import draw_initial
-from hybridal.loop.loop import Cell, State, active_learning
+from hybridal.loop.loop import Experiment, State, active_learning
 from hybridal.models import evaluation
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
@@ -64,16 +64,16 @@ def settings_of(schedule: str = "retrain", seed: int = 42, signals: Sequence[str
 
 def cell_of(
     settings: Settings, task: Task = TASK, acquisition: Any = None, annotator: Any = None, extra: Sequence[Any] = ()
-) -> Cell:
+) -> Experiment:
     """A fresh cell with a model of its own; `extra` are signals beyond those of the settings."""
     signals = (*watched(settings, make_schedule(settings.schedule)), *extra)
     model = build_model(settings, task, signals)
-    return Cell(
+    return Experiment(
         task,
         model,
         settings.rules,
         settings.seed,
-        acquisition or ACQUISITIONS.make(settings.chosen_by),
+        acquisition or ACQUISITIONS.make(settings.acquisition_spec),
         signals,
         annotator or Oracle(task),
         settings.test_every_round,
@@ -99,7 +99,7 @@ def same_state(one: State, other: State) -> bool:
     """Bit for bit; of the snapshots, those that both have."""
     shared = one.snapshots.keys() & other.snapshots.keys()
     return (
-        (one.round, one.word, one.pool.newest) == (other.round, other.word, other.pool.newest)
+        (one.round, one.update_sequence, one.pool.newest) == (other.round, other.update_sequence, other.pool.newest)
         and np.array_equal(one.pool.labels, other.pool.labels)
         and np.array_equal(one.pool.order, other.pool.order)
         and np.array_equal(one.pool.pending, other.pool.pending)
@@ -120,7 +120,7 @@ def same_state(one: State, other: State) -> bool:
 class Turn:
     """One line of the transcription's own log."""
 
-    word: str
+    update_sequence: str
     labels: int
     right: int
     change: float | None
@@ -134,7 +134,7 @@ def algorithm_1(model: TransformerModel, task: Task, rules: Rules, seed: int, ep
     ids, n = task.train.ids, rules.batch
     labelled = draw_initial(task, rules, seed).tolist()
     unlabelled = sorted(set(range(len(ids))) - set(labelled))
-    s, stable_count, word = "Retrain", 0, ""
+    s, stable_count, sequence = "Retrain", 0, ""
     s_prev: Fraction | None = None
     theta = model.pretrained
     for t in range(1, rules.rounds + 1):
@@ -142,7 +142,7 @@ def algorithm_1(model: TransformerModel, task: Task, rules: Rules, seed: int, ep
         start = model.pretrained if s == "Retrain" else theta
         fit = model.fit(Plan(start, np.array(labelled)), known, t)
         theta = fit.weights
-        word += s[0]
+        sequence += s[0]
 
         subset = np.array(unlabelled)
         if rules.candidates is not None and len(subset) > rules.candidates:
@@ -162,7 +162,7 @@ def algorithm_1(model: TransformerModel, task: Task, rules: Rules, seed: int, ep
         s_curr = Fraction(right, len(task.validation))
         change = None if s_prev is None else float(abs(s_curr - s_prev))
         s_prev = s_curr
-        yield Turn(word, trained_on, right, change, tuple(ids[r] for r in query), fit.cost.epochs, fit.weights)
+        yield Turn(sequence, trained_on, right, change, tuple(ids[r] for r in query), fit.cost.epochs, fit.weights)
 
         if change is not None and change < epsilon:
             stable_count += 1
@@ -202,8 +202,8 @@ def test_algorithm_1_line_by_line(case: str, moves: list[float]) -> None:
     literal = list(algorithm_1(model, TASK, settings.rules, settings.seed, epsilon, k))
     assert len(turns) == len(literal) == settings.rules.rounds
     for (state, fact), expected in zip(turns, literal, strict=True):
-        assert fact.word == state.word == expected.word
-        assert fact.update == {"R": "retrain", "F": "finetune"}[expected.word[-1]]
+        assert fact.update_sequence == state.update_sequence == expected.update_sequence
+        assert fact.update == {"R": "retrain", "F": "finetune"}[expected.update_sequence[-1]]
         assert fact.labels == expected.labels
         assert fact.validation is not None
         assert fact.validation.right == expected.right
@@ -212,7 +212,7 @@ def test_algorithm_1_line_by_line(case: str, moves: list[float]) -> None:
         assert fact.cost.epochs == expected.epochs
         assert same_weights(state.weights, expected.weights)
     switches = {"at once": "RRFFF", "after three": "RRRRF", "never": "RRRRR"}
-    assert literal[-1].word == switches.get(case, literal[-1].word)
+    assert literal[-1].update_sequence == switches.get(case, literal[-1].update_sequence)
 
 
 def test_it_goes_on_from_a_state_and_its_history(trunk: list[tuple[State, Round]]) -> None:
@@ -235,8 +235,8 @@ def test_whichever_schedule_made_the_word_the_state_is_the_same(
     schedule: str, shared: int, trunk: list[tuple[State, Round]]
 ) -> None:
     turns = run(settings_of(schedule))
-    words = [fact.word for _, fact in turns]
-    assert words[:shared] == [fact.word for _, fact in trunk[:shared]]
+    words = [fact.update_sequence for _, fact in turns]
+    assert words[:shared] == [fact.update_sequence for _, fact in trunk[:shared]]
     assert words[shared:] == ["R" * shared + "F" * more for more in range(1, 6 - shared)]
     for (state, fact), (other_state, other) in zip(turns[:shared], trunk[:shared], strict=True):
         assert same_state(state, other_state)
@@ -465,7 +465,7 @@ def test_the_change_of_the_loss_is_that_of_the_facts() -> None:
 def test_a_change_that_is_no_number_names_its_signal(value: float) -> None:
     signal: Signal = Scripted((0.5, value), [])
     turns = active_learning(cell_of(settings_of(), extra=[signal]), HybridAL(signal))
-    assert [next(turns)[1].word for _ in range(2)] == ["R", "RR"]
+    assert [next(turns)[1].update_sequence for _ in range(2)] == ["R", "RR"]
     with pytest.raises(UserError, match=f"The signal 'scripted' changed by {value}, which is not a finite number"):
         next(turns)
 
@@ -483,7 +483,7 @@ def without_validation_labels() -> Task:
 @pytest.mark.parametrize("task", [without_validation_labels(), replace(TASK, validation=Split.empty())])
 def test_without_validation_labels_the_weights_can_still_be_watched(task: Task) -> None:
     turns = run(settings_of("hybrid:alpha:1000.0:1", rounds=3), task)
-    assert turns[-1][1].word == "RRF"
+    assert turns[-1][1].update_sequence == "RRF"
     for _, fact in turns:
         assert (fact.validation, fact.temperature) == (None, None)
         assert (fact.cost.epochs, fact.kept_epoch) == (4, 4)
@@ -617,9 +617,9 @@ def test_any_schedule_is_heard() -> None:
         name: ClassVar[str] = "every-other"
         spec: ClassVar[str] = "every-other"
 
-        def decide(self, history: Sequence[Round], news: News | None = None) -> Any:
+        def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Any:
             return NewOnly() if len(history) % 2 else FineTune()
 
     schedule: Schedule = EveryOther()
-    words = [fact.word for _, fact in active_learning(cell_of(settings_of(rounds=3)), schedule)]
+    words = [fact.update_sequence for _, fact in active_learning(cell_of(settings_of(rounds=3)), schedule)]
     assert words == ["F", "FN", "FNF"]

@@ -23,7 +23,7 @@ from transformers import (
     XLMRobertaModel,
 )
 
-from hybridal.backbones.carried import CARRIED
+from hybridal.backbones.wheel_models import CARRIED
 from hybridal.system.cache import cache_dir
 
 # Read before the tests get a cache of their own.

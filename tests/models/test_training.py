@@ -385,7 +385,7 @@ def test_the_start_may_win(scripted: Scripted, classifier: Classifier) -> None:
 def test_a_look_may_fall_inside_an_epoch(classifier: Classifier, examples: Examples) -> None:
     script = Script(classifier, [0.9, 0.5, 0.6, 0.7])
     plan = Plan(classifier.pretrained, examples.rows, dropout=False)
-    rules = rules_of(looks=3, train_batch=4)  # 21 examples: six steps an epoch, two between looks
+    rules = rules_of(validations_per_epoch=3, train_batch=4)  # 21 examples: six steps an epoch, two between looks
     found = fit(classifier, plan, examples, script, script.labels, rules, 5, 1)
     assert found.kept_epoch == pytest.approx(2 / 3)
     assert (found.cost.steps, found.cost.epochs, found.cost.planned) == (8, 2, 60)
@@ -396,7 +396,9 @@ def test_a_look_may_fall_inside_an_epoch(classifier: Classifier, examples: Examp
 def test_more_looks_than_steps_are_a_look_a_step(classifier: Classifier, examples: Examples) -> None:
     script = Script(classifier, [0.9] * 9)
     plan = Plan(classifier.pretrained, examples.rows, dropout=False)
-    found = fit(classifier, plan, examples, script, script.labels, rules_of(looks=50, stop_after=2), 5, 1)
+    found = fit(
+        classifier, plan, examples, script, script.labels, rules_of(validations_per_epoch=50, stop_after=2), 5, 1
+    )
     assert len(script.outputs) == 3
     assert found.kept_epoch == pytest.approx(1 / 3)
 
@@ -422,11 +424,15 @@ def test_where_validation_stops_there_is_no_mean(scripted: Scripted) -> None:
     assert same_weights(found.weights, script.weights[1])
 
 
-@pytest.mark.parametrize(("epochs", "brief_steps", "steps"), [(None, 0, 21), (None, 30, 21), (2, 0, 6), (2, 10, 12)])
+@pytest.mark.parametrize(
+    ("epochs", "min_finetune_steps", "steps"), [(None, 0, 21), (None, 30, 21), (2, 0, 6), (2, 10, 12)]
+)
 def test_a_training_has_a_floor_of_steps_and_another_where_its_update_brings_epochs(
-    classifier: Classifier, examples: Examples, epochs: int | None, brief_steps: int, steps: int
+    classifier: Classifier, examples: Examples, epochs: int | None, min_finetune_steps: int, steps: int
 ) -> None:
-    rules = rules_of(stop_after=None, max_epochs=4, min_steps=19, brief_steps=brief_steps)  # three steps an epoch
+    rules = rules_of(
+        stop_after=None, max_epochs=4, min_steps=19, min_finetune_steps=min_finetune_steps
+    )  # three steps an epoch
     plan = Plan(classifier.pretrained, examples.rows, dropout=False, epochs=epochs)
     found = fit(classifier, plan, examples, None, NO_LABELS, rules, 5, 2)
     assert (found.cost.steps, found.cost.planned) == (steps, steps)

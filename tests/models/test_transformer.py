@@ -175,11 +175,13 @@ def test_labels_are_cross_fitted_by_probes_that_have_not_seen_them(task: Task, t
     assert model_of(task, tiny).cross_fitted(pool) is None  # its head starts at random: there is no probe
 
 
-NAMED = replace(RULES, head="probe", pooling="mean", names=True)
+NAMED = replace(RULES, head="probe", pooling="mean", use_class_descriptions=True)
 
 
 def test_names_of_classes_are_examples_beside_the_labels(task: Task, tiny: Backbone) -> None:
-    model, plain = (TransformerModel(task, tiny, replace(NAMED, names=said), 1, CPU) for said in (True, False))
+    model, plain = (
+        TransformerModel(task, tiny, replace(NAMED, use_class_descriptions=on), 1, CPU) for on in (True, False)
+    )
     names = model.embed(spoken(task.classes))
     np.testing.assert_allclose(model.features.of(model.named), names, atol=1e-5)
     # In the probe of the pretrained encoder ...
@@ -250,7 +252,7 @@ def test_numbers_that_are_described_say_something(task: Task, tiny: Backbone) ->
     assert model.said is not None
     assert model.said[1].tolist() == [1]
     assert model.describe_classes() is None  # nothing is said of the other one
-    plain = TransformerModel(numbered, tiny, replace(NAMED, names=False), 1, CPU)
+    plain = TransformerModel(numbered, tiny, replace(NAMED, use_class_descriptions=False), 1, CPU)
     assert plain.said is None
 
 

@@ -38,9 +38,9 @@ def by_hand(study: Path, last: int = 8) -> pd.DataFrame:
     for file in sorted(study.glob("cells/*/rounds.jsonl")):
         name = re.match(r"(\w+)-(\w+)-(\w+)-.*s(\d+)-\w+$", file.parent.name)
         assert name
-        rounds = {fact["word"]: fact for fact in map(json.loads, file.read_text().splitlines())}
-        for method, word in words(rounds, last).items():
-            path = [rounds[word[:t]] for t in range(1, last + 1)]
+        rounds = {fact["update_sequence"]: fact for fact in map(json.loads, file.read_text().splitlines())}
+        for method, sequence in words(rounds, last).items():
+            path = [rounds[sequence[:t]] for t in range(1, last + 1)]
             end = path[-1]
             rows.append(
                 {
@@ -59,7 +59,7 @@ def by_hand(study: Path, last: int = 8) -> pd.DataFrame:
                     "scores": [fact["scores"] for fact in path],
                     "steps": sum(fact["cost"]["steps"] for fact in path),
                     "seconds": sum(fact["seconds"]["train"] + fact["seconds"]["validate"] for fact in path),
-                    "switch": word.count("R") if "F" in word else None,
+                    "switch": sequence.count("R") if "F" in sequence else None,
                 }
             )
     return pd.DataFrame(rows)

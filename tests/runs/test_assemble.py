@@ -13,7 +13,7 @@ import torch
 from hybridal import __version__
 from hybridal.acquisition.margin import Margin
 from hybridal.annotators.callback import Callback
-from hybridal.backbones import hub
+from hybridal.backbones import hub_models
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
@@ -130,7 +130,7 @@ def test_what_takes_time_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path:
     said: list[str] = []
     observer = Observer()
     monkeypatch.setattr(observer, "message", said.append)
-    monkeypatch.setattr(hub, "folder", folder)
+    monkeypatch.setattr(hub_models, "folder", folder)
     with pytest.raises(UserError, match="no hub here"):
         build_model(replace(SETTINGS, backbone="bert"), TASK, (), observer)
     assert said == ["fetching google-bert/bert-base-uncased"]

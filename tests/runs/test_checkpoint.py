@@ -30,7 +30,7 @@ def state_after(round: int) -> State:
     wide = torch.from_numpy(rng.normal(size=(3, 4)).astype(np.float32))
     return State(
         round=round,
-        word="R" * round,
+        update_sequence="R" * round,
         pool=pool,
         weights={"body/layer.weight": wide.T, "head.bias": ODD},
         moments={"exp_avg/head.bias": wide[0], "step/head.bias": torch.tensor(float(round))},
@@ -54,8 +54,8 @@ def exact(state: State, fact: Round | None) -> Any:
     pool = {name: bits(getattr(state.pool, name)) for name in ("labels", "order", "pending")}
     snapshots = {signal: all_bits(parts) for signal, parts in state.snapshots.items()}
     return (
-        state.round, state.word, pool, state.pool.newest, all_bits(state.weights), all_bits(state.moments), snapshots,
-        fact,
+        state.round, state.update_sequence, pool, state.pool.newest, all_bits(state.weights), all_bits(state.moments),
+        snapshots, fact,
     )  # fmt: skip
 
 
@@ -189,13 +189,13 @@ def test_no_flipped_byte_goes_unnoticed(saved: Path) -> None:
     assert noticed > len(flips) / 2
 
 
-@pytest.mark.parametrize("part", ["round", "word", "newest", "fact"])
+@pytest.mark.parametrize("part", ["round", "update_sequence", "newest", "fact"])
 def test_what_lies_beside_the_tensors_is_proved_too(saved: Path, part: str) -> None:
     tensors = safetensors.torch.load_file(saved)
     with safetensors.safe_open(saved, framework="pt") as file:
         metadata = dict(file.metadata())
     about = json.loads(metadata["about"])
-    about[part] = {"round": 4, "word": "RRF", "newest": 2, "fact": None}[part]
+    about[part] = {"round": 4, "update_sequence": "RRF", "newest": 2, "fact": None}[part]
     safetensors.torch.save_file(tensors, saved, {**metadata, "about": json.dumps(about)})
     with pytest.raises(RunError, match=DAMAGED):
         checkpoint.load(saved.parent)

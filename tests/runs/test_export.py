@@ -44,7 +44,7 @@ def fact_of(**changes: Any) -> Round:
     facts: dict[str, Any] = {
         "round": 3,
         "update": "finetune",
-        "word": "RRF",
+        "update_sequence": "RRF",
         "labels": 77,
         "cost": Cost(),
         "kept_epoch": 1,

@@ -71,7 +71,7 @@ def test_what_is_chosen_after_a_round_was_recorded_gets_a_line_of_its_own(folder
         folder.history()
 
 
-@pytest.mark.parametrize("lost", ["cost", "word"])
+@pytest.mark.parametrize("lost", ["cost", "update_sequence"])
 def test_a_line_that_lacks_a_fact_is_named(folder: RunFolder, lost: str) -> None:
     first, second = fake_history((), seed=1, rounds=2)
     folder.append(first)
@@ -154,12 +154,12 @@ def test_a_run_keeps_the_rules_that_it_began_with(tmp_path: Path) -> None:
     """Though the protocol of that name has other ones since, or ones that nobody knew of then."""
     folder = RunFolder.create(tmp_path / "run", Settings("toy", overrides={"rounds": 3}), TASK, {})
     said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
-    del said["protocol"]["names"]
+    del said["protocol"]["use_class_descriptions"]
     said["protocol"]["min_steps"] = 7
     (folder.path / "run.json").write_text(json.dumps(said), encoding="utf-8")
     rules = folder.settings().rules
-    assert (rules.names, rules.min_steps, rules.rounds) == (False, 7, 3)
-    assert protocol("best").names
+    assert (rules.use_class_descriptions, rules.min_steps, rules.rounds) == (False, 7, 3)
+    assert protocol("best").use_class_descriptions
 
 
 @pytest.mark.parametrize(("name", "acquisition"), [("best", "margin"), ("paper", "entropy")])
@@ -174,10 +174,10 @@ def test_a_run_keeps_what_it_chose_by_and_the_floors_of_its_time(tmp_path: Path)
     folder = RunFolder.create(tmp_path / "run", Settings("toy"), TASK, {})
     said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
     said["settings"]["acquisition"] = "entropy"
-    del said["protocol"]["brief_steps"]
+    del said["protocol"]["min_finetune_steps"]
     (folder.path / "run.json").write_text(json.dumps(said), encoding="utf-8")
     settings = folder.settings()
-    assert (settings.protocol, settings.chosen_by, settings.rules.brief_steps) == ("best", "entropy", 0)
+    assert (settings.protocol, settings.acquisition_spec, settings.rules.min_finetune_steps) == ("best", "entropy", 0)
     assert settings.rules.epochs(21, asked=3) == 3
 
 

@@ -182,7 +182,7 @@ class TestCarryOn:
     def test_tells_what_happens(self, settings: Settings, tmp_path: Path) -> None:
         listener = Listener()
         history = run.carry_on(run.begin(settings, tmp_path / "run"), listener)
-        assert [fact.word for fact in history] == ["R", "RR", "RRF"]
+        assert [fact.update_sequence for fact in history] == ["R", "RR", "RRF"]
         epochs = [("epoch", 1, 2), ("epoch", 2, 2)]
         assert listener.heard == [
             ("started", 1, 3, "retrain"),
@@ -204,7 +204,7 @@ class TestCarryOn:
         assert folder.history() == history
         saved = checkpoint.load(folder.checkpoint)
         assert saved is not None
-        assert (saved[0].word, saved[1]) == ("RRF", history[-1])
+        assert (saved[0].update_sequence, saved[1]) == ("RRF", history[-1])
         assert [path.name for path in folder.checkpoint.iterdir()] == ["round-00003.safetensors"]
         assert TextClassifier.load(folder.model, "cpu").classes == folder.task().classes
 
@@ -364,7 +364,7 @@ class TestRestore:
         state, history = run.restore(folder)
         assert state is not None
         assert state.round == 1
-        assert [fact.word for fact in history] == ["R"]
+        assert [fact.update_sequence for fact in history] == ["R"]
         assert folder.history() == history
         again, same = run.restore(folder)
         assert again is not None
@@ -398,7 +398,7 @@ class TestBest:
     @pytest.fixture
     def best(self, settings: Settings) -> Settings:
         rules = {"rounds": 6, "initial": 12, "batch": 8, "candidates": 40, "max_epochs": 2}
-        steps = {"min_steps": 6, "brief_steps": 10}
+        steps = {"min_steps": 6, "min_finetune_steps": 10}
         overrides = {**rules, **steps, "learning_rate": 1e-3, "probe_until": 15, "validation_share": 0.25}
         return Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
 
@@ -410,7 +410,7 @@ class TestBest:
         assert history[0].reason == "nothing has been learnt yet"
         assert all((fact.update == "refit") is not bool(fact.reason) for fact in history)
         assert (history[-1].update, history[-1].reason) == ("finetune:3", "the last round")
-        assert [fact.news is not None and fact.news.last for fact in history] == [False] * 5 + [True]
+        assert [fact.label_changes is not None and fact.label_changes.last for fact in history] == [False] * 5 + [True]
         assert {*history[-1].changes} == {"agreement", "drift"}
 
     def test_each_round_announces_the_update_that_it_performs(self, best: Settings, tmp_path: Path) -> None:
@@ -498,8 +498,8 @@ class TestBest:
         labels = state[0].pool.labels[state[0].pool.order]
         assert (labels[: 12 + 2 * 8] == 0).all()
         assert (labels[12 + 2 * 8 :] == 1).any()
-        told = [fact for fact in history if fact.news and fact.news.classes and fact.round > 1]
-        assert next(fact.round for fact in told) == 4
+        changes = [(fact.round, fact.label_changes) for fact in history if fact.label_changes]
+        assert next(round for round, change in changes if change.new_class_count and round > 1) == 4
         assert any(fact.reason == "1 new class" for fact in history)
 
     def test_a_class_of_a_dozen_texts_is_no_obstacle(self, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ FULL = Settings(
 @pytest.mark.parametrize("settings", [FULL, DEMO, Settings("imdb")])
 def test_settings_survive_json(settings: Settings) -> None:
     again = Settings.from_json(json.loads(json.dumps(settings.to_json())))
-    assert again == replace(settings, acquisition=settings.chosen_by)
+    assert again == replace(settings, acquisition=settings.acquisition_spec)
     assert again.to_json() == settings.to_json()
 
 
@@ -61,31 +61,33 @@ def test_changes_are_laid_over_and_overrides_merged() -> None:
 def test_margins_choose_under_best_and_entropy_under_the_others() -> None:
     usual = {name: usual_acquisition(name) for name in PRESETS}
     assert usual == {"paper": "entropy", "reference": "entropy", "best": "margin", "quick": "entropy"}
-    assert {name: Settings("imdb", protocol=name).chosen_by for name in PRESETS} == usual
-    assert (Settings("imdb").chosen_by, DEMO.chosen_by) == ("margin", "margin")
+    assert {name: Settings("imdb", protocol=name).acquisition_spec for name in PRESETS} == usual
+    assert (Settings("imdb").acquisition_spec, DEMO.acquisition_spec) == ("margin", "margin")
 
 
 @pytest.mark.parametrize("name", list(PRESETS))
 @pytest.mark.parametrize("acquisition", ["entropy", "margin", "badge"])
 def test_an_acquisition_that_is_named_wins(name: str, acquisition: str) -> None:
     settings = Settings("imdb", protocol=name, acquisition=acquisition)
-    assert settings.chosen_by == settings.to_json()["acquisition"] == acquisition
+    assert settings.acquisition_spec == settings.to_json()["acquisition"] == acquisition
     for other in PRESETS:
-        assert settings.with_changes({"protocol": other}).chosen_by == acquisition
+        assert settings.with_changes({"protocol": other}).acquisition_spec == acquisition
 
 
 def test_the_acquisition_goes_with_the_protocol_until_it_is_written_down() -> None:
     settings = Settings("imdb")
-    assert settings.with_changes({"protocol": "paper"}).chosen_by == "entropy"
+    assert settings.with_changes({"protocol": "paper"}).acquisition_spec == "entropy"
     assert settings.with_changes({"protocol": "paper"}).to_json()["acquisition"] == "entropy"
-    assert settings.with_changes({"overrides": {"rounds": 3}}).chosen_by == "margin"
+    assert settings.with_changes({"overrides": {"rounds": 3}}).acquisition_spec == "margin"
     recorded = Settings.from_json(settings.to_json())
-    assert recorded.with_changes({"protocol": "paper"}).chosen_by == "margin"
+    assert recorded.with_changes({"protocol": "paper"}).acquisition_spec == "margin"
 
 
 def test_null_is_no_acquisition_and_an_empty_name_is_one() -> None:
-    assert Settings.from_json({"task": "imdb", "acquisition": None}).chosen_by == "margin"
-    assert Settings.from_json({"task": "imdb", "acquisition": ""}).chosen_by == ""  # refused with the unknown ones
+    assert Settings.from_json({"task": "imdb", "acquisition": None}).acquisition_spec == "margin"
+    assert (
+        Settings.from_json({"task": "imdb", "acquisition": ""}).acquisition_spec == ""
+    )  # refused with the unknown ones
 
 
 def test_an_unknown_setting_gets_what_was_meant_or_the_list() -> None:

@@ -7,29 +7,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridal.core.facts import Cost, News, Round
+from hybridal.core.facts import Cost, LabelChanges, Round
 from hybridal.schedules import make_schedule
 from hybridal.schedules.auto import ALARM, GROWTH, Auto, drifted, grown
 
 
-def fact(update: str, labels: int, drift: float | None = 0.0, news: News | None = None, steps: int = 9) -> Round:
+def fact(
+    update: str, labels: int, drift: float | None = 0.0, label_changes: LabelChanges | None = None, steps: int = 9
+) -> Round:
     steps = 0 if update == "refit" else steps
     cost = Cost(steps=steps, examples=steps * 16)
-    return Round(1, update, "", labels, cost, 1, None, None, None, {"drift": drift}, (), (), news=news)
+    return Round(
+        1, update, "", labels, cost, 1, None, None, None, {"drift": drift}, (), (), label_changes=label_changes
+    )
 
 
-def played(events: list[tuple[News, float]], initial: int = 50) -> list[Round]:
+def played(events: list[tuple[LabelChanges, float]], initial: int = 50) -> list[Round]:
     """A history in which Auto decides each round: what came before it, and how far the model drifted in it."""
     history: list[Round] = []
     labels = 0
-    for news, drift in [(News(added=initial), 0.0), *events]:
+    for label_changes, drift in [(LabelChanges(added=initial), 0.0), *events]:
         # As a pool says it: what is corrected is new again, and what is withdrawn is gone.
-        withdrawn = min(news.withdrawn, labels)
-        corrected = min(news.corrected, labels - withdrawn)
-        news = replace(news, known=labels - withdrawn - corrected, corrected=corrected, withdrawn=withdrawn)
-        update = Auto().decide(history, news)
-        labels = news.known + news.added + corrected
-        history.append(fact(update.spec, labels, drift, news))
+        withdrawn = min(label_changes.withdrawn, labels)
+        corrected = min(label_changes.corrected, labels - withdrawn)
+        label_changes = replace(
+            label_changes, known=labels - withdrawn - corrected, corrected=corrected, withdrawn=withdrawn
+        )
+        update = Auto().decide(history, label_changes)
+        labels = label_changes.known + label_changes.added + corrected
+        history.append(fact(update.spec, labels, drift, label_changes))
     return history
 
 
@@ -39,102 +45,114 @@ def test_it_is_made_by_its_name() -> None:
 
 
 def test_it_begins_with_a_retraining_and_trains_on_when_labels_have_grown() -> None:
-    quiet = [(News(added=16), 0.5)] * 12  # 50 labels, then 66, 82, ...
+    quiet = [(LabelChanges(added=16), 0.5)] * 12  # 50 labels, then 66, 82, ...
     history = played(quiet)
     trained = {f.labels: f.update for f in history if f.update != "refit"}
     assert trained == {50: "retrain", 82: "finetune:3", 146: "finetune:3", 242: "finetune:3"}
     assert history[2].reason == ""  # made up here; what it says is below
-    assert Auto().decide(history[:2], history[2].news).reason == "82 labels, 50 when the encoder was last trained"
+    assert (
+        Auto().decide(history[:2], history[2].label_changes).reason == "82 labels, 50 when the encoder was last trained"
+    )
 
 
 def test_a_model_that_was_only_a_probe_is_trained_from_the_beginning() -> None:
     probe = fact("retrain", 20, steps=0)
-    assert Auto().decide([probe], News(known=20, added=16)).spec == "retrain"
+    assert Auto().decide([probe], LabelChanges(known=20, added=16)).spec == "retrain"
 
 
-def one_event(news: News, drift: float = 0.0) -> str:
+def one_event(label_changes: LabelChanges, drift: float = 0.0) -> str:
     """What is said after five quiet rounds and then this."""
-    history = played([(News(added=16), 0.0)] * 5)
+    history = played([(LabelChanges(added=16), 0.0)] * 5)
     known = history[-1].labels
     if drift:
-        history.append(fact("refit", known + 16, drift, News(known, 16)))
-    update = Auto().decide(history, replace(news, known=known, added=16))
+        history.append(fact("refit", known + 16, drift, LabelChanges(known, 16)))
+    update = Auto().decide(history, replace(label_changes, known=known, added=16))
     return update.reason if update.spec == "retrain" else ""
 
 
 def test_every_reason_is_said() -> None:
-    assert one_event(News()) == ""
-    assert one_event(News(classes=1, unseen=1)) == "1 new class"
-    assert one_event(News(classes=3, unseen=3)) == "3 new classes"
-    assert one_event(News(classes=3, unseen=3, expected=0.2)) == "3 new classes"
-    assert one_event(News(classes=3, unseen=3, expected=1.0)) == ""  # no more than there may be by chance
-    assert one_event(News(classes=1, unseen=9, expected=1.3)) == "1 new class"  # nine labels, where one was to come
-    assert one_event(News(corrected=9, withdrawn=9)) == "18 labels corrected or withdrawn"
-    assert one_event(News(corrected=3)) == ""
-    assert one_event(News(), drift=9.0).startswith("drifted from the frozen encoder's answers")
-    assert one_event(News(), drift=2.0) == ""
+    assert one_event(LabelChanges()) == ""
+    assert one_event(LabelChanges(new_class_count=1, unseen=1)) == "1 new class"
+    assert one_event(LabelChanges(new_class_count=3, unseen=3)) == "3 new classes"
+    assert one_event(LabelChanges(new_class_count=3, unseen=3, expected=0.2)) == "3 new classes"
+    assert (
+        one_event(LabelChanges(new_class_count=3, unseen=3, expected=1.0)) == ""
+    )  # no more than there may be by chance
+    assert (
+        one_event(LabelChanges(new_class_count=1, unseen=9, expected=1.3)) == "1 new class"
+    )  # nine labels, where one was to come
+    assert one_event(LabelChanges(corrected=9, withdrawn=9)) == "18 labels corrected or withdrawn"
+    assert one_event(LabelChanges(corrected=3)) == ""
+    assert one_event(LabelChanges(), drift=9.0).startswith("drifted from the frozen encoder's answers")
+    assert one_event(LabelChanges(), drift=2.0) == ""
 
 
 def test_many_labels_at_once_are_learnt_by_retraining() -> None:
-    history = played([(News(added=16), 0.0)] * 2)
-    update = Auto().decide(history, News(known=history[-1].labels, added=200))
+    history = played([(LabelChanges(added=16), 0.0)] * 2)
+    update = Auto().decide(history, LabelChanges(known=history[-1].labels, added=200))
     assert (update.spec, update.reason) == ("retrain", "200 new labels, far more than the 82 before")
 
 
 def test_the_last_round_goes_over_all_labels_once_more() -> None:
-    history = played([(News(added=16), 0.0)] * 5)
+    history = played([(LabelChanges(added=16), 0.0)] * 5)
     known = history[-1].labels
-    update = Auto().decide(history, News(known, 16, last=True))
+    update = Auto().decide(history, LabelChanges(known, 16, last=True))
     assert (update.spec, update.reason) == ("finetune:3", "the last round")
-    loud = [*history, fact("refit", known + 16, 9.0, News(known, 16))]
-    assert Auto().decide(loud, News(known + 16, 16)).spec == "retrain"
-    assert Auto().decide(loud, News(known + 16, 16, last=True)).spec == "finetune:3"
-    assert Auto().decide(history, News(known, 16, classes=1, unseen=1, last=True)).spec == "retrain"
-    assert Auto().decide([], News(added=50, last=True)).spec == "retrain"
+    loud = [*history, fact("refit", known + 16, 9.0, LabelChanges(known, 16))]
+    assert Auto().decide(loud, LabelChanges(known + 16, 16)).spec == "retrain"
+    assert Auto().decide(loud, LabelChanges(known + 16, 16, last=True)).spec == "finetune:3"
+    assert Auto().decide(history, LabelChanges(known, 16, new_class_count=1, unseen=1, last=True)).spec == "retrain"
+    assert Auto().decide([], LabelChanges(added=50, last=True)).spec == "retrain"
 
 
 def test_labels_that_were_all_corrected_are_learnt_anew_without_any_more() -> None:
-    history = played([(News(added=16), 0.0)] * 5)
+    history = played([(LabelChanges(added=16), 0.0)] * 5)
     known = history[-1].labels
-    update = Auto().decide(history, News(corrected=known))
+    update = Auto().decide(history, LabelChanges(corrected=known))
     assert (update.spec, update.reason) == ("retrain", f"{known} labels corrected or withdrawn")
 
 
 def test_a_model_that_became_a_probe_again_is_trained_from_the_beginning() -> None:
-    history = played([(News(added=16), 0.0)] * 5)
+    history = played([(LabelChanges(added=16), 0.0)] * 5)
     withdrawn = history[-1].labels - 10
-    assert Auto().decide(history, News(known=10, withdrawn=withdrawn)).spec == "retrain"
-    history.append(fact("retrain", 10, news=News(known=10, withdrawn=withdrawn), steps=0))
-    assert Auto().decide(history, News(known=10, added=8)).reason == "nothing has been learnt yet"
+    assert Auto().decide(history, LabelChanges(known=10, withdrawn=withdrawn)).spec == "retrain"
+    history.append(fact("retrain", 10, label_changes=LabelChanges(known=10, withdrawn=withdrawn), steps=0))
+    assert Auto().decide(history, LabelChanges(known=10, added=8)).reason == "nothing has been learnt yet"
 
 
 def test_a_head_that_cannot_be_refitted_alone_does_not_count_as_trained() -> None:
     history = [fact("retrain", 100), replace(fact("refit", 130), cost=Cost(steps=2)), fact("refit", 150)]
-    assert Auto().decide(history, News(known=150, added=16)).spec == "finetune:3"
+    assert Auto().decide(history, LabelChanges(known=150, added=16)).spec == "finetune:3"
 
 
 def test_a_last_round_does_not_repeat_a_training_that_was_just_made() -> None:
     history = [fact("retrain", 100), fact("finetune:3", 160)]
-    assert Auto().decide(history, News(known=160, last=True)).spec == "refit"
-    assert Auto().decide(history, News(known=160, added=1, last=True)).spec == "finetune:3"
-    assert Auto().decide([*history, fact("refit", 161)], News(known=161, last=True)).spec == "finetune:3"
+    assert Auto().decide(history, LabelChanges(known=160, last=True)).spec == "refit"
+    assert Auto().decide(history, LabelChanges(known=160, added=1, last=True)).spec == "finetune:3"
+    assert Auto().decide([*history, fact("refit", 161)], LabelChanges(known=161, last=True)).spec == "finetune:3"
     # Nor where somebody asks for it again, and nothing has come since.
-    asked_before = replace(fact("refit", 160), news=News(known=160, last=True))
-    assert Auto().decide([*history, asked_before], News(known=160, last=True)).spec == "refit"
-    corrected = replace(fact("refit", 160), news=News(known=159, corrected=1))
-    assert Auto().decide([*history, corrected], News(known=160, last=True)).spec == "finetune:3"
+    asked_before = replace(fact("refit", 160), label_changes=LabelChanges(known=160, last=True))
+    assert Auto().decide([*history, asked_before], LabelChanges(known=160, last=True)).spec == "refit"
+    corrected = replace(fact("refit", 160), label_changes=LabelChanges(known=159, corrected=1))
+    assert Auto().decide([*history, corrected], LabelChanges(known=160, last=True)).spec == "finetune:3"
 
 
 def test_a_history_without_a_retraining_is_gone_on_with() -> None:
-    assert Auto().decide([fact("finetune", 100)], News(known=100, added=16)).spec == "refit"
+    assert Auto().decide([fact("finetune", 100)], LabelChanges(known=100, added=16)).spec == "refit"
 
 
 def test_classes_with_few_labels_that_get_more_are_trained_on() -> None:
-    history = [fact("retrain", 104, news=News(known=92, added=12, classes=1, counts=(50, 50, 4), unseen=4))]
-    news = News(known=104, added=16, counts=(52, 52, 16))
-    assert Auto().decide(history, news).spec == "finetune:3"
-    assert Auto().decide(history, news).reason.startswith("classes with few labels")
-    assert Auto().decide(history, replace(news, counts=(58, 58, 4))).spec == "refit"
+    history = [
+        fact(
+            "retrain",
+            104,
+            label_changes=LabelChanges(known=92, added=12, new_class_count=1, counts=(50, 50, 4), unseen=4),
+        )
+    ]
+    label_changes = LabelChanges(known=104, added=16, counts=(52, 52, 16))
+    assert Auto().decide(history, label_changes).spec == "finetune:3"
+    assert Auto().decide(history, label_changes).reason.startswith("classes with few labels")
+    assert Auto().decide(history, replace(label_changes, counts=(58, 58, 4))).spec == "refit"
 
 
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=8), st.integers(1, 9))
@@ -158,7 +176,7 @@ def test_growth_does_not_depend_on_the_order_of_classes_nor_on_unseen(pairs: lis
 
 
 def test_a_class_that_appears_too_early_is_not_forgotten() -> None:
-    events = [(News(added=8, classes=1, unseen=1), 0.0), *[(News(added=8), 0.0)] * 3]
+    events = [(LabelChanges(added=8, new_class_count=1, unseen=1), 0.0), *[(LabelChanges(added=8), 0.0)] * 3]
     history = played(events, initial=100)
     assert [f.update for f in history].index("retrain", 1) == 4  # 132 labels are a quarter more than 100
     assert [f.update for f in history[1:4]] == ["refit"] * 3
@@ -166,11 +184,11 @@ def test_a_class_that_appears_too_early_is_not_forgotten() -> None:
 
 EVENT = st.tuples(
     st.builds(
-        News,
+        LabelChanges,
         added=st.integers(0, 40),
         corrected=st.integers(0, 30),
         withdrawn=st.integers(0, 5),
-        classes=st.integers(0, 3),
+        new_class_count=st.integers(0, 3),
         expected=st.floats(0, 2),
     ),
     st.floats(0, 50),
@@ -179,10 +197,10 @@ EVENT = st.tuples(
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(EVENT, max_size=60), st.integers(1, 200))
-def test_retrainings_are_bounded_whatever_happens(events: list[tuple[News, float]], initial: int) -> None:
+def test_retrainings_are_bounded_whatever_happens(events: list[tuple[LabelChanges, float]], initial: int) -> None:
     history = played(events, initial)
     *before, _ = [f.labels for f in history if f.update == "retrain"]
-    acts = sum(f.news.changed for f in history if f.news)
+    acts = sum(f.label_changes.changed for f in history if f.label_changes)
     assert GROWTH * sum(before) <= acts
 
 
@@ -194,5 +212,5 @@ def test_a_single_loud_round_or_several_louder_than_usual_raise_the_alarm() -> N
 
 
 def test_it_decides_by_what_is_told_alone() -> None:
-    history: Any = tuple(played([(News(added=16, classes=1, unseen=1), 3.0)] * 9))
+    history: Any = tuple(played([(LabelChanges(added=16, new_class_count=1, unseen=1), 3.0)] * 9))
     assert Auto().decide(history).spec == Auto().decide(list(history)).spec

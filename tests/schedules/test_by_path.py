@@ -36,7 +36,7 @@ class Every(Schedule):
     def t_star(self, history):
         return 7
 
-    def decide(self, history, news=None):
+    def decide(self, history, label_changes=None):
         return UPDATES.make("finetune" if len(history) % self.nth else "retrain")
 """
 

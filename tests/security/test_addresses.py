@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.app.llm.client import ADDRESS_VARIABLE, Client
+from hybridal.app.llm.llm_client import ADDRESS_VARIABLE, Client
 from hybridal.app.webhooks.address import HOSTS_VARIABLE, check_url
 from hybridal.app.webhooks.post import post
 from hybridal.errors import UserError

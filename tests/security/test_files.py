@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Class, Person, Text
-from hybridal.app.exchange.files import (
+from hybridal.app.exchange.table_files import (
     LABEL_FORMATS,
     PREDICTION_FORMATS,
     ModelArchive,
@@ -28,7 +28,7 @@ from hybridal.app.exchange.files import (
     prediction_rows,
 )
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import Row
 from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.web.host import folder_name

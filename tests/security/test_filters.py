@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import AccessToken, Invitation, LoginSession, Person, Webhook
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.finding import State
+from hybridal.app.labelling.text_search import State
 from hybridal.app.people import add_person, hash_password, invite
 from hybridal.app.project import Project
 

@@ -16,11 +16,11 @@ from fastapi.testclient import TestClient
 
 from hybridal.app.project import Project
 from hybridal.app.trainer.turns import Turns
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import cookie_name
 from hybridal.app.web.host import Host
 from hybridal.app.web.operator import Operator
 from hybridal.app.web.start import create_start_app
+from hybridal.app.web.web_app import create_app
 
 from ..app.made_up import create, me, people
 from ..app.web.visits import HOME, Visit, local, signed_in, with_token

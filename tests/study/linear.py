@@ -16,7 +16,7 @@ from hybridal.core.facts import Cost, Round
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules, protocol
-from hybridal.loop.loop import Cell, State
+from hybridal.loop.loop import Experiment, State
 from hybridal.measures.calibration import softmax
 from hybridal.models.role import Fit
 from hybridal.randomness import stream
@@ -95,7 +95,7 @@ class _Rows:
         return softmax(self._logits, 1.0)
 
 
-class Watched(Cell):
+class Watched(Experiment):
     """A cell that counts: which words were computed, their weights, and how many states are alive at once."""
 
     def watch(self) -> Watched:
@@ -112,8 +112,8 @@ class Watched(Cell):
 
     def advance(self, state: State, update: Update, last: bool | None = None) -> tuple[State, Round]:
         after, fact = super().advance(state, update, last)
-        self.words.append(fact.word)
-        self.weights[fact.word] = after.weights
+        self.words.append(fact.update_sequence)
+        self.weights[fact.update_sequence] = after.weights
         self._states.append(weakref.ref(after))
         self.alive.append(len({id(known()) for known in self._states if known() is not None}))
         return after, fact

@@ -23,11 +23,12 @@ def folder(tmp_path: Path) -> StudyFolder:
     return StudyFolder.create(tmp_path / "study", study, {})
 
 
-def facts(word: str) -> list[Round]:
+def facts(sequence: str) -> list[Round]:
     updates = {"R": "retrain", "F": "finetune"}
-    history = fake_history((), 0, len(word))
+    history = fake_history((), 0, len(sequence))
     return [
-        replace(fact, round=t, word=word[:t], update=updates[word[t - 1]]) for t, fact in enumerate(history, start=1)
+        replace(fact, round=t, update_sequence=sequence[:t], update=updates[sequence[t - 1]])
+        for t, fact in enumerate(history, start=1)
     ]
 
 
@@ -41,7 +42,7 @@ def test_a_cell_is_complete_when_all_its_schedules_are(folder: StudyFolder) -> N
         folder.journal(cell).append(fact.to_json())
     assert folder.complete(cell)
     assert not folder.complete(other)
-    assert {spec: history[-1].word for spec, history in folder.histories(cell).items()} == {
+    assert {spec: history[-1].update_sequence for spec, history in folder.histories(cell).items()} == {
         "retrain": "RR",
         "finetune": "FF",
     }

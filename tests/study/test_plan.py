@@ -22,10 +22,10 @@ def test_schedules_that_decide_beforehand_are_counted_exactly(specs: list[str], 
     prefixes = set()
     for spec in specs:
         schedule = make_schedule(spec)
-        word: tuple[str, ...] = ()
+        sequence: tuple[str, ...] = ()
         for t in range(rounds):
-            word = (*word, schedule.decide(fake_history((), 0, t)).letter)
-            prefixes.add(word)
+            sequence = (*sequence, schedule.decide(fake_history((), 0, t)).letter)
+            prefixes.add(sequence)
     assert distinct_rounds(specs, rounds) == (len(prefixes), len(prefixes))
 
 
@@ -68,7 +68,7 @@ def test_a_plan_counts_cells_runs_and_rounds(tmp_path: Path) -> None:
 def test_time_left_comes_from_measured_rounds(tmp_path: Path) -> None:
     study = Study("s", ("imdb",), ("finetune",), seeds=(1,), overrides={"rounds": 4})
     folder = StudyFolder.create(tmp_path / "s", study, {})
-    facts = [{**fact.to_json(), "word": "F" * t} for t, fact in enumerate(fake_history((), 0, 2), start=1)]
+    facts = [{**fact.to_json(), "update_sequence": "F" * t} for t, fact in enumerate(fake_history((), 0, 2), start=1)]
     folder.home(folder.cells[0]).mkdir(parents=True)
     for fact, seconds in zip(facts, (2.0, 4.0), strict=True):
         folder.journal(folder.cells[0]).append({**fact, "seconds": {"train": seconds}})

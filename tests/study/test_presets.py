@@ -12,7 +12,7 @@ from hybridal.errors import UserError
 from hybridal.schedules import make_schedule
 from hybridal.study.engines import Here
 from hybridal.study.presets import PRESET_NAMES, preset
-from hybridal.study.run import begin_study, run_study
+from hybridal.study.run_study_cells import begin_study, run_study
 from hybridal.study.trie import histories
 
 
@@ -101,7 +101,7 @@ def played(name: str, task: dict[str, Any], folder: Path, **rules: Any) -> dict[
         "candidates": 60,
         "max_epochs": 3,
         "min_steps": 8,
-        "brief_steps": 5,
+        "min_finetune_steps": 5,
         "learning_rate": 1e-3,
         **rules,
     }
@@ -109,7 +109,7 @@ def played(name: str, task: dict[str, Any], folder: Path, **rules: Any) -> dict[
     home = begin_study(study.shrunk(backbones=("tiny",), seeds=(1,)), folder / "study")
     assert [outcome.error for outcome in run_study(home, Here())] == [None] * len(home.cells)
     return {
-        (cell.settings.chosen_by, spec): history
+        (cell.settings.acquisition_spec, spec): history
         for cell in home.cells
         for spec, history in histories(
             home.facts(cell), [make_schedule(spec) for spec in cell.schedules], cell.settings.rules.rounds
@@ -143,8 +143,10 @@ def test_late_class_in_small(file: dict[str, Any], tmp_path: Path) -> None:
         "late-class", {**file, "validation_size": 20}, tmp_path, initial=20, rounds=8, late_class=5, validation_size=10
     )
     history = runs["entropy", "auto"]
-    news = [fact.news for fact in history]
-    assert [n.counts[2] > 0 for n in news if n is not None and len(n.counts) > 2] == [True] * 4  # from round five on
+    label_changes = [fact.label_changes for fact in history]
+    assert [n.counts[2] > 0 for n in label_changes if n is not None and len(n.counts) > 2] == [
+        True
+    ] * 4  # from round five on
     assert (history[4].update, history[4].reason) == ("retrain", "1 new class")
     before, after = history[3].test, history[-1].test
     assert before is not None

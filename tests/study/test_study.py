@@ -23,7 +23,7 @@ def test_cells_are_every_combination_of_the_factors() -> None:
     cells = study.cells()
     wanted = set(product(("imdb", "sst2"), ("minilm", "bert"), ("entropy", "random"), (50, 100), (1, 2, 3)))
     settings = [cell.settings for cell in cells]
-    found = {(s.task, s.backbone, s.chosen_by, s.rules.initial, s.seed) for s in settings}
+    found = {(s.task, s.backbone, s.acquisition_spec, s.rules.initial, s.seed) for s in settings}
     assert found == wanted
     assert len(cells) == len(wanted) == len({cell.key for cell in cells})
     assert study.runs == 2 * len(wanted)
@@ -48,15 +48,15 @@ def test_a_study_survives_json() -> None:
     assert [cell.key for cell in again.cells()] == [cell.key for cell in study.cells()]
 
 
-def chosen_by(study: Study) -> list[str]:
-    return sorted({cell.settings.chosen_by for cell in study.cells()})
+def acquisition_spec(study: Study) -> list[str]:
+    return sorted({cell.settings.acquisition_spec for cell in study.cells()})
 
 
 def test_without_acquisitions_the_protocol_s_own_is_taken() -> None:
     paper = Study("s", ("imdb",), ("retrain",), seeds=(1,))
     best = Study("s", ("imdb",), ("retrain",), seeds=(1,), protocol="best")
-    assert (chosen_by(paper), chosen_by(best)) == (["entropy"], ["margin"])
-    assert (chosen_by(paper.shrunk(protocol="best")), chosen_by(best.shrunk(protocol="paper"))) == (
+    assert (acquisition_spec(paper), acquisition_spec(best)) == (["entropy"], ["margin"])
+    assert (acquisition_spec(paper.shrunk(protocol="best")), acquisition_spec(best.shrunk(protocol="paper"))) == (
         ["margin"],
         ["entropy"],
     )
@@ -65,8 +65,8 @@ def test_without_acquisitions_the_protocol_s_own_is_taken() -> None:
 
 def test_acquisitions_that_are_named_win() -> None:
     named = Study("s", ("imdb",), ("retrain",), acquisitions=("random", "entropy"), protocol="best")
-    assert chosen_by(named) == chosen_by(named.shrunk(protocol="paper")) == ["entropy", "random"]
-    assert chosen_by(named.shrunk(acquisitions=("badge",))) == ["badge"]
+    assert acquisition_spec(named) == acquisition_spec(named.shrunk(protocol="paper")) == ["entropy", "random"]
+    assert acquisition_spec(named.shrunk(acquisitions=("badge",))) == ["badge"]
 
 
 @pytest.mark.parametrize(("name", "acquisition"), [("best", "margin"), ("paper", "entropy")])

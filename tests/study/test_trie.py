@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.loop.loop import active_learning
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings
@@ -38,15 +38,15 @@ NAMES = {"R": "retrain", "F": "finetune"}
 class Spelt(Schedule):
     """A schedule that is a word."""
 
-    word: str
-    name: ClassVar[str] = "spelt"
+    update_sequence: str
+    name: ClassVar[str] = "label_text"
 
     @property
     def spec(self) -> str:
-        return self.word
+        return self.update_sequence
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
-        return UPDATES.make(NAMES[self.word[min(len(history), len(self.word) - 1)]])
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
+        return UPDATES.make(NAMES[self.update_sequence[min(len(history), len(self.update_sequence) - 1)]])
 
 
 ALL_WORDS = [Spelt("".join(letters)) for letters in itertools.product("RF", repeat=4)]
@@ -71,7 +71,7 @@ def walked(
             raise CutOffError
         facts.append(fact)
 
-    trie = Trie(cell, {fact.word: fact for fact in known}, record, folder)
+    trie = Trie(cell, {fact.update_sequence: fact for fact in known}, record, folder)
     try:
         trie.walk(schedules)
     except CutOffError:
@@ -84,7 +84,7 @@ def timeless(facts: Sequence[Round]) -> list[Round]:
 
 
 def by_word(facts: Sequence[Round]) -> dict[str, Round]:
-    return {fact.word: fact for fact in timeless(facts)}
+    return {fact.update_sequence: fact for fact in timeless(facts)}
 
 
 def same_bits(one: Weights | None, other: Weights | None) -> bool:
@@ -115,23 +115,23 @@ def test_together_as_alone(make: Callable[[], Watched], specs: tuple[str, ...], 
     cell, schedules = make(), schedules_of(*specs)
     facts = walked(cell, schedules, tmp_path)
     together = dict(cell.weights)
-    found = histories({fact.word: fact for fact in facts}, schedules, cell.rules.rounds)
+    found = histories({fact.update_sequence: fact for fact in facts}, schedules, cell.rules.rounds)
     assert list(found) == [schedule.spec for schedule in schedules]
     for schedule in schedules:
         *_, (state, _) = alone = list(active_learning(cell, schedule))
         assert timeless(found[schedule.spec]) == timeless([fact for _, fact in alone])
-        assert same_bits(together[state.word], state.weights)
+        assert same_bits(together[state.update_sequence], state.weights)
 
 
 def test_each_word_is_computed_once(tmp_path: Path) -> None:
     cell, schedules = linear_cell(), schedules_of(*SPECS)
     facts = walked(cell, schedules, tmp_path)
     assert set(Counter(cell.words).values()) == {1}
-    alone = {fact.word for schedule in schedules for _, fact in active_learning(linear_cell(), schedule)}
-    assert {fact.word for fact in facts} == alone
+    alone = {fact.update_sequence for schedule in schedules for _, fact in active_learning(linear_cell(), schedule)}
+    assert {fact.update_sequence for fact in facts} == alone
     assert len(facts) == len(alone)
     first = {"R", "F", "N", "A(0.5)", "A(0.7)", "P(4)", "P(8)"}
-    assert [word for word in cell.words if word in first] == ["F"], "first rounds that are alike are one"
+    assert [sequence for sequence in cell.words if sequence in first] == ["F"], "first rounds that are alike are one"
     assert set(cell.words) == alone - first | {"F"}
 
 
@@ -156,7 +156,7 @@ def test_first_rounds_are_shared_where_they_train_alike(
     facts = walked(cell, schedules, tmp_path)
     assert set(cell.words) == computed
     assert len(cell.words) == len(computed)
-    found = histories({fact.word: fact for fact in facts}, schedules, 1)
+    found = histories({fact.update_sequence: fact for fact in facts}, schedules, 1)
     for schedule in schedules:
         alone = [fact for _, fact in active_learning(cell, schedule)]
         assert timeless(found[schedule.spec]) == timeless(alone)
@@ -179,14 +179,18 @@ def test_one_schedule_twice_costs_once(tmp_path: Path) -> None:
 
 def test_a_fork_may_come_before_the_first_round(tmp_path: Path) -> None:
     cell = linear_cell(rounds=1)
-    assert [fact.word for fact in walked(cell, schedules_of("retrain", "finetune"), tmp_path)] == ["F", "R"]
+    assert [fact.update_sequence for fact in walked(cell, schedules_of("retrain", "finetune"), tmp_path)] == ["F", "R"]
 
 
 def test_begin_hears_of_each_round_before_it_is_computed(tmp_path: Path) -> None:
     cell = linear_cell(rounds=2)
     heard: list[object] = []
     Trie(
-        cell, {}, lambda fact: heard.append(fact.word), tmp_path, lambda round, update: heard.append((round, update))
+        cell,
+        {},
+        lambda fact: heard.append(fact.update_sequence),
+        tmp_path,
+        lambda round, update: heard.append((round, update)),
     ).walk(schedules_of("retrain", "fixed:2"))
     assert heard == [(1, "retrain"), "R", (2, "finetune"), "RF", (2, "retrain"), "RR"]
 
@@ -277,7 +281,7 @@ class TestCutOff:
         facts = walked(cell, schedules_of("retrain", "fixed:3"), tmp_path / "states", known)
         assert cell.words == ["RR", "RRF", "RRFF"]
         alone = [fact for _, fact in active_learning(linear_cell(), make_schedule("fixed:3"))]
-        found = histories({fact.word: fact for fact in facts}, schedules_of("fixed:3"), 4)
+        found = histories({fact.update_sequence: fact for fact in facts}, schedules_of("fixed:3"), 4)
         assert timeless(found["fixed:3"]) == timeless(alone)
 
     @pytest.mark.parametrize(
@@ -303,7 +307,7 @@ class TestCutOff:
         known = [fact for fact in whole if fact.round < cell.rules.rounds]
         facts = walked(cell, schedules, tmp_path / "anew", known)
         assert by_word(facts) == by_word(whole)
-        assert all(same_bits(weights, expected[word]) for word, weights in cell.weights.items())
+        assert all(same_bits(weights, expected[sequence]) for sequence, weights in cell.weights.items())
         assert max(Counter(cell.words).values()) == 1
 
 
@@ -341,9 +345,9 @@ class TestHistories:
     def test_as_far_as_they_are_known(self, tmp_path: Path) -> None:
         schedules = schedules_of("retrain", "fixed:3")
         facts = walked(linear_cell(), schedules, tmp_path, cut_at=3)
-        known = {fact.word: fact for fact in facts}
+        known = {fact.update_sequence: fact for fact in facts}
         found = histories(known, schedules, 4)
-        assert {spec: [fact.word for fact in history] for spec, history in found.items()} == {
+        assert {spec: [fact.update_sequence for fact in history] for spec, history in found.items()} == {
             "retrain": ["R", "RR"],
             "fixed:3": ["R", "RR", "RRF"],
         }
@@ -356,13 +360,13 @@ class TestNews:
         class Told(Spelt):
             """Retrains when at least three labels came, and says so."""
 
-            def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
-                assert news is not None
-                return Retrain(reason="three labels") if news.added >= 3 else FineTune()
+            def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
+                assert label_changes is not None
+                return Retrain(reason="three labels") if label_changes.added >= 3 else FineTune()
 
         cell = linear_cell(rounds=4)  # six labels, then two a round
         asked = [Told("told"), *schedules_of("fixed:2")]
-        facts = {fact.word: fact for fact in walked(cell, asked, tmp_path)}
+        facts = {fact.update_sequence: fact for fact in walked(cell, asked, tmp_path)}
         assert sorted(facts) == ["R", "RF", "RFF", "RFFF"]
         found = histories(facts, asked, 4)
         assert [fact.reason for fact in found["told"]] == ["three labels", "", "", ""]

@@ -10,7 +10,7 @@ import sys
 for name in ("fcntl", "pwd", "grp", "resource", "termios"):
     sys.modules[name] = None  # as on Windows: an import of it fails
 import hybridal.system.lock, hybridal.system.scratch, hybridal.system.files, hybridal.system.cache
-import hybridal.cli.app
+import hybridal.cli.main_app
 import hybridal.runs.record, hybridal.runs.settings, hybridal.tasks.read, hybridal.study.study, hybridal.study.folder
 """
 

@@ -16,7 +16,7 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
 from hybridal.tasks.from_memory import from_pandas, from_texts
 from hybridal.tasks.store import load_saved, save_task
-from hybridal.tasks.task import Task, spelt
+from hybridal.tasks.task import Task, label_text
 
 NOTHING_HELD: dict[str, Any] = {"validation_size": 0, "test_size": 0}
 
@@ -232,13 +232,13 @@ def test_members_of_an_enumeration_come_back_equal(members: Any) -> None:
     labels = [*members] * 20
     task = from_texts(["a", "b"] * 20, labels, **NOTHING_HELD)
     assert [task.label(number) for number in task.train.labels] == labels
-    assert task.class_index(spelt(labels[1])) == 1
+    assert task.class_index(label_text(labels[1])) == 1
 
 
 def test_narrow_fractions_are_found_again_one_by_one() -> None:
     column = pd.Series([0.1, 0.2] * 20, dtype="float32")
     task = from_texts(["a", "b"] * 20, column, **NOTHING_HELD)
-    assert [task.class_index(spelt(column[row])) for row in (0, 1)] == [0, 1]
+    assert [task.class_index(label_text(column[row])) for row in (0, 1)] == [0, 1]
 
 
 def test_a_column_that_is_there_twice_is_said() -> None:

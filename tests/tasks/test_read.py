@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from hybridal.errors import UserError
-from hybridal.tasks import formats, read
+from hybridal.tasks import file_formats, read
 from hybridal.tasks.read import count_rows, read_rows, stream_rows
 
 Write = Callable[[str, str | bytes], Path]
@@ -67,7 +67,7 @@ def test_without_an_id_column_rows_are_counted_from_one(write: Write) -> None:
 
 
 def test_a_file_with_too_many_rows_is_not_read_to_its_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "CHUNK", 2)
+    monkeypatch.setattr(file_formats, "CHUNK", 2)
     path = write("x.csv", 'text\na\nb\nc\nd\n""\n')  # the last row has no text, and nobody complains of it
     with pytest.raises(UserError, match="more than 2 rows"):
         read_rows(path, "text", most=2)
@@ -76,7 +76,7 @@ def test_a_file_with_too_many_rows_is_not_read_to_its_end(write: Write, monkeypa
 
 
 def test_all_empty_texts_are_counted_at_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "CHUNK", 4)
+    monkeypatch.setattr(file_formats, "CHUNK", 4)
     few = write("few.csv", 'text\na\n""\nb\nc\nd\n" "\n')
     with pytest.raises(
         UserError,
@@ -91,7 +91,7 @@ def test_all_empty_texts_are_counted_at_once(write: Write, monkeypatch: pytest.M
 
 
 def test_empty_texts_are_left_out_by_choice(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "CHUNK", 2)
+    monkeypatch.setattr(file_formats, "CHUNK", 2)
     path = write("x.csv", 'text,id\n"",\n"\u200b",\na,1\n" ",\nb,2\n"",\n')
     rows = read_rows(path, "text", id="id", drop_empty=True)
     assert (rows.texts, rows.ids, rows.empty) == (["a", "b"], ["1", "2"], 4)
@@ -223,7 +223,7 @@ class TestPieces:
 
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(formats, "CHUNK", 3)
+        monkeypatch.setattr(file_formats, "CHUNK", 3)
 
     @pytest.mark.parametrize("count", [1, 3, 4, 6, 8])
     @pytest.mark.parametrize("name", ["mail.csv", "mail.jsonl", "mail.parquet"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.schedules import Schedule
 from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.testing import FakeModel, check_acquisition, check_schedule, check_signal
@@ -204,7 +204,7 @@ class GoodSchedule(Schedule):
     spec: ClassVar[str] = "good"
     watches: ClassVar[tuple[Signal, ...]] = (GoodSignal(),)
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
         return Retrain() if len(history) < 3 else FineTune()
 
 
@@ -212,18 +212,18 @@ class GoodSchedule(Schedule):
 class Remembers(GoodSchedule):
     asked: list[int] = field(default_factory=list, compare=False)
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
         self.asked.append(len(history))
         return Retrain() if len(self.asked) < 3 else FineTune()
 
 
 class LooksAtTheClock(GoodSchedule):
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
         return Retrain() if sum(fact.training_time for fact in history) < 100 else FineTune()
 
 
 class Forgets(GoodSchedule):
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
         if isinstance(history, list) and history:
             history.pop()
         return Retrain()

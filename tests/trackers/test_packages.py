@@ -29,7 +29,7 @@ def in_mlflow(name: str) -> Points:
     (run,) = client.search_runs([experiment.experiment_id])
     assert (run.info.status, run.info.run_name) == ("FINISHED", "my run")
     assert run.data.params.items() >= {"backbone": "tiny", "rounds": "4", "task": "toy", "classes": "2"}.items()
-    assert run.data.tags["word"] == "RRRR"
+    assert run.data.tags["update_sequence"] == "RRRR"
     points: Points = {}
     for metric in client.get_metric_history(run.info.run_id, name):
         points.setdefault(metric.step, []).append(metric.value)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.core.facts import Cost, Metrics, News, Round
+from hybridal.core.facts import Cost, LabelChanges, Metrics, Round
 from hybridal.errors import UserError
 from hybridal.trackers import TRACKERS, Tracking, figures
 
@@ -16,7 +16,7 @@ GOOD = Metrics(40, 36, 0.9, 0.85, 0.4, 0.1, 0.2, 0.35, 0.05, support=(20, 20))
 def fact_of(round: int) -> Round:
     return Round(
         round, "retrain", "R" * round, 10 * round, Cost(steps=round), 1, None, GOOD, None, {"loss": None}, ("a",),
-        (0.5,), {"train": 0.25}, news=News(added=10, last=True, counts=(3, 4)),
+        (0.5,), {"train": 0.25}, label_changes=LabelChanges(added=10, last=True, counts=(3, 4)),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from hybridal.core.observer import Observer
 from hybridal.errors import UserError, reason
 from hybridal.system.files import write_whole
 from hybridal.tasks.encoding import opened
-from hybridal.tasks.formats import delimiter_of
+from hybridal.tasks.file_formats import delimiter_of
 from hybridal.tasks.table import list_names
 
 

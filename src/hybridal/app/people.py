@@ -12,10 +12,10 @@ from argon2.exceptions import VerificationError
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from hybridal.app import settings
+from hybridal.app import project_settings
+from hybridal.app.app_errors import ConflictError, ForbiddenError, MissingError
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import AccessToken, Invitation, LoginSession, Person, now
-from hybridal.app.errors import ConflictError, ForbiddenError, MissingError
 from hybridal.errors import UserError
 
 
@@ -184,7 +184,7 @@ def add_newcomer(session: Session, name: str) -> Person:
     exclusive(session)  # a page asks for several things at once
     if found := find_newcomer(session, name):
         return found
-    role = settings.read(session)["newcomers"]
+    role = project_settings.read(session)["newcomers"]
     if role == "nobody":
         raise ForbiddenError(f"'{name:.40}' is not among the people of this project; ask its owner.")
     return add_person(session, name, role)

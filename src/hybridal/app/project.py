@@ -19,13 +19,13 @@ from sqlalchemy import Engine, make_url, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from hybridal.app import settings as decided
+from hybridal.app import project_settings as decided
 from hybridal.app.db.connect import Sessions, connect, reading, with_schema, writing
 from hybridal.app.db.migrations import migrate
 from hybridal.app.db.schema import Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
-from hybridal.app.labelling.settling import settle_again
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.requirements import settle_again
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import RESERVE_SETTINGS, draw_overlap, grow_reserve
 from hybridal.app.people import CREATOR, add_person
 from hybridal.app.vectors import Vectors
@@ -148,7 +148,7 @@ class Project:
             classes.add(session, class_names)
 
     def setting(self, name: str) -> Any:
-        """One thing that is decided for the project (see `hybridal.app.settings`)."""
+        """One thing that is decided for the project (see `hybridal.app.project_settings`)."""
         return self.settings()[name]
 
     def settings(self) -> Mapping[str, Any]:

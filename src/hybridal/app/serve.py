@@ -21,12 +21,12 @@ from hybridal.app.people import change_password, change_person, hash_password, p
 from hybridal.app.project import DB_VARIABLE, Project
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.turns import Turns, places
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host
 from hybridal.app.web.operator import Operator
 from hybridal.app.web.proxy import Proxies, ProxyHeaders
 from hybridal.app.web.start import create_start_app
+from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
 
 PORT = 8420

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hybridal.core.checked import wrong_kinds
+from hybridal.core.checked import type_errors
 from hybridal.errors import UserError
 from hybridal.system.files import read_object
 
@@ -56,7 +56,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder} was exported by an earlier edition; export its run again.")
     known = {name: about[name] for name in _Fields.__dataclass_fields__ if name in about}
     try:
-        wrong = [f"`{name}` {what}" for name, what in wrong_kinds(_Fields(**known))]
+        wrong = [f"`{name}` {what}" for name, what in type_errors(_Fields(**known))]
     except TypeError:
         wrong = [f"it has no `{name}`" for name in ("classes", "max_length") if name not in about]
     if not wrong and not all(isinstance(name, str) for name in about["classes"]):

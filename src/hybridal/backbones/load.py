@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hybridal.backbones import carried, hub, tiny
+from hybridal.backbones import hub_models, tiny, wheel_models
 from hybridal.backbones.backbone import NESTED, Backbone
 from hybridal.backbones.catalogue import CATALOGUE, Limits
 from hybridal.errors import UserError
@@ -19,7 +19,7 @@ HUB_IDS = {
     "roberta": "FacebookAI/roberta-base",
 }
 
-BACKBONE_NAMES = (*carried.CARRIED, "tiny", *HUB_IDS)
+BACKBONE_NAMES = (*wheel_models.CARRIED, "tiny", *HUB_IDS)
 
 
 def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda _: None) -> Backbone:
@@ -28,16 +28,16 @@ def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda 
     """
     if (here := local_backbone(name, task)) is not None:
         return here
-    if name in carried.CARRIED:
-        return Backbone(name, carried.folder(name, notify))
+    if name in wheel_models.CARRIED:
+        return Backbone(name, wheel_models.folder(name, notify))
     with _known_names_offered(name):
-        return Backbone(name, hub.folder(HUB_IDS.get(name, name), notify))
+        return Backbone(name, hub_models.folder(HUB_IDS.get(name, name), notify))
 
 
 def local_backbone(name: str, task: Task) -> Backbone | None:
     """The backbone if all its files are on this machine; None if it would have to be downloaded."""
-    if name in carried.CARRIED:
-        return Backbone(name, carried.cache(name)) if carried.is_here(name) else None
+    if name in wheel_models.CARRIED:
+        return Backbone(name, wheel_models.cache(name)) if wheel_models.is_here(name) else None
     if name == "tiny":
         return Backbone(name, tiny.folder(task))
     folder = Path(name).expanduser()
@@ -47,7 +47,7 @@ def local_backbone(name: str, task: Task) -> Backbone | None:
         return Backbone(name, (nested if is_nested else folder).resolve())
     if name.startswith(("/", "./", "../", "~")) or Path(name).exists():  # which no id on the hub does
         raise UserError(f"Backbone '{name}' is not a folder; check the path, or name a backbone.", field="backbone")
-    cached = hub.cached(HUB_IDS.get(name, name))
+    cached = hub_models.cached(HUB_IDS.get(name, name))
     return None if cached is None else Backbone(name, cached)
 
 
@@ -60,7 +60,7 @@ def remote_limits(name: str) -> Limits:
     if name in CATALOGUE:
         return Limits(name, CATALOGUE[name].layers, CATALOGUE[name].positions)
     with _known_names_offered(name):
-        return Backbone(name, hub.configuration(name)).limits
+        return Backbone(name, hub_models.configuration(name)).limits
 
 
 @contextmanager

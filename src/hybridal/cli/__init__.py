@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridal.system.leaving import left_by_ctrl_c
+from hybridal.system.exit import left_by_ctrl_c
 
 __all__ = ["main"]
 
@@ -10,5 +10,5 @@ __all__ = ["main"]
 def main() -> None:
     """The entry point. Importing the verbs takes long enough to press Ctrl-C, so it is done where that is answered."""
     with left_by_ctrl_c("hybridal: stopped.\n"):
-        from hybridal.cli.app import answer
+        from hybridal.cli.main_app import answer
     answer()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hybridal.errors import UserError
-from hybridal.system.ahead import import_beside, import_later
+from hybridal.system.background_imports import import_in_thread, import_later
 
 if TYPE_CHECKING:
     from hybridal.study.engines import Engine
@@ -76,7 +76,7 @@ def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | 
 
 def gpus_of(device: str) -> list[str]:
     """The GPUs of this machine that a study on this device may use."""
-    import_beside("torch", PROBES)
+    import_in_thread("torch", PROBES)
     import_later(REPORT, BUSY)
     import torch
 

@@ -10,7 +10,7 @@ import typer
 
 from hybridal.core.facts import Metrics, Round
 from hybridal.evidence.formats import counted, joined, rounds_between
-from hybridal.evidence.history import plain_word
+from hybridal.evidence.history import plain_sequence
 from hybridal.evidence.story import guessing, outlook
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known, shown
 from hybridal.runs.record import RunFolder
@@ -55,11 +55,11 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
     rule, t_star = schedule.rule, schedule.t_star(history)
     if rule is None:
         how = "every round as planned" if t_star is None else f"switched after round {t_star}"
-        return f"Schedule {schedule.spec}: {how}, {plain_word(history)}."
+        return f"Schedule {schedule.spec}: {how}, {plain_sequence(history)}."
     epsilon, patience = rule.detector.epsilon, rule.detector.patience
     length = "1 round" if patience == 1 else f"{patience} rounds in a row"
     settled = f"{rule.signal.name} changed by less than {epsilon:g} in {length}"
-    so_far = "each round retrained" if {fact.update for fact in history} == {"retrain"} else plain_word(history)
+    so_far = "each round retrained" if {fact.update for fact in history} == {"retrain"} else plain_sequence(history)
     if t_star is None:
         return f"No switch: there was no stretch in which {settled}; {so_far}."
     if t_star == len(history):
@@ -87,7 +87,7 @@ def result(folder: RunFolder, schedule: Schedule, history: Sequence[Round]) -> d
         "folder": str(folder.path),
         "schedule": schedule.spec,
         "t_star": schedule.t_star(history),
-        "word": history[-1].word,
+        "update_sequence": history[-1].update_sequence,
         "guessing": bool(guessing(history)),
         "rounds": [with_shown_figures(fact) for fact in history],
     }

@@ -18,7 +18,7 @@ from hybridal.measures.certainty import known, wilson
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.signals.agreement import Agreement
-from hybridal.system.ahead import import_later
+from hybridal.system.background_imports import import_later
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "95%", "F1", "NLL", "ΔS", "stable", "seconds")
 WIDTHS = (5, 21, 6, 6, 8, 9, 5, 5, 7, 6, 7)

@@ -84,8 +84,8 @@ def in_options(error: UserError, own: Mapping[str, str], others: Mapping[str, st
     >>> flags = {"max_words": "--max-words", "set": "--set"}
     >>> in_options(UserError("`max_words`: 0 leaves no text.", field="max_words"), flags, {})
     '--max-words: 0 leaves no text.'
-    >>> in_options(UserError("Use `path=plain`.", field="protocol.path"), flags, {})
-    'Use `--set path=plain`.'
+    >>> in_options(UserError("Use `arithmetic=plain`.", field="protocol.arithmetic"), flags, {})
+    'Use `--set arithmetic=plain`.'
     """
     if error.field is None:
         return str(error)

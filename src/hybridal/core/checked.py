@@ -22,7 +22,7 @@ _PLAIN: Mapping[Any, tuple[type, str]] = {
 }
 
 
-def wrong_kinds(instance: Any) -> Iterator[tuple[str, str]]:
+def type_errors(instance: Any) -> Iterator[tuple[str, str]]:
     """The fields of a dataclass that hold a value of another kind, each with what is wrong in words.
 
     >>> from dataclasses import dataclass
@@ -30,17 +30,17 @@ def wrong_kinds(instance: Any) -> Iterator[tuple[str, str]]:
     ... class Plan:
     ...     rounds: int
     ...     name: "str | None" = None
-    >>> list(wrong_kinds(Plan(2.5)))
+    >>> list(type_errors(Plan(2.5)))
     [('rounds', 'must be a whole number, not 2.5')]
     """
     cls: Any = type(instance)
     kinds = _kinds(cls)
     for field in fields(instance):
         value = getattr(instance, field.name)
-        if not fits(value, kinds[field.name]):
+        if not matches_type(value, kinds[field.name]):
             hint = did_you_mean(value, _choices(kinds[field.name])) if isinstance(value, str) else ""
             meant = f" ({hint})" if hint else ""
-            yield field.name, f"must be {in_words(kinds[field.name])}, not {value!r}{meant}"
+            yield field.name, f"must be {describe_type(kinds[field.name])}, not {value!r}{meant}"
 
 
 def _choices(kind: Any) -> Sequence[str]:
@@ -50,14 +50,14 @@ def _choices(kind: Any) -> Sequence[str]:
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
-def fits(value: Any, kind: Any) -> bool:
+def matches_type(value: Any, kind: Any) -> bool:
     """Whether a value is of a kind; true is no number here, and numbers are finite.
 
     >>> fits(3, float), fits(True, int), fits(float("nan"), float), fits("c", Literal["a", "b"]), fits(None, int | None)
     (True, False, False, False, True)
     """
     if get_origin(kind) is UnionType:
-        return any(fits(value, one) for one in get_args(kind))
+        return any(matches_type(value, one) for one in get_args(kind))
     if get_origin(kind) is Literal:
         return isinstance(value, str) and value in get_args(kind)
     if kind is NoneType:
@@ -70,14 +70,14 @@ def fits(value: Any, kind: Any) -> bool:
     return isinstance(value, wanted) and not (isinstance(value, float) and not math.isfinite(value))
 
 
-def in_words(kind: Any) -> str:
+def describe_type(kind: Any) -> str:
     """What a value of this kind is, said to whoever gave another.
 
-    >>> in_words(int | None), in_words(Literal["on", "off"]), in_words(tuple[str, ...])
+    >>> describe_type(int | None), describe_type(Literal["on", "off"]), describe_type(tuple[str, ...])
     ('a whole number or null', 'one of on, off', 'a list like [one, other]')
     """
     if get_origin(kind) is UnionType:
-        return " or ".join(in_words(one) for one in get_args(kind))
+        return " or ".join(describe_type(one) for one in get_args(kind))
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
     return "null" if kind is NoneType else _PLAIN[get_origin(kind) or kind][1]

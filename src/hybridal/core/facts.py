@@ -49,18 +49,26 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class News:
-    """What came since the last update: new labels, old ones that were corrected or withdrawn, and classes that had no
-    label before, with how many `unseen` labels; `known` labels were there already, and made us expect so many of
-    unseen classes. `counts` are the labels of each class, old and new. `last` says that no round follows: the model is
-    used as it is then.
+class LabelChanges:
+    """Labels added, corrected and withdrawn since the last update.
+
+    Attributes:
+        known: Labels that the last update had already learnt.
+        added: New labels.
+        corrected: Labels that were replaced by another.
+        withdrawn: Labels that were taken back.
+        new_class_count: Classes that had no label before.
+        expected: How many labels of unseen classes the known labels led us to expect.
+        last: Whether no round follows, so that the model is used as this one leaves it.
+        counts: Labels of each class, old and new.
+        unseen: New labels of classes that had none before.
     """
 
     known: int = 0
     added: int = 0
     corrected: int = 0
     withdrawn: int = 0
-    classes: int = 0
+    new_class_count: int = 0
     expected: float = 0.0
     last: bool = False
     counts: tuple[int, ...] = ()
@@ -106,20 +114,33 @@ class Chosen:
 
 @dataclass(frozen=True, repr=False)
 class Round:
-    """One turn of the loop. A function of (task, backbone, protocol, seed, word), `seconds` apart.
+    """The record of one turn of the loop: label, learn, choose the next texts.
 
-    It learns, then chooses: `completed` joins the two where the second comes later.
+    A function of (task, backbone, protocol, seed, update sequence); only `seconds` differs when a run is repeated.
 
-    `labels` counts what the model could learn from, `kept_epoch` the epoch whose weights were kept (0: those that it
-    started from; 1.5: in the middle of the second), `changes` the change of each watched signal since the round before
-    (None in the first), `acquired` the ids chosen for labelling next, `held` those that were drawn to be measured on.
-    `reason` says why this update was chosen, `news` what it had to learn. Where there is no validation, `cross` are the
-    measures of probes of the frozen encoder on labels that each was not fitted to: what can be relied on at least.
+    Attributes:
+        round: The number of the round, from 1.
+        update: The spec of the update that trained the model, such as `finetune:3`.
+        update_sequence: The updates so far, one letter each: `RRRRFF`.
+        labels: How many labels the model could learn from.
+        cost: Counted cost of the training.
+        kept_epoch: The epoch whose weights were kept; 0 for the starting weights, 1.5 for mid second epoch.
+        temperature: The fitted temperature, None without validation texts.
+        validation: Metrics on validation texts, None without any.
+        test: Metrics on test texts, None where the model was not tested.
+        changes: The change of each watched signal since the last round; None in the first round.
+        acquired: Ids chosen for labelling next, best first.
+        scores: Their acquisition scores.
+        seconds: Wall-clock seconds per phase.
+        held: Ids drawn at random for validation.
+        reason: Why the schedule chose this update.
+        label_changes: The labels that came since the last update.
+        cross: Metrics of cross-fitted probes of the frozen encoder where there is no validation: a lower bound.
     """
 
     round: int
     update: str
-    word: str
+    update_sequence: str
     labels: int
     cost: Cost
     kept_epoch: float
@@ -132,7 +153,7 @@ class Round:
     seconds: Mapping[str, float] = field(default_factory=dict)
     held: tuple[str, ...] = ()
     reason: str = ""
-    news: News | None = None
+    label_changes: LabelChanges | None = None
     cross: Metrics | None = None
 
     def __repr__(self) -> str:
@@ -164,8 +185,10 @@ class Round:
         known["cost"] = Cost(**known["cost"])
         for split in ("validation", "test", "cross"):
             known[split] = None if known.get(split) is None else Metrics.from_json(known[split])
-        if known.get("news") is not None:
-            known["news"] = News(**{**known["news"], "counts": tuple(known["news"].get("counts", ()))})
+        if known.get("label_changes") is not None:
+            known["label_changes"] = LabelChanges(
+                **{**known["label_changes"], "counts": tuple(known["label_changes"].get("counts", ()))}
+            )
         known["acquired"] = tuple(known["acquired"])
         known["scores"] = tuple(known["scores"])
         known["held"] = tuple(known.get("held", ()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hybridal.core.facts import News
+from hybridal.core.facts import LabelChanges
 from hybridal.core.outputs import UNKNOWN, Ints
 
 GONE = UNKNOWN - 1  # the label of a text that takes no part
@@ -63,12 +63,12 @@ class Pool:
     def older_rows(self) -> Ints:
         return self.order[: len(self.order) - self.newest]
 
-    def news(self) -> News:
+    def label_changes(self) -> LabelChanges:
         """What a model that has learnt the older labels does not know yet.
 
         >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
-        >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).news()
-        News(known=1, added=1, corrected=1, withdrawn=1, classes=1, expected=1.0, last=False,
+        >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).label_changes()
+        LabelChanges(known=1, added=1, corrected=1, withdrawn=1, new_class_count=1, expected=1.0, last=False,
              counts=(2, 0, 1), unseen=1)
         """
         older, newest = self.labels[self.older_rows()], self.labels[self.newest_rows()]
@@ -76,12 +76,12 @@ class Pool:
         # The next text is of a class never seen about as often as a known one is the only one of its class.
         alone = int((np.bincount(older) == 1).sum()) / max(1, len(older))
         unseen = newest[~np.isin(newest, older)]
-        return News(
+        return LabelChanges(
             known=len(older),
             added=added,
             corrected=self.corrected,
             withdrawn=self.withdrawn,
-            classes=len(np.unique(unseen)),
+            new_class_count=len(np.unique(unseen)),
             expected=added * alone,
             counts=tuple(np.bincount(self.labels[self.order]).tolist()),
             unseen=len(unseen),
@@ -135,7 +135,7 @@ class Pool:
         """These rows, and no others, take no part: they are no candidates, and have no label.
 
         >>> pool = Pool.unlabelled(4).reveal({0: 1, 1: 0}).learnt().leave_out(np.array([0, 3]))
-        >>> pool.candidates().tolist(), pool.order.tolist(), pool.news().withdrawn
+        >>> pool.candidates().tolist(), pool.order.tolist(), pool.label_changes().withdrawn
         ([2], [1], 1)
         >>> pool.leave_out(np.array([3])).candidates().tolist()
         [0, 2]

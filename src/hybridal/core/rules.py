@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from hybridal.core.checked import wrong_kinds
+from hybridal.core.checked import type_errors
 from hybridal.errors import UserError
 from hybridal.registry import hint_or_list, unknown_name
 
@@ -33,7 +33,7 @@ class Rules:
         pooling: What the head reads: the mean of all tokens, the first one, or as the encoder was trained (auto).
         head: Starts at random, or as a probe: a logistic regression on the pretrained encoder's features.
         probe_until: With fewer labels than this the probe is the model.
-        names: Lets the name of each class, where all have letters, and what is written down of it be examples of it.
+        use_class_descriptions: Use class names and descriptions as training examples, if every name has a letter.
         learning_rate: Of AdamW, the same in every layer.
         warmup: Share of a training's steps in which the rate rises.
         decay: Lets the rate fall to 0 after that.
@@ -41,10 +41,10 @@ class Rules:
         train_batch: Texts of a training step.
         max_epochs: At most so many epochs a training.
         min_steps: At least so many steps a training, unless its update brings its own number of epochs.
-        brief_steps: At least so many steps a training whose update does, as that of `finetune:3`.
+        min_finetune_steps: At least so many steps a training whose update does, as that of `finetune:3`.
         stop_after: Epochs without a lower validation loss that end it; None: nothing does, and the last is kept.
         min_delta: By how much the loss must be lower to count.
-        looks: Looks at validation in an epoch.
+        validations_per_epoch: Looks at validation in an epoch.
         keep_start: Lets the weights that training started from win.
         average: Keeps the mean of the weights over the second half of a training that nothing stops.
         dropout: On, off, or only while fine-tuning, as in the published code.
@@ -52,7 +52,7 @@ class Rules:
         validation_loss: The mean over examples, or over batches as published.
         newonly_round_1: Whether NEWONLY trains on the initial labels, or skips round 1 as published.
         precision: 32 bits throughout, or what the device does best (auto).
-        path: Plain does without fast arithmetic: the same up to rounding and to which dropout masks are drawn.
+        arithmetic: Plain does without fast arithmetic: the same up to rounding and to which dropout masks are drawn.
         train_layers: Trains only so many of the backbone's layers, the top ones; None: all, and its embeddings.
         temperature: Fitted to validation alone, or shrunk towards what was known before.
         calibrate: Ranks candidates by temperature-scaled probabilities.
@@ -76,7 +76,7 @@ class Rules:
     pooling: Literal["auto", "mean", "first"] = "first"
     head: Literal["random", "probe"] = "random"
     probe_until: int = 0
-    names: bool = False
+    use_class_descriptions: bool = False
     learning_rate: float = 2e-5
     warmup: float = 0.0
     decay: bool = False
@@ -84,10 +84,10 @@ class Rules:
     train_batch: int = 16
     max_epochs: int = 10
     min_steps: int = 0
-    brief_steps: int = 0
+    min_finetune_steps: int = 0
     stop_after: int | None = 2
     min_delta: float = 1e-4
-    looks: int = 1
+    validations_per_epoch: int = 1
     keep_start: bool = False
     average: bool = False
     dropout: Literal["on", "off", "finetune"] = "on"
@@ -95,7 +95,7 @@ class Rules:
     validation_loss: Literal["examples", "batches"] = "examples"
     newonly_round_1: Literal["train", "skip"] = "train"
     precision: Literal["auto", "fp32"] = "auto"
-    path: Literal["fast", "plain"] = "fast"
+    arithmetic: Literal["fast", "plain"] = "fast"
     train_layers: int | None = None
     temperature: Literal["fitted", "shrunk"] = "fitted"
     calibrate: bool = False
@@ -106,9 +106,9 @@ class Rules:
     late_class: int | None = None
 
     def __post_init__(self) -> None:
-        for name, wrong in wrong_kinds(self):
+        for name, wrong in type_errors(self):
             _require(False, name, wrong)
-        for name in ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs", "looks"):
+        for name in ("initial", "rounds", "batch", "max_length", "train_batch", "max_epochs", "validations_per_epoch"):
             _require(getattr(self, name) >= 1, name, "must be at least 1")
         _require(self.candidates is None or self.candidates >= self.batch, "candidates", "must be at least `batch`")
         _require(self.stop_after is None or self.stop_after >= 1, "stop_after", "must be at least 1, or null for never")
@@ -118,13 +118,13 @@ class Rules:
         _require(self.learning_rate > 0, "learning_rate", "must be positive")
         _require(0 < self.validation_share < 1, "validation_share", "is a share of the labels, between 0 and 1")
         _require(self.warmup <= 1, "warmup", "is a share of the steps, at most 1")
-        for name in ("weight_decay", "min_delta", "warmup", "min_steps", "brief_steps", "probe_until"):
+        for name in ("weight_decay", "min_delta", "warmup", "min_steps", "min_finetune_steps", "probe_until"):
             _require(getattr(self, name) >= 0, name, "must not be negative")
 
-    def held(self, labels: int) -> int:
+    def validation_rows(self, labels: int) -> int:
         """How many of so many labels are measured on and not learnt, beside those of the task's own validation texts.
 
-        >>> protocol("paper").held(200), protocol("paper", {"validation": "share"}).held(205)
+        >>> protocol("paper").validation_rows(200), protocol("paper", {"validation": "share"}).validation_rows(205)
         (0, 20)
         """
         wanted = int(self.validation_share * labels) if self.validation == "share" else 0
@@ -133,13 +133,13 @@ class Rules:
     def epochs(self, examples: int, batch: int | None = None, asked: int | None = None) -> int:
         """How often a training goes over its examples if nothing stops it; `asked` is what its update brings along.
 
-        >>> rules = protocol("paper", {"max_epochs": 4, "min_steps": 77, "brief_steps": 7})
+        >>> rules = protocol("paper", {"max_epochs": 4, "min_steps": 77, "min_finetune_steps": 7})
         >>> rules.epochs(40), rules.epochs(40, asked=2)  # three steps an epoch
         (26, 3)
         """
         if not examples:
             return 0
-        least = self.brief_steps if asked else self.min_steps
+        least = self.min_finetune_steps if asked else self.min_steps
         return max(asked or self.max_epochs, math.ceil(least / math.ceil(examples / (batch or self.train_batch))))
 
     def to_json(self) -> dict[str, Any]:
@@ -166,12 +166,12 @@ PRESETS: Mapping[str, Rules] = {
         pooling="auto",
         head="probe",
         probe_until=30,
-        names=True,
+        use_class_descriptions=True,
         learning_rate=5e-5,
         warmup=0.1,
         max_epochs=10,
         min_steps=160,
-        brief_steps=96,
+        min_finetune_steps=96,
         stop_after=None,
         average=True,
         validation="share",

@@ -36,15 +36,15 @@ def stretches(history: Sequence[Round]) -> list[Stretch]:
     return [Stretch(group[0].round, group[-1].round, group[0].update) for group in groups]
 
 
-def short_word(history: Sequence[Round]) -> str:
+def short_sequence(history: Sequence[Round]) -> str:
     """The word, counted: `RRRRRFFF` is R×5 F×3."""
     return " ".join(f"{letter(part.update)}×{part.rounds}" for part in stretches(history))
 
 
-def plain_word(history: Sequence[Round]) -> str:
+def plain_sequence(history: Sequence[Round]) -> str:
     """The word where people read it in a line: as it is, or counted where its letters are long, as in P(96)."""
-    word = history[-1].word if history else ""
-    return short_word(history) if "(" in word else word
+    sequence = history[-1].update_sequence if history else ""
+    return short_sequence(history) if "(" in sequence else sequence
 
 
 def total_cost(history: Sequence[Round]) -> Cost:
@@ -96,7 +96,7 @@ def sharing(histories: Histories) -> tuple[int, int]:
     Their quotient is the sharing factor.
     """
     facts = [fact for history in histories.values() for fact in history]
-    return len(facts), len({fact.word for fact in facts})
+    return len(facts), len({fact.update_sequence for fact in facts})
 
 
 def own_detectors(histories: Histories, schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Stabilisation]]:

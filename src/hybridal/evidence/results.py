@@ -122,7 +122,7 @@ class ReadOnce(StudyFolder):
 def factors(cell: CellPlan, spec: str) -> dict[str, Any]:
     """What tells a run from the others of its study."""
     asked = cell.settings
-    values = (asked.task, asked.backbone, asked.chosen_by, variant_name(cell.variant), asked.seed, spec)
+    values = (asked.task, asked.backbone, asked.acquisition_spec, variant_name(cell.variant), asked.seed, spec)
     return dict(zip(FACTORS, values, strict=True))
 
 
@@ -145,7 +145,7 @@ def run_row(spec: str, history: Sequence[Round]) -> Run:
         "labels": last.labels,
         "t_star": schedule_of(spec).t_star(history),
         "first_finetune": next((fact.round for fact in history if fact.update == FINETUNE), None),
-        "word": last.word,
+        "update_sequence": last.update_sequence,
     }
 
 

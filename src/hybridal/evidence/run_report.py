@@ -16,7 +16,7 @@ from hybridal.evidence.history import (
     final,
     shared_split,
     sharing,
-    short_word,
+    short_sequence,
     signal_names,
     total_cost,
 )
@@ -25,7 +25,7 @@ from hybridal.evidence.page import Page, Part, about_tables, render, task_name
 from hybridal.evidence.panels import panels
 from hybridal.evidence.story import cost_story, guessing, outlook, story
 from hybridal.evidence.table import MISSING, ONE, Column, Entry, Row, Section, Table, one, ranked
-from hybridal.loop.stopping import ALL_LABELLED
+from hybridal.measures.advice import ALL_LABELLED
 from hybridal.measures.certainty import TOO_FEW, known, known_f1, shown, wilson
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Schedule, make_schedule
@@ -234,7 +234,7 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
         spent = [fact.training_time for fact in history if fact.seconds]
         row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]
         row += [one(schedules[spec].t_star(history) if spec in schedules else None, _COUNT)]
-        row += [Entry(short_word(history) or NONE, hint=history[-1].word if history else "")]
+        row += [Entry(short_sequence(history) or NONE, hint=history[-1].update_sequence if history else "")]
         rows.append(tuple(row))
     # Runs that are not as far as others are out of competition.
     longest = max((len(history) for history in histories.values()), default=0)

@@ -18,7 +18,7 @@ from hybridal.schedules import Schedule
 from hybridal.signals import SIGNALS, Signal
 
 if TYPE_CHECKING:
-    from hybridal.loop.stopping import Advice
+    from hybridal.measures.advice import Advice
 
 
 def story(
@@ -61,7 +61,7 @@ def outlook(history: Sequence[Round], about: Mapping[str, Any], left: int | None
         The advice; None where texts are left, the signal `agreement`, on which it mostly rests, was not watched, and
         the run does not stop by advice.
     """
-    from hybridal.loop.stopping import advise, texts_left
+    from hybridal.measures.advice import advise, texts_left
 
     task, rules = about.get("task", {}), about.get("protocol", {})
     if left is None and "texts" in task:
@@ -112,7 +112,7 @@ def settles(signal: str, detector: Stabilisation, has: str = "") -> str:
 
 def _how_far(history: Sequence[Round], planned: int | None, stopped: bool) -> str:
     done, labels = len(history), counted(history[-1].labels, "label")
-    last = history[-1].news
+    last = history[-1].label_changes
     if planned is not None and done < planned and (stopped or (last is not None and last.last)):
         return f"The run ended by itself after {done} of {counted(planned, 'round')}, with {labels}."
     if planned is not None and done < planned:

@@ -29,7 +29,7 @@ from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task, load_task
-from hybridal.tasks.formats import read_csv
+from hybridal.tasks.file_formats import read_csv
 from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 
@@ -214,7 +214,7 @@ class ActiveLearner(Learner):
         `load_dataset(repo)` reads it, and `Task.from_dataset` after that; the arguments are those of
         `TextClassifier.push_to_hub`, which pushes the model.
         """
-        from hybridal.runs.hub import push_labels
+        from hybridal.runs.hub_push import push_labels
 
         return push_labels(self._labelled(), self._state.pool, self.settings, self.history, repo, private, token)
 
@@ -268,7 +268,7 @@ class ActiveLearner(Learner):
             backbone=settings.backbone,
             schedule=settings.schedule,
             protocol=settings.protocol,
-            acquisition=settings.chosen_by,
+            acquisition=settings.acquisition_spec,
             signals=settings.signals,
             seed=settings.seed,
             device=device or settings.device,

@@ -28,7 +28,7 @@ from hybridal.learners.estimator_limits import (
     no_dropout,
 )
 from hybridal.learners.learner import Learner
-from hybridal.loop.loop import Cell
+from hybridal.loop.loop import Experiment
 from hybridal.measures.calibration import softmax
 from hybridal.models.role import Fit
 from hybridal.schedules import Schedule, make_schedule
@@ -36,7 +36,7 @@ from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task
 from hybridal.tasks.from_memory import as_list, class_list, kind_of
 from hybridal.tasks.single import ONE_LABEL
-from hybridal.tasks.task import check_classes, spelt
+from hybridal.tasks.task import check_classes, label_text
 from hybridal.updates import Plan, Weights
 
 
@@ -57,7 +57,7 @@ class EstimatorLearner(Learner):
     >>> for _ in range(3):
     ...     batch = learner.query(10)
     ...     result = learner.teach(batch, y[batch.ids])
-    >>> learner.history[-1].word, result.labels
+    >>> learner.history[-1].update_sequence, result.labels
     ('RRR', 30)
     """
 
@@ -92,7 +92,9 @@ class EstimatorLearner(Learner):
         check_signals(schedule.watches, task.validation.labels, len(task.classes))
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         check_acquisition(chosen, X, len(task.classes))
-        super().__init__(Cell(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule, observer)
+        super().__init__(
+            Experiment(task, model, rules, seed, chosen, schedule.watches, Oracle(task)), schedule, observer
+        )
         self._model = model
 
     def predict_proba(self, X: Any) -> Floats:
@@ -265,15 +267,15 @@ def _dense(X: Any) -> Floats:
 
 
 def _task(size: int, ids: Sequence[Any] | None, y_validation: Sequence[Any], classes: Sequence[Any]) -> Task:
-    names = tuple(map(spelt, classes))
+    names = tuple(map(label_text, classes))
     check_classes(names)
     known = {name: label for label, name in enumerate(names)}
     for name in y_validation:
-        if spelt(name) not in known:
+        if label_text(name) not in known:
             raise UserError(f"y_validation: '{name}' is not a class; the classes are {', '.join(names)}.")
-    labels = np.array([known[spelt(name)] for name in y_validation], dtype=np.int64)
+    labels = np.array([known[label_text(name)] for name in y_validation], dtype=np.int64)
     given = list(range(size)) if ids is None else list(ids)
-    keys = [*map(spelt, given)]
+    keys = [*map(label_text, given)]
     if not len(set(keys)) == len(keys) == size:
         raise UserError(f"ids: there are {len(set(keys))} different ids for the {size} rows of X; give each its own.")
     train = Split(keys, [""] * size, np.full(size, UNKNOWN, dtype=np.int64))

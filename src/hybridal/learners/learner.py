@@ -11,29 +11,29 @@ from typing import Any
 import numpy as np
 
 from hybridal.annotators import Annotator
-from hybridal.core.facts import Chosen, News, Round
+from hybridal.core.facts import Chosen, LabelChanges, Round
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.errors import UserError
 from hybridal.evidence.formats import counted
 from hybridal.learners.batch import Batch, Query
-from hybridal.learners.history import History, curve, measured
+from hybridal.learners.round_history import History, curve, measured
 from hybridal.learners.teach_result import TeachResult
-from hybridal.loop.loop import Cell, State
-from hybridal.loop.stopping import Advice, advise
+from hybridal.loop.loop import Experiment, State
+from hybridal.measures.advice import Advice, advise
 from hybridal.measures.certainty import score_in_words
 from hybridal.models.role import TimedCandidates
 from hybridal.schedules import Schedule, decide
 from hybridal.tasks.single import ONE_LABEL, is_several
-from hybridal.tasks.task import Task, missing, spelt
+from hybridal.tasks.task import Task, is_missing, label_text
 from hybridal.updates import Update
 
 
 class Learner:
     """Query, teach, update: the rounds of one cell, one at a time."""
 
-    def __init__(self, cell: Cell, schedule: Schedule, observer: Observer | None = None) -> None:
+    def __init__(self, cell: Experiment, schedule: Schedule, observer: Observer | None = None) -> None:
         self.cell, self.schedule, self.observer = cell, schedule, observer or LoggingObserver()
         self._learnt: list[Round] = []
         self._acquired: dict[int, Chosen] = {}
@@ -139,11 +139,11 @@ class Learner:
         pool = self._state.pool
         if not update:
             return "update=False"
-        if not given and not pool.news().changed:
+        if not given and not pool.label_changes().changed:
             return "no labels were given"
         if not len(pool):
             return "there are no labels to learn from yet"
-        return "" if learnt or pool.news().changed else "all labels given are measured on"
+        return "" if learnt or pool.label_changes().changed else "all labels given are measured on"
 
     def _apart(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Labels to learn from, and those of validation texts."""
@@ -173,12 +173,12 @@ class Learner:
     @property
     def next_update(self) -> Update:
         """What `update` would do now."""
-        return decide(self.schedule, self.history, self.news)
+        return decide(self.schedule, self.history, self.label_changes)
 
     @property
-    def news(self) -> News:
+    def label_changes(self) -> LabelChanges:
         """What came since the last update."""
-        return self._state.pool.news()
+        return self._state.pool.label_changes()
 
     def advice(self) -> Advice:
         """What the next labels are expected to bring, and whether it is time to stop."""
@@ -205,13 +205,13 @@ class Learner:
 
     def finish(self) -> Round:
         """A last round on the labels there are, before the model is used: `auto` goes over all of them once more."""
-        self._state = self.cell.unasked(self._state)
+        self._state = self.cell.without_pending(self._state)
         return self._learn(last=True)
 
     def _learn(self, last: bool) -> Round:
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
-        update = decide(self.schedule, self.history, self.cell.news(self._state, last))
+        update = decide(self.schedule, self.history, self.cell.label_changes(self._state, last))
         self.observer.round_started(len(self._learnt) + 1, None, update.spec)
         try:
             self._state, fact = self.cell.learn(self._state, update, last)
@@ -287,7 +287,7 @@ def _given(
     if isinstance(texts, Mapping):
         if labels is not None:
             raise UserError("teach: pass a dict or labels, not both.")
-        ids, labels = [*map(spelt, texts)], list(texts.values())
+        ids, labels = [*map(label_text, texts)], list(texts.values())
     else:
         ids = listed(texts.ids if isinstance(texts, Batch) else texts, "teach")
     if labels is None:
@@ -301,9 +301,9 @@ def _given(
     for id, label in zip(ids, labels, strict=True):
         if is_several(label):
             raise UserError(f"teach: the label of id '{id}' is {label!r:.40}; {ONE_LABEL}")
-        if not missing(label) and given.setdefault(id, spelt(label)) != spelt(label):
-            raise UserError(f"teach: id '{id}' has two labels, '{given[id]}' and '{spelt(label)}'; give it one.")
-    return given, sum(map(missing, labels))
+        if not is_missing(label) and given.setdefault(id, label_text(label)) != label_text(label):
+            raise UserError(f"teach: id '{id}' has two labels, '{given[id]}' and '{label_text(label)}'; give it one.")
+    return given, sum(map(is_missing, labels))
 
 
 def _answers(annotator: Annotator, texts: Mapping[Any, str]) -> dict[str, str]:
@@ -323,7 +323,7 @@ def listed(ids: Iterable[Any], what: str) -> list[str]:
         raise UserError(f"{what}: '{ids:.40}' is one id; give a list of them.")
     if not isinstance(ids, Iterable):
         raise UserError(f"{what}: {ids!r:.40} is no list of ids; give one.")
-    return [spelt(id.id if isinstance(id, Query) else id) for id in ids]
+    return [label_text(id.id if isinstance(id, Query) else id) for id in ids]
 
 
 def _known_labels(task: Task) -> Pool:

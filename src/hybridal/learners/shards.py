@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.errors import UserError
-from hybridal.learners.scoring import PoolFile, predicted_files, scorers
+from hybridal.learners.pool_scoring import PoolFile, predicted_files, scorers
 from hybridal.system.files import strict_json, write_whole
 from hybridal.tasks.read import read_tables
 

@@ -21,7 +21,7 @@ from hybridal.errors import UserError, reason
 from hybridal.measures.calibration import softmax
 from hybridal.models.tokens import CHUNK, Tokens
 from hybridal.runs.export import model_folder, write_model
-from hybridal.system.ahead import import_beside
+from hybridal.system.background_imports import import_in_thread
 from hybridal.system.scratch import scratch
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
 from hybridal.tasks.store import TYPES
@@ -82,7 +82,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from hybridal.learners.active_learner import ActiveLearner
 
         texts, labels, rules = _column(X, "X"), _column(y, "y"), rules_of(self.protocol, self.overrides or {})
-        held = None if rules.validation == "fixed" else rules.held(len(texts))
+        held = None if rules.validation == "fixed" else rules.validation_rows(len(texts))
         task = Task.from_texts(texts, labels, validation_size=held, test_size=0, split_seed=self.seed)
         for _, split in task.splits():
             for id in np.array(split.ids)[split.labels == UNKNOWN]:
@@ -106,7 +106,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model of a folder that `save`, `hybridal export` or a whole run wrote. Its weights hold the temperature
         that was fitted, so that plain transformers gives the same probabilities.
         """
-        import_beside("torch", ())
+        import_in_thread("torch", ())
         from hybridal.models.classifier import Classifier
         from hybridal.models.device import choose_device
 
@@ -176,7 +176,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `repo` is `you/name`. Nobody else sees it unless you say `private=False`. Without a `token`, the one that
         `hf auth login` or HF_TOKEN gives is used.
         """
-        from hybridal.runs.hub import push_model
+        from hybridal.runs.hub_push import push_model
 
         return push_model(self.save, repo, private, token)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hybridal.acquisition import Acquisition, select
 from hybridal.annotators import Annotator
-from hybridal.core.facts import Chosen, Metrics, News, Round
+from hybridal.core.facts import Chosen, LabelChanges, Metrics, Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.pool import Pool
@@ -41,7 +41,7 @@ class State:
     """Where a run stands after `round` rounds: a value, and a function of the run's word."""
 
     round: int
-    word: str
+    update_sequence: str
     pool: Pool
     weights: Weights | None = None
     moments: Weights | None = None
@@ -51,7 +51,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Experiment:
     """All that the schedules of one comparison share. `advance` is a function of state and update alone."""
 
     task: Task
@@ -69,7 +69,7 @@ class Cell:
         if self.rules.initial_draw == "spread" and not partly_labelled(self.task):
             return State(0, "", self.choose_first(pool, self.rules.initial))
         drawn = draw_initial(self.task, self.rules, self.seed)
-        held = self._hold(pool, drawn, len(drawn), 0)
+        held = self._draw_validation(pool, drawn, len(drawn), 0)
         return State(0, "", pool.choose(drawn[~np.isin(drawn, held)], held))
 
     @cached_property
@@ -81,8 +81,8 @@ class Cell:
 
     def choose_first(self, pool: Pool, n: int) -> Pool:
         """Chooses n texts before there is a model; those to measure on are drawn by chance in place of the last."""
-        candidates = self._appeared(pool.candidates(), 1)
-        held = self._hold(pool, candidates, n, -len(candidates))
+        candidates = self._available(pool.candidates(), 1)
+        held = self._draw_validation(pool, candidates, n, -len(candidates))
         free = self.first_order[np.isin(self.first_order, np.setdiff1d(candidates, held))]
         return pool.choose(free[: n - len(held)], held)
 
@@ -92,12 +92,12 @@ class Cell:
         Labels are asked for when a round begins, not when the round before ends: so a round's facts are complete
         before anybody starts to label, and nobody labels texts that no model will see.
         """
-        learnt, fact = self.learn(self.labelled(state), update, self.news(state, last).last)
+        learnt, fact = self.learn(self.labelled(state), update, self.label_changes(state, last).last)
         state, chosen, _ = self.acquire(learnt, self.rules.batch)
         return state, fact.completed(chosen)
 
     @staticmethod
-    def unasked(state: State) -> State:
+    def without_pending(state: State) -> State:
         """The state with nothing left to wait for."""
         return replace(state, pool=state.pool.reveal({}))
 
@@ -105,12 +105,12 @@ class Cell:
         """The state with the labels that it waits for."""
         return replace(state, pool=self.label(state.pool)) if len(state.pool.pending) else state
 
-    def news(self, state: State, last: bool | None = None) -> News:
+    def label_changes(self, state: State, last: bool | None = None) -> LabelChanges:
         """What there is to learn; the last round is that of the protocol, unless somebody knows better."""
         ends = state.round + 1 == self.rules.rounds if last is None else last
-        return replace(state.pool.news(), last=ends)
+        return replace(state.pool.label_changes(), last=ends)
 
-    def retraced(self, history: Sequence[Round]) -> State:
+    def replayed(self, history: Sequence[Round]) -> State:
         """Where a run stood after these rounds, by what they say was chosen; what was learnt, they do not say."""
         row_of = {id: row for row, id in enumerate(self.task.train.ids)}
         state = self.start()
@@ -119,7 +119,7 @@ class Cell:
                 np.array([row_of[id] for id in ids], dtype=np.int64) for ids in (fact.acquired, fact.held)
             )
             pool = self.labelled(state).pool.learnt().choose(acquired, held)
-            state = State(fact.round, fact.word, pool, temperature=fact.temperature)
+            state = State(fact.round, fact.update_sequence, pool, temperature=fact.temperature)
         return state
 
     def plan(self, update: Update, state: State) -> Plan:
@@ -150,7 +150,7 @@ class Cell:
         fact = Round(
             round=t,
             update=update.spec,
-            word=state.word + update.letter,
+            update_sequence=state.update_sequence + update.letter,
             labels=len(state.pool),
             cost=fit.cost,
             kept_epoch=fit.kept_epoch,
@@ -160,11 +160,11 @@ class Cell:
             changes=changes,
             seconds=watch.seconds,
             reason=update.reason,
-            news=self.news(state, last),
+            label_changes=self.label_changes(state, last),
             cross=self._cross(state.pool) if fit.validation is None else None,
         )
         pool = state.pool.learnt()
-        return State(t, fact.word, pool, fit.weights, fit.moments, snapshots, temperature, trained), fact
+        return State(t, fact.update_sequence, pool, fit.weights, fit.moments, snapshots, temperature, trained), fact
 
     def acquire(self, state: State, n: int) -> tuple[State, Chosen, TimedCandidates | None]:
         """Lines 8-9: choose n texts of a random subset of the candidates, and show these; they wait for their labels.
@@ -172,8 +172,8 @@ class Cell:
         The subset is as large as the protocol says, or as n where somebody asks for more than that. Where a share of
         the labels is measured on, so many of the n are drawn at random instead.
         """
-        rows = self._appeared(state.pool.candidates(), state.round + 1)
-        held = self._hold(state.pool, rows, n, state.round)
+        rows = self._available(state.pool.candidates(), state.round + 1)
+        held = self._draw_validation(state.pool, rows, n, state.round)
         rows = np.setdiff1d(rows, held)
         most = len(rows) if self.rules.candidates is None else max(self.rules.candidates, n)
         if len(rows) > most:
@@ -194,17 +194,17 @@ class Cell:
         chosen = replace(chosen, acquired=batch.ids, scores=batch.scores, seconds=seconds)
         return replace(state, pool=state.pool.choose(pending, held)), chosen, candidates
 
-    def _appeared(self, rows: Ints, t: int) -> Ints:
+    def _available(self, rows: Ints, t: int) -> Ints:
         """What can be labelled for round t: all, but for a class that a simulation lets appear later."""
         if self.rules.late_class is None or t >= self.rules.late_class:
             return rows
         others: Ints = rows[self.task.train.labels[rows] != len(self.task.classes) - 1]
         return others
 
-    def _hold(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
+    def _draw_validation(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
         """Texts to measure on, among the next n: a share of those that there are, or nothing would be left to learn."""
         n = min(n, len(candidates))
-        wanted = self.rules.held(len(pool) + len(pool.held) + n) - len(pool.held)
+        wanted = self.rules.validation_rows(len(pool) + len(pool.held) + n) - len(pool.held)
         size = min(max(0, wanted), n)
         return stream(self.seed, "validation", t).choice(candidates, size, replace=False)
 
@@ -254,7 +254,7 @@ class Cell:
 
 
 def active_learning(
-    cell: Cell,
+    cell: Experiment,
     schedule: Schedule,
     state: State | None = None,
     history: Sequence[Round] = (),
@@ -271,9 +271,9 @@ def active_learning(
     history = list(history)
     while not over(cell.rules.rounds, schedule, history, enough):
         stop = enough(history)
-        state = cell.unasked(state) if stop else cell.labelled(state)
+        state = cell.without_pending(state) if stop else cell.labelled(state)
         last = stop or len(history) + 1 == cell.rules.rounds
-        update = decide(schedule, history, cell.news(state, last))
+        update = decide(schedule, history, cell.label_changes(state, last))
         observer.round_started(len(history) + 1, cell.rules.rounds, update.spec)
         state, fact = cell.advance(state, update, last)
         history.append(fact)
@@ -283,9 +283,12 @@ def active_learning(
 def over(rounds: int, schedule: Schedule, history: Sequence[Round], enough: Enough = never) -> bool:
     """Whether a run has had its last round."""
     before = history[-1] if history else None
-    if len(history) >= rounds or (before and before.news and before.news.last):
+    if len(history) >= rounds or (before and before.label_changes and before.label_changes.last):
         return True
     if before is None or not enough(history):
         return False
-    news = News(known=before.labels)
-    return decide(schedule, history, news).spec == decide(schedule, history, replace(news, last=True)).spec
+    label_changes = LabelChanges(known=before.labels)
+    return (
+        decide(schedule, history, label_changes).spec
+        == decide(schedule, history, replace(label_changes, last=True)).spec
+    )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import log_softmax, nll
 from hybridal.randomness import stream
-from hybridal.system.threads import one_blas_thread
+from hybridal.system.thread_count import one_blas_thread
 
 # What the squared weights may cost beside the sum of the labels' losses, where features have unit variance. Noisy
 # tasks want much, many clear classes little; which one fits is found out by cross-fitting.

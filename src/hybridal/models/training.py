@@ -49,7 +49,7 @@ def fit(
     size = plan.batch or rules.train_batch
     epochs = rules.epochs(len(examples.rows), size, plan.epochs)
     steps_an_epoch = math.ceil(len(examples.rows) / size)
-    looks_an_epoch = max(1, min(rules.looks, steps_an_epoch))
+    looks_an_epoch = max(1, min(rules.validations_per_epoch, steps_an_epoch))
     total = epochs * steps_an_epoch
     rate = rates(total, rules)
     best, average = Best(rules, validation_labels), Average()

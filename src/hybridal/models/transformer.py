@@ -60,7 +60,7 @@ class TransformerModel:
         self._apart = [split.texts for split in apart]
         # What is said of classes are rows after those of the pool: they are read and learnt like its texts.
         self._meant = self.said_of(task.classes, task.meanings)
-        self.said_texts, self._said_of = self._meant if rules.names else said_of((), {})
+        self.said_texts, self._said_of = self._meant if rules.use_class_descriptions else said_of((), {})
         parts = [[*task.train.texts, *self.said_texts], task.validation.texts, task.test.texts]
         texts = [text for part in parts for text in part]
         self.encoder = backbone.encoder(rules.max_length)

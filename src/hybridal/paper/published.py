@@ -19,7 +19,7 @@ from hybridal.tasks.mirror import same_name
 
 _SPELT = {"yahoo_answers": "yahoo", "yahoo_answers_topics": "yahoo", "tweet_eval": "tweeteval"}
 _SPELT |= {task: task for task in ("imdb", "jigsaw", "sst2", "tweeteval", "agnews", "yahoo")}
-_TASKS = {same_name(spelt): task for spelt, task in _SPELT.items()}
+_TASKS = {same_name(label_text): task for label_text, task in _SPELT.items()}
 _HYBRIDS = {"HybridAL Δα": "HybridAL_alpha", "HybridAL ΔAcc": "HybridAL_acc"}
 DIFFERS, WITHIN, ONE_SEED = "differs by more than noise", "within noise", "one seed only"
 CONFIDENCE = 0.95

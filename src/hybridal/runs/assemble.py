@@ -16,7 +16,7 @@ from hybridal.backbones import load_backbone
 from hybridal.core.observer import Observer
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
-from hybridal.loop.loop import Cell
+from hybridal.loop.loop import Experiment
 from hybridal.models.role import Model
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule
@@ -78,7 +78,7 @@ def build_model(
     from hybridal.models.transformer import TransformerModel
 
     rules = settings.rules
-    device = choose_device(settings.device, rules.precision, plain=rules.path == "plain")
+    device = choose_device(settings.device, rules.precision, plain=rules.arithmetic == "plain")
     observer = observer or Observer()
     backbone = load_backbone(settings.backbone, task, observer.message)
     features = any(signal.needs_features for signal in signals)
@@ -87,12 +87,12 @@ def build_model(
 
 def build_cell(
     settings: Settings, task: Task, model: Model, signals: tuple[Signal, ...], annotator: Annotator | None = None
-) -> Cell:
+) -> Experiment:
     """Puts the parts together; the annotator is asked for what the task does not know."""
-    acquisition = ACQUISITIONS.make(settings.chosen_by)
+    acquisition = ACQUISITIONS.make(settings.acquisition_spec)
     oracle = Oracle(task, annotator)
     every = settings.test_every_round or settings.stop == "auto"  # any round may be the last
-    return Cell(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)
+    return Experiment(task, model, settings.rules, settings.seed, acquisition, signals, oracle, every)
 
 
 def surroundings(device: str) -> dict[str, Any]:

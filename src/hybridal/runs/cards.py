@@ -37,7 +37,7 @@ def model_card(task: Task, settings: Settings, fact: Round, plain: bool) -> str:
     return f"""{_front(about)}# {task.name} classifier
 
 A text classifier trained by active learning with hybridal {__version__}: backbone `{settings.backbone}`, schedule
-`{settings.schedule}`, acquisition `{settings.chosen_by}`, seed {settings.seed}. Its last round learnt from
+`{settings.schedule}`, acquisition `{settings.acquisition_spec}`, seed {settings.seed}. Its last round learnt from
 {fact.labels} labels, in round {fact.round} (update `{fact.update}`).
 
 ```python
@@ -72,7 +72,7 @@ def label_card(task: Task, settings: Settings, splits: Mapping[str, Split], fact
     return f"""{_front(about)}# {task.name} labels
 
 {sum(map(len, splits.values()))} texts with labels, asked for by active learning with hybridal {__version__}:
-acquisition `{settings.chosen_by}`, seed {settings.seed}.
+acquisition `{settings.acquisition_spec}`, seed {settings.seed}.
 
 ```python
 from datasets import load_dataset

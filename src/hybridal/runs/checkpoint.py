@@ -35,7 +35,7 @@ class Contents:
     def of(cls, state: State, fact: Round | None) -> Contents:
         """The state after `fact`'s round; None: before the first."""
         counts = {name: getattr(state.pool, name) for name in _COUNTS}
-        said_of = {name: getattr(state, name) for name in ("round", "word", "temperature", "trained")}
+        said_of = {name: getattr(state, name) for name in ("round", "update_sequence", "temperature", "trained")}
         about = {**said_of, **counts, "fact": fact and fact.to_json()}
         return cls(state.round, _to_tensors(state), strict_json(about))
 
@@ -122,7 +122,7 @@ def _to_state(tensors: Mapping[str, Any], about: Mapping[str, Any]) -> State:
     rows = {name: tensors[f"pool/{name}"].numpy() for name in _POOL if f"pool/{name}" in tensors}
     pool = Pool(**rows, **{name: about.get(name, 0) for name in _COUNTS})
     weights, moments = under("weights/") or None, under("moments/") or None
-    said_of = about["round"], about["word"], about.get("temperature"), about.get("trained", False)
+    said_of = about["round"], about["update_sequence"], about.get("temperature"), about.get("trained", False)
     return State(*said_of[:2], pool, weights, moments, snapshots, *said_of[2:])
 
 

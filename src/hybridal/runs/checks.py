@@ -17,7 +17,7 @@ from hybridal.runs.assemble import check_signals, find_task, watched
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
-from hybridal.system.ahead import import_beside, import_later
+from hybridal.system.background_imports import import_in_thread, import_later
 from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS
 
@@ -102,7 +102,7 @@ def check(settings: Settings, task: Task) -> None:
     from hybridal.models.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))
-    ACQUISITIONS.make(settings.chosen_by)
+    ACQUISITIONS.make(settings.acquisition_spec)
     if settings.tracker is not None:
         TRACKERS.make(settings.tracker)
     choose_device(settings.device)
@@ -124,5 +124,5 @@ def unlabelled(task: Task) -> int:
 
 def bring_torch() -> None:
     """Import torch in a thread, then what the end of the first round needs."""
-    import_beside("torch", [])
+    import_in_thread("torch", [])
     import_later(TEMPERATURES)

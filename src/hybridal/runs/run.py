@@ -21,13 +21,13 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import Enough, State, active_learning, over
-from hybridal.loop.stopping import advise, texts_left, used_up
+from hybridal.measures.advice import advise, texts_left, used_up
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, surroundings, watched
+from hybridal.runs.background_writer import Keeper
 from hybridal.runs.checks import bring_torch, check_start
+from hybridal.runs.environments import record_environment
 from hybridal.runs.export import export_model
-from hybridal.runs.keeper import Keeper
-from hybridal.runs.places import note_place
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
@@ -75,7 +75,7 @@ def carry_on(
             return history
         if not over(settings.rules.rounds, schedule, history, enough):
             here = surroundings(settings.device)
-            note_place(folder.path, folder.about(), here, len(history), observer.message)
+            record_environment(folder.path, folder.about(), here, len(history), observer.message)
         annotator = None
         if settings.labels is not None:
             annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", task.classes, observer)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.core.rules import Rules, protocol
-from hybridal.core.source import TaskSource
 from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
+from hybridal.tasks.task_source import TaskSource
 
 # Validation texts with labels that are there are all measured on: they cost nothing more.
 ALL_OF_THEM: Mapping[str, Any] = {"validation": "fixed", "validation_size": None}
@@ -54,13 +54,13 @@ class Settings(TaskSource):
         return protocol(self.protocol, {**(ALL_OF_THEM if asked else {}), **self.overrides})
 
     @property
-    def chosen_by(self) -> str:
+    def acquisition_spec(self) -> str:
         """The acquisition that was asked for, or else that of the protocol."""
         return usual_acquisition(self.protocol) if self.acquisition is None else self.acquisition
 
     def to_json(self) -> dict[str, Any]:
         """With the acquisition by its name: what a protocol takes may change, a run that has begun does not."""
-        return {**asdict(self), "acquisition": self.chosen_by}
+        return {**asdict(self), "acquisition": self.acquisition_spec}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
@@ -115,7 +115,7 @@ DEMO = Settings(
         "candidates": 192,
         "max_length": 40,
         "min_steps": 60,
-        "brief_steps": 36,
+        "min_finetune_steps": 36,
     },
 )
 

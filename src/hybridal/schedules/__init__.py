@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from hybridal.core.components import answer_error, calling
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.registry import Registry, unknown_name
 from hybridal.signals import Signal
@@ -65,17 +65,17 @@ class Schedule(Protocol):
         """
         return None
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
         """The update of round `len(history) + 1`; the same history and news always give the same answer.
 
-        `news` are the labels that came since the last round, None while they are awaited.
+        `label_changes` are the labels that came since the last round, None while they are awaited.
         """
 
 
 SCHEDULES: Registry[Schedule] = Registry("schedules", "spec", "watches", "title", "decide")
 
 
-def decide(schedule: Schedule, history: Sequence[Round], news: News | None = None) -> Update:
+def decide(schedule: Schedule, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
     """The update that a schedule decides for; a schedule that fails or decides for something else is named.
 
     Args:
@@ -94,7 +94,7 @@ def decide(schedule: Schedule, history: Sequence[Round], news: News | None = Non
         'retrain'
     """
     with calling("schedule", schedule):
-        update = schedule.decide(history, news)
+        update = schedule.decide(history, label_changes)
         whole = all(hasattr(update, part) for part in ("letter", "spec", "plan"))
     if not whole:
         raise answer_error("schedule", schedule, f"must decide for an update, not {update!r:.60}")

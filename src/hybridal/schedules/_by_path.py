@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.schedules import Rule, Schedule
 from hybridal.signals import Signal
 from hybridal.updates import Update
@@ -42,5 +42,5 @@ class ByPath(Schedule):
     def switch_rounds(self, rounds: int) -> range | None:
         return self.schedule.switch_rounds(rounds)
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
-        return self.schedule.decide(history, news)
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
+        return self.schedule.decide(history, label_changes)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.schedules import Schedule
 from hybridal.signals import Signal
 from hybridal.signals.agreement import Agreement
@@ -49,43 +49,43 @@ class Auto(Schedule):
     # Agreement is for the forecast: it looks at the same sample.
     watches: ClassVar[tuple[Signal, ...]] = (Agreement(), Drift())
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
         # Where a head cannot be refitted alone, a refit takes a few steps on some labels: that is no training of all.
         learnt = [at for at, fact in enumerate(history) if fact.update != Refit.name]
         if not learnt or not history[learnt[-1]].cost.steps:  # a retraining without a step is a probe
             return Retrain(reason="nothing has been learnt yet")
-        news = news or News(known=history[-1].labels)
-        if why := self._reason(history, news):
+        label_changes = label_changes or LabelChanges(known=history[-1].labels)
+        if why := self._reason(history, label_changes):
             return Retrain(reason=why)
         trained = history[learnt[-1]]
-        since = [*(fact.news for fact in history[learnt[-1] + 1 :] if fact.news), news]
-        if news.last and (news.labels != trained.labels or any(n.changed for n in since)):
+        since = [*(fact.label_changes for fact in history[learnt[-1] + 1 :] if fact.label_changes), label_changes]
+        if label_changes.last and (label_changes.labels != trained.labels or any(n.changed for n in since)):
             return FineTune(EPOCHS, reason="the last round")
-        if news.labels >= (1 + GROWN) * trained.labels:
-            why = f"{news.labels} labels, {trained.labels} when the encoder was last trained"
+        if label_changes.labels >= (1 + GROWN) * trained.labels:
+            why = f"{label_changes.labels} labels, {trained.labels} when the encoder was last trained"
             return FineTune(EPOCHS, reason=why)
-        if trained.news and grown(trained.news.counts, news.counts) >= 1 + GROWN:
+        if trained.label_changes and grown(trained.label_changes.counts, label_changes.counts) >= 1 + GROWN:
             return FineTune(EPOCHS, reason="classes with few labels have more than when the encoder was last trained")
         return Refit()
 
-    def _reason(self, history: Sequence[Round], news: News) -> str:
+    def _reason(self, history: Sequence[Round], label_changes: LabelChanges) -> str:
         """Why to retrain now; "" where nothing speaks for it, or the last retraining is too near."""
         last = max((at for at, fact in enumerate(history) if fact.update == Retrain.name), default=0)
         # What happened while it was too early counts later.
-        since = [*(fact.news for fact in history[last + 1 :] if fact.news), news]
+        since = [*(fact.label_changes for fact in history[last + 1 :] if fact.label_changes), label_changes]
         before = history[last].labels
-        if max(news.labels - before, sum(n.changed for n in since)) < GROWTH * before:
+        if max(label_changes.labels - before, sum(n.changed for n in since)) < GROWTH * before:
             return ""
         changed = sum(n.corrected + n.withdrawn for n in since)
-        known = news.known + news.corrected
-        if news.added >= 2 * known:
-            return f"{news.added} new labels, far more than the {known} before"
-        appeared, expected = sum(n.classes for n in since), sum(n.expected for n in since)
+        known = label_changes.known + label_changes.corrected
+        if label_changes.added >= 2 * known:
+            return f"{label_changes.added} new labels, far more than the {known} before"
+        appeared, expected = sum(n.new_class_count for n in since), sum(n.expected for n in since)
         if sum(n.unseen for n in since) > expected + 2 * math.sqrt(expected):
             return f"{appeared} new {'class' if appeared == 1 else 'classes'}"
-        if changed > math.sqrt(news.labels):
+        if changed > math.sqrt(label_changes.labels):
             return f"{changed} labels corrected or withdrawn"
-        if news.last:
+        if label_changes.last:
             return ""  # all labels are gone over again anyway
         if (alarm := drifted([fact.changes.get(Drift.name) for fact in history[last + 1 :]])) > ALARM:
             return f"drifted from the frozen encoder's answers ({alarm:.1f} times its noise)"

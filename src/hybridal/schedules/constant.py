@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.schedules import Schedule
 from hybridal.updates import UPDATES, Update
 
@@ -38,6 +38,6 @@ class Constant(Schedule):
         first = {"retrain": rounds + 1, "finetune": 1}.get(self.spec)
         return None if first is None else range(first, first + 1)
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:  # noqa: ARG002
         assert not isinstance(self.update, str)
         return self.update

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.schedules import Schedule
 from hybridal.updates import Update
 from hybridal.updates.finetune import FineTune
@@ -40,5 +40,5 @@ class FixedSwitch(Schedule):
         first = min(self.first, rounds + 1)
         return range(first, first + 1)
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:  # noqa: ARG002
         return FineTune() if len(history) + 1 >= self.first else Retrain()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.schedules import Rule, Schedule
 from hybridal.signals import SIGNALS, Signal
@@ -62,5 +62,5 @@ class HybridAL(Schedule):
         # The first round has no change, and the streak must be complete before.
         return range(min(self.patience + 2, rounds + 1), rounds + 2)
 
-    def decide(self, history: Sequence[Round], news: News | None = None) -> Update:  # noqa: ARG002
+    def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:  # noqa: ARG002
         return Retrain() if self.t_star(history) is None else FineTune()

@@ -121,7 +121,7 @@ class StudyFolder:
 
     def facts(self, cell: CellPlan) -> dict[str, Round]:
         """The recorded rounds of a cell by their word."""
-        return {fact.word: fact for fact in recorded_rounds(self.journal(cell))}
+        return {fact.update_sequence: fact for fact in recorded_rounds(self.journal(cell))}
 
     def histories(self, cell: CellPlan) -> dict[str, tuple[Round, ...]]:
         """The rounds of each of a cell's schedules, as far as they are recorded."""

@@ -107,8 +107,8 @@ def _switch_at(first: int, rounds: int) -> set[str]:
     return _prefixes("R" * retrains + "F" * (rounds - retrains))
 
 
-def _prefixes(word: str) -> set[str]:
-    return {word[:end] for end in range(1, len(word) + 1)}
+def _prefixes(sequence: str) -> set[str]:
+    return {sequence[:end] for end in range(1, len(sequence) + 1)}
 
 
 def _seconds(fact: Round) -> float:

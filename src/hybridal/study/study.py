@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from hybridal.core.checked import wrong_kinds
+from hybridal.core.checked import type_errors
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
@@ -36,7 +36,7 @@ class CellPlan:
         """A folder name: readable, and different for different cells."""
         asked = self.settings
         digest = hashlib.sha256(strict_json(asked.to_json()).encode()).hexdigest()[:8]
-        parts = [Path(asked.task).stem, Path(asked.backbone).name, asked.chosen_by, *_spelt(self.variant)]
+        parts = [Path(asked.task).stem, Path(asked.backbone).name, asked.acquisition_spec, *_spelt(self.variant)]
         name = "-".join([*parts, f"s{asked.seed}", digest])
         return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
 
@@ -73,7 +73,7 @@ class Study:
     test_every_round: bool = False
 
     def __post_init__(self) -> None:
-        for name, wrong in wrong_kinds(self):
+        for name, wrong in type_errors(self):
             raise UserError(f"Study '{self.name}': `{name}` {wrong}.")
         for name in ("schedules", *FACTORS):
             if name != "acquisitions" and not getattr(self, name):
@@ -94,7 +94,7 @@ class Study:
                     raise UserError(f"Study '{self.name}': `{name}` has {value!r} twice; name it once{other}.")
 
     @property
-    def chosen_by(self) -> tuple[str, ...]:
+    def acquisition_spec(self) -> tuple[str, ...]:
         """The acquisitions that were asked for, or else that of the protocol."""
         return self.acquisitions or (usual_acquisition(self.protocol),)
 
@@ -104,7 +104,7 @@ class Study:
         return [CellPlan(settings, variant, schedules) for settings, variant in self._settings()]
 
     def _settings(self) -> Iterator[tuple[Settings, Choice]]:
-        factors = product(self.tasks, self.backbones, self.chosen_by, self.vary, self.seeds)
+        factors = product(self.tasks, self.backbones, self.acquisition_spec, self.vary, self.seeds)
         for task, backbone, acquisition, variant, seed in factors:
             asked = {"task": task} if isinstance(task, str) else dict(task)
             yield (
@@ -137,7 +137,7 @@ class Study:
 
     def to_json(self) -> dict[str, Any]:
         """With its acquisitions by name, as those of its cells are."""
-        return {**asdict(self), "acquisitions": self.chosen_by}
+        return {**asdict(self), "acquisitions": self.acquisition_spec}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Study:

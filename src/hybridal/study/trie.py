@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from hybridal.core.facts import News, Round
+from hybridal.core.facts import LabelChanges, Round
 from hybridal.core.observer import Observer
 from hybridal.errors import RunError
-from hybridal.loop.loop import Cell, State
+from hybridal.loop.loop import Experiment, State
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, watched
-from hybridal.runs.keeper import Keeper
+from hybridal.runs.background_writer import Keeper
 from hybridal.runs.run import same_facts
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, decide, make_schedule
@@ -36,8 +36,8 @@ class Node:
     update: Update | None = None
 
     @property
-    def word(self) -> str:
-        return self.history[-1].word if self.history else ""
+    def update_sequence(self) -> str:
+        return self.history[-1].update_sequence if self.history else ""
 
 
 class Trie:
@@ -50,7 +50,7 @@ class Trie:
 
     def __init__(
         self,
-        cell: Cell,
+        cell: Experiment,
         known: Mapping[str, Round],
         record: Callable[[Round], None],
         folder: Path,
@@ -58,7 +58,7 @@ class Trie:
     ) -> None:
         self.cell, self.folder, self._record, self._begin = cell, folder, record, begin
         self.facts = dict(known)
-        self._known_news = news_by_word(known)
+        self._known_label_changes = label_changes_by_sequence(known)
         self._kept_at = time.monotonic()
         self._keeper = Keeper()
         self._openings: list[Update] = []
@@ -66,10 +66,10 @@ class Trie:
     def walk(self, schedules: Sequence[Schedule]) -> None:
         """Computes every round that one of these schedules goes through."""
         left = self._load(self.folder / "tip")
-        if left is not None and left[1] is not None and left[1].word not in self.facts:
+        if left is not None and left[1] is not None and left[1].update_sequence not in self.facts:
             # The walk was cut off between keeping this state and recording its fact.
             self._record(left[1])
-            self.facts[left[1].word] = left[1]
+            self.facts[left[1].update_sequence] = left[1]
         with self._keeper:
             self._walk(Node((), self.cell.start()), schedules)
 
@@ -79,7 +79,7 @@ class Trie:
             *branches, last = forks = self._forks(node, schedules)
             if not node.history:
                 self._openings = [update for update, _ in forks]
-            missing = any(node.word + update.letter not in self.facts for update, _ in forks)
+            missing = any(node.update_sequence + update.letter not in self.facts for update, _ in forks)
             if branches and missing and node.history:
                 self._keep(self._fork_folder(node), self._state(node), node.history[-1])
             for update, members in branches:
@@ -90,21 +90,21 @@ class Trie:
     def _forks(self, node: Node, schedules: Sequence[Schedule]) -> list[tuple[Update, list[Schedule]]]:
         """Who goes where; retraining last, because its path is the trunk that the others leave."""
         groups: dict[str, tuple[Update, list[Schedule]]] = {}
-        news = self._news(node)
+        label_changes = self._news(node)
         for schedule in schedules:
-            update = decide(schedule, node.history, news)
+            update = decide(schedule, node.history, label_changes)
             groups.setdefault(update.spec, (update, []))[1].append(schedule)
         return sorted(groups.values(), key=lambda group: group[0].name == "retrain")
 
-    def _news(self, node: Node) -> News | None:
+    def _news(self, node: Node) -> LabelChanges | None:
         """What there is to learn at a node: every round that went on from it says so; else its labels do."""
-        if node.word not in self._known_news:
+        if node.update_sequence not in self._known_label_changes:
             node.state = self.cell.labelled(self._state(node))
-            self._known_news[node.word] = self.cell.news(node.state)
-        return self._known_news[node.word]
+            self._known_label_changes[node.update_sequence] = self.cell.label_changes(node.state)
+        return self._known_label_changes[node.update_sequence]
 
     def _child(self, node: Node, update: Update) -> Node:
-        fact = self.facts.get(node.word + update.letter)
+        fact = self.facts.get(node.update_sequence + update.letter)
         if fact is not None:
             return Node((*node.history, fact), None, node, update)
         before = self._state(node)
@@ -114,7 +114,7 @@ class Trie:
             self._keep(self.folder / "tip", state, fact)
             self._kept_at = time.monotonic()
         self._record(fact)
-        self.facts[fact.word] = fact
+        self.facts[fact.update_sequence] = fact
         return Node((*node.history, fact), state)
 
     def _state(self, node: Node) -> State:
@@ -132,7 +132,7 @@ class Trie:
         assert node.update is not None
         *before, recorded = node.history
         if node.update.forgets:
-            state, fact = self._advance(self.cell.retraced(before), node.update)
+            state, fact = self._advance(self.cell.replayed(before), node.update)
             fact = replace(fact, changes=recorded.changes)  # since a state that is not computed
         else:
             state, fact = self._advance(self._state(node.parent), node.update)
@@ -147,9 +147,14 @@ class Trie:
         plan = self.cell.plan(update, before)
         for number, other in enumerate(self._openings):
             saved = self._load(self._first_folder(number))
-            if saved and saved[1] and saved[0].word == other.letter and plan.same_as(self.cell.plan(other, before)):
-                state = replace(self._placed(saved[0]), word=update.letter)
-                return state, replace(saved[1], update=update.spec, word=update.letter, reason=update.reason)
+            if (
+                saved
+                and saved[1]
+                and saved[0].update_sequence == other.letter
+                and plan.same_as(self.cell.plan(other, before))
+            ):
+                state = replace(self._placed(saved[0]), update_sequence=update.letter)
+                return state, replace(saved[1], update=update.spec, update_sequence=update.letter, reason=update.reason)
         state, fact = self.cell.advance(before, update)
         number = [other.letter for other in self._openings].index(update.letter)
         checkpoint.save(self._first_folder(number), state, fact)
@@ -158,7 +163,7 @@ class Trie:
     def _saved(self, node: Node) -> State | None:
         for folder in (self.folder / "tip", self._fork_folder(node)):
             saved = self._load(folder)
-            if saved is not None and saved[0].word == node.word:
+            if saved is not None and saved[0].update_sequence == node.update_sequence:
                 return self._placed(saved[0])
         return None
 
@@ -187,12 +192,12 @@ class Trie:
 def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds: int) -> dict[str, tuple[Round, ...]]:
     """The rounds of each schedule, by its spec, as far as they are known."""
     found: dict[str, tuple[Round, ...]] = {}
-    news = news_by_word(facts)
+    label_changes = label_changes_by_sequence(facts)
     for schedule in schedules:
         history: tuple[Round, ...] = ()
         while len(history) < rounds:
-            before = history[-1].word if history else ""
-            update = decide(schedule, history, news.get(before))
+            before = history[-1].update_sequence if history else ""
+            update = decide(schedule, history, label_changes.get(before))
             if before + update.letter not in facts:
                 break
             # A round that schedules share is recorded with the reason of one of them.
@@ -201,10 +206,10 @@ def histories(facts: Mapping[str, Round], schedules: Sequence[Schedule], rounds:
     return found
 
 
-def news_by_word(facts: Mapping[str, Round]) -> dict[str, News | None]:
+def label_changes_by_sequence(facts: Mapping[str, Round]) -> dict[str, LabelChanges | None]:
     """What there was to learn after each word: the same for all rounds that went on from it."""
     letters = {update: UPDATES.make(update).letter for update in {fact.update for fact in facts.values()}}
-    return {fact.word.removesuffix(letters[fact.update]): fact.news for fact in facts.values()}
+    return {fact.update_sequence.removesuffix(letters[fact.update]): fact.label_changes for fact in facts.values()}
 
 
 def run_cell(

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybridal.errors import UserError
-from hybridal.tasks.classes import note_lookalikes
+from hybridal.tasks.class_names import note_lookalikes
 from hybridal.tasks.from_memory import split_of
 from hybridal.tasks.overlaps import note_overlaps
 from hybridal.tasks.single import ONE_LABEL
 from hybridal.tasks.splits import hold_out
-from hybridal.tasks.task import Split, Task, spelt
+from hybridal.tasks.task import Split, Task, label_text
 
 
 def from_dataset(
@@ -133,7 +133,7 @@ def _labels(rows: Any, column: str, where: str) -> list[Any]:
 
 def _check_known(labels: Sequence[Any], classes: Sequence[str], where: str) -> None:
     for row, label in enumerate(labels):
-        if label is not None and spelt(label) not in classes:
+        if label is not None and label_text(label) not in classes:
             raise UserError(
                 f"{where}, row {row}: the label '{label}' does not occur in train, which has {', '.join(classes)}; "
                 "correct it, or name all classes with `classes`.",

@@ -10,12 +10,12 @@ import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
-from hybridal.tasks.classes import note_lookalikes, refuse_measurements, sort_names
+from hybridal.tasks.class_names import note_lookalikes, refuse_measurements, sort_names
 from hybridal.tasks.columns import check_different
 from hybridal.tasks.read import visible
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
 from hybridal.tasks.splits import hold_out
-from hybridal.tasks.task import Split, Task, bare, check_classes, missing, spelt
+from hybridal.tasks.task import Split, Task, check_classes, is_missing, label_text, to_python_scalar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,8 +90,8 @@ def from_pandas(
     if id is None and not frame.index.is_unique:
         twice = frame.index[frame.index.duplicated()][0]
         raise UserError(
-            f"The frame's index has '{spelt(twice):.40}' twice; name a column of ids with `id`, or number the rows "
-            "anew with `reset_index`.",
+            f"The frame's index has '{label_text(twice):.40}' twice; name a column of ids with `id`, or renumber the "
+            "rows with `reset_index`.",
             field="id",
         )
     return from_texts(
@@ -135,7 +135,7 @@ def split_of(
     if not texts and not may_differ:
         raise UserError(f"{name}: there are no texts; give some.")
     _check_texts(texts, ids, name)
-    found = [None if missing(label) or not spelt(label).strip() else spelt(label) for label in labels]
+    found = [None if is_missing(label) or not label_text(label).strip() else label_text(label) for label in labels]
     named = classes is not None
     if not named:
         # By name: as values, True and 1 would be one.
@@ -145,7 +145,7 @@ def split_of(
             raise UserError(f"{name}: no text has a label; name the classes.")
     else:
         classes = class_list(classes)
-    names = tuple("" if missing(one) else spelt(one) for one in classes)
+    names = tuple("" if is_missing(one) else label_text(one) for one in classes)
     check_classes(names)
     if not may_differ:
         _check_asked(names, found, name)
@@ -153,7 +153,7 @@ def split_of(
     number = {name: i for i, name in enumerate(names)}
     keep = [row for row, label in enumerate(found) if label is None or label in number]
     numbers: Ints = np.array([number.get(found[row] or "", UNKNOWN) for row in keep], dtype=np.int64)
-    keys = [spelt(ids[row]) for row in keep]
+    keys = [label_text(ids[row]) for row in keep]
     if len(set(keys)) < len(keys):
         twice, _ = Counter(keys).most_common(1)[0]
         raise UserError(f"{name}: the id '{twice:.40}' occurs twice; make ids unique.")
@@ -191,7 +191,7 @@ def _check_texts(texts: Sequence[Any], ids: Sequence[Any], name: str) -> None:
         said = f"text {first} (id {ids[first]!r}) is {_short(texts[first])}{others}"
         raise UserError(f"{name}: {said}; leave {them} out or give {them} words.")
     for row, id in enumerate(ids):
-        if missing(id):
+        if is_missing(id):
             raise UserError(f"{name}: the id of text {row} is {id!r}; give every text one.")
 
 
@@ -233,7 +233,7 @@ def kind_of(values: Sequence[Any], gaps: bool = False) -> type:
         >>> kind_of([0.0, 1.0]), kind_of([0.0, 1.0], gaps=True), kind_of([1, "a"])
         (<class 'float'>, <class 'int'>, <class 'str'>)
     """
-    plain = [value.item() if isinstance(value, np.generic) else bare(value) for value in values]
+    plain = [value.item() if isinstance(value, np.generic) else to_python_scalar(value) for value in values]
     if gaps and plain and all(isinstance(value, float) and value.is_integer() for value in plain):
         return int
     return next((kind for kind in KINDS if plain and all(type(value) is kind for value in plain)), str)

@@ -15,7 +15,7 @@ import numpy as np
 from hybridal.errors import UserError
 from hybridal.system.cache import cache_dir
 from hybridal.system.wheels import WheelFiles, fetch
-from hybridal.tasks.classes import sort_names
+from hybridal.tasks.class_names import sort_names
 from hybridal.tasks.splits import divide, draw, size_asked
 from hybridal.tasks.task import Split, Task
 

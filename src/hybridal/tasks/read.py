@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from hybridal.errors import UserError
 from hybridal.tasks.columns import check_different
-from hybridal.tasks.formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
+from hybridal.tasks.file_formats import read_csv, read_json, read_jsonl, read_lines, read_parquet, read_tsv
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT
 from hybridal.tasks.spreadsheet import read_xlsx
 from hybridal.tasks.table import FileTable, joined

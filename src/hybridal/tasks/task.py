@@ -117,7 +117,7 @@ class Task:
     @staticmethod
     def from_name(name: str, **options: Any) -> Task:
         """One of the tasks that `hybridal list tasks` names; see `hybridal.tasks.load_task`."""
-        from hybridal.tasks.load import load_task
+        from hybridal.tasks.task_loading import load_task
 
         return load_task(name, **options)
 
@@ -150,7 +150,7 @@ class Task:
         {7: 'yes'}
         """
         labels = {id: label for _, split in self.splits() for id, label in zip(split.ids, split.labels, strict=True)}
-        given = {id: spelt(id) for id in ids}
+        given = {id: label_text(id) for id in ids}
         for name in given.values():
             if name not in labels:
                 raise UserError(f"'{name:.40}' is not the id of a text of task '{self.name}'; give ids that it has.")
@@ -191,7 +191,7 @@ class Task:
         """
         if not isinstance(meanings, Mapping):
             raise UserError(f"Meanings are a mapping of class names to texts, not {meanings!r:.40}.")
-        found = {spelt(name): _said(spelt(name), said) for name, said in meanings.items()}
+        found = {label_text(name): _said(label_text(name), said) for name, said in meanings.items()}
         for name in found:
             self.class_index(name)
         return replace(self, meanings={name: texts for name, texts in {**self.meanings, **found}.items() if texts})
@@ -215,10 +215,10 @@ class Task:
         [('a', 0), ('b', 1)]
         """
         check_classes(classes)
-        missing = [name for name in classes if name not in self.classes]
-        if missing:
+        is_missing = [name for name in classes if name not in self.classes]
+        if is_missing:
             raise UserError(
-                f"`classes`: task '{self.name}' has no class '{missing[0]}'; it has {', '.join(self.classes)}.",
+                f"`classes`: task '{self.name}' has no class '{is_missing[0]}'; it has {', '.join(self.classes)}.",
                 field="classes",
             )
         dropped = -2
@@ -284,7 +284,7 @@ def as_type(kind: type, text: str) -> Any:
     return text == "True" if kind is bool else kind(text)
 
 
-def spelt(value: Any) -> str:
+def label_text(value: Any) -> str:
     """An id or a label as a text; 1.0 is 1, since a column of whole numbers with a gap holds fractions.
 
     A fraction is spelt as Python's own, which is what a column of numpy's becomes as a list.
@@ -292,13 +292,13 @@ def spelt(value: Any) -> str:
     >>> spelt(7), spelt(np.float64(1)), spelt("a"), spelt(np.float32(0.1)) == spelt(float(np.float32(0.1)))
     ('7', '1', 'a', True)
     """
-    value = bare(value)
+    value = to_python_scalar(value)
     if isinstance(value, float | np.floating):
         return str(int(value)) if float(value).is_integer() else str(float(value))
     return str(value)
 
 
-def bare(value: Any) -> Any:
+def to_python_scalar(value: Any) -> Any:
     """What a member of an enumeration of texts or numbers stands for, and is equal to; all else as it is.
 
     >>> class Kind(str, Enum):
@@ -309,7 +309,7 @@ def bare(value: Any) -> Any:
     return value.value if isinstance(value, Enum) and isinstance(value, str | int | float) else value
 
 
-def missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value stands for none, as frames have it: None, NaN, NaT or NA.
 
     >>> missing(None), missing(float("nan")), missing(0), missing("")

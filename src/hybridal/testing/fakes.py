@@ -56,7 +56,7 @@ class FakeModel:
             np.arange(texts) % classes,
             rng.normal(size=(texts, width)) if features else None,
             {
-                "embeddings.word": rng.normal(size=(20, width)),
+                "embeddings.update_sequence": rng.normal(size=(20, width)),
                 "layer.in": rng.normal(size=(2 * width, width)),
                 "layer.out": rng.normal(size=(width, 2 * width)),
                 "layer.bias": rng.normal(size=width),

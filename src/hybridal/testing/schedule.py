@@ -23,7 +23,7 @@ ROUNDS = 12
 def fake_history(signals: tuple[Signal, ...], seed: int, rounds: int = ROUNDS) -> list[Round]:
     """Rounds whose signals calm down: each change about its ε, larger before and smaller after.
 
-    >>> [fact.word for fact in fake_history((), seed=1, rounds=3)]
+    >>> [fact.update_sequence for fact in fake_history((), seed=1, rounds=3)]
     ['R', 'RR', 'RRR']
     """
     rng = np.random.default_rng(seed)
@@ -35,9 +35,9 @@ def fake_history(signals: tuple[Signal, ...], seed: int, rounds: int = ROUNDS) -
         metrics = Metrics(100, right, right / 100, right / 100, 0.5, 0.1, 0.4, 0.5, 0.1)
         history.append(
             Round(
-                round=t, update="retrain", word="R" * t, labels=200 + 32 * t, cost=Cost(30, 480, 9000, 3), kept_epoch=1,
-                temperature=1.5, validation=metrics, test=metrics, changes=changes, acquired=(f"text-{t}",),
-                scores=(0.5,), seconds={"train": float(rng.random())},
+                round=t, update="retrain", update_sequence="R" * t, labels=200 + 32 * t, cost=Cost(30, 480, 9000, 3),
+                kept_epoch=1, temperature=1.5, validation=metrics, test=metrics, changes=changes,
+                acquired=(f"text-{t}",), scores=(0.5,), seconds={"train": float(rng.random())},
             )
         )  # fmt: skip
     return history

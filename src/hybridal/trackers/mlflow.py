@@ -55,7 +55,7 @@ class Mlflow:
             return
         entities, now = self._mlflow.entities, int(time.time() * 1000)
         metrics = [entities.Metric(name, number, now, fact.round) for name, number in figures(fact).items()]
-        tags = [entities.RunTag(name, getattr(fact, name)) for name in ("word", "update", "reason")]
+        tags = [entities.RunTag(name, getattr(fact, name)) for name in ("update_sequence", "update", "reason")]
         self._client.log_batch(self._run, metrics=metrics, tags=tags)
         # No run is left open, whatever ends its process: one that goes on is finished anew with each round.
         self._client.set_terminated(self._run)

@@ -15,11 +15,11 @@ import uvicorn
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Annotation, Text
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 from hybridal.app.serve import HERE, bind, server_config
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
+from hybridal.app.web.web_app import create_app
 
 from ..copies import copied
 

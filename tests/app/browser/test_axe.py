@@ -12,7 +12,7 @@ from hybridal.app.db.schema import Prediction, Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.people import add_person
-from hybridal.app.settings import write
+from hybridal.app.project_settings import write
 
 from ..made_up import make, me
 from .axe import Axe

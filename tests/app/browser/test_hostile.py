@@ -8,12 +8,12 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import update
 
+from hybridal.app.api_tokens import make_token
 from hybridal.app.db.schema import Delivery, Trainer
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.people import User, add_person, invite
-from hybridal.app.settings import write
-from hybridal.app.tokens import make_token
+from hybridal.app.project_settings import write
 from hybridal.app.web.pages import PAGES
 from hybridal.app.webhooks.delivery import add_webhook
 

@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from hybridal.app.db.schema import Scoring, Text
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
-from hybridal.app.trainer.predictions import Scored, keep_predictions
+from hybridal.app.trainer.stored_predictions import Scored, keep_predictions
 from hybridal.app.vectors import stamp_of
 
 from ..made_up import consensus

@@ -11,7 +11,7 @@ from hybridal.app.db.schema import Text
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.gone_classes import remove
+from hybridal.app.labelling.removed_classes import remove
 
 from ..made_up import consensus, me
 from .served import Served

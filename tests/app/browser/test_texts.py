@@ -5,7 +5,7 @@ from playwright.sync_api import Dialog, expect
 
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.finding import MOST_COUNTED
+from hybridal.app.labelling.text_search import MOST_COUNTED
 from hybridal.app.labelling.texts import add
 
 from ..made_up import consensus, me

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Class, Person, Prediction, Text
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import GivenRow
 from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project

@@ -9,7 +9,7 @@ from sqlalchemy import event
 from hybridal.app.exchange.label_studio import ImportedTask, LabelConfig
 from hybridal.app.exchange.label_studio_export import export_tasks, model_version, predict_tasks
 from hybridal.app.exchange.label_studio_import import match_texts
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 
 from .projects import NASTY, empty, made, prediction

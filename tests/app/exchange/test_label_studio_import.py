@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Person, Text
-from hybridal.app.exchange.files import label_rows
 from hybridal.app.exchange.label_studio import ImportedAnnotation, ImportedTask, read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import Imported, import_tasks
+from hybridal.app.exchange.table_files import label_rows
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 
 from ..made_up import check_books

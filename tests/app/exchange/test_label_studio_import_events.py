@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from hybridal.app.app_errors import MissingError
 from hybridal.app.db.schema import Annotation, Trainer
-from hybridal.app.errors import MissingError
-from hybridal.app.exchange.files import label_rows
 from hybridal.app.exchange.label_studio_import import handle_event
+from hybridal.app.exchange.table_files import label_rows
 from hybridal.app.project import Project
 from hybridal.errors import UserError
 

@@ -16,11 +16,11 @@ from pyarrow import parquet
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Text
-from hybridal.app.exchange.files import LABEL_FORMATS, PREDICTION_FORMATS, label_rows, prediction_rows
 from hybridal.app.exchange.label_studio import read_tasks
 from hybridal.app.exchange.label_studio_export import export_tasks
 from hybridal.app.exchange.label_studio_import import import_tasks
-from hybridal.app.labelling.source import Source, read_source
+from hybridal.app.exchange.table_files import LABEL_FORMATS, PREDICTION_FORMATS, label_rows, prediction_rows
+from hybridal.app.labelling.text_source import Source, read_source
 from hybridal.app.labelling.texts import Row
 from hybridal.app.project import Project
 from hybridal.tasks.read import READERS

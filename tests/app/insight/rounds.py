@@ -14,7 +14,7 @@ def round_of(t: int, update: str = "retrain", **values: Any) -> Round:
     right, n = values.pop("right", 15), values.pop("n", 20)
     examples = epochs * labels
     given = {
-        "word": "R" * t,
+        "update_sequence": "R" * t,
         "labels": labels,
         "cost": Cost(steps=examples // 10, examples=examples, epochs=epochs),
         "kept_epoch": epochs,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from hybridal.app.insight.agreement import kappa
+from hybridal.app.insight.annotator_agreement import kappa
 from hybridal.randomness import stream
 
 PAIRS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=30)

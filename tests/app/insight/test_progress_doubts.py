@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from hybridal.app.db.schema import Person, Prediction, Text
-from hybridal.app.insight.progress import review_texts
+from hybridal.app.insight.project_progress import review_texts
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.people import add_person
 from hybridal.app.project import Project
 

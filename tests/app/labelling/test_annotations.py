@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.schema import Annotation, Consensus, Lease, Person, Vote
-from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.project import Project
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 from hybridal.errors import UserError
 
 from ..made_up import check_books, consensus, make, me, people

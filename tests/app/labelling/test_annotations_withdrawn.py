@@ -8,7 +8,7 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Annotation, Consensus, Person, Text, Vote
 from hybridal.app.labelling.annotations import annotate, withdraw
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 
 from ..made_up import check_books

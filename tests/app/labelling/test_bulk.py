@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.schema import Annotation, Lease, Text, now
-from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling import bulk as module
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.schema import Annotation, Class, Prediction, Text
-from hybridal.app.errors import ConflictError, MissingError
-from hybridal.app.insight.progress import class_balance
+from hybridal.app.insight.project_progress import class_balance
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts

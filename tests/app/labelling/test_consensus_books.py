@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sqlalchemy import func, select
 
+from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.schema import Annotation, Class, Person, Text, Vote
-from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.removal import delete_texts, restore_texts
-from hybridal.app.labelling.settling import settle_some
+from hybridal.app.labelling.requirements import settle_some
 from hybridal.app.labelling.texts import add
 from hybridal.app.people import machine_annotator
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 
 from ..made_up import check_books, make, me, merge_classes, people
 

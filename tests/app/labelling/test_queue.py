@@ -16,7 +16,7 @@ from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.queue import lease_texts, next_splits
 from hybridal.app.labelling.texts import reserve
 from hybridal.app.project import Project
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 
 from ..made_up import make, me, people
 

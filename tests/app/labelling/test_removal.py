@@ -7,16 +7,16 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Prediction, QueuedText, Text, Vote
-from hybridal.app.exchange.files import label_rows
 from hybridal.app.exchange.label_studio_export import export_tasks
-from hybridal.app.insight.agreement import ratings
+from hybridal.app.exchange.table_files import label_rows
+from hybridal.app.insight.annotator_agreement import ratings
 from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.finding import rows_found, search
 from hybridal.app.labelling.queue import lease_texts
 from hybridal.app.labelling.removal import delete_texts, in_parts, restore_texts
+from hybridal.app.labelling.text_search import rows_found, search
 from hybridal.app.project import Project
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 from hybridal.app.trainer.snapshot import snapshot, task_of
 
 from ..made_up import check_books, consensus, make, people

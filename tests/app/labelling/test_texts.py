@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from hybridal.app.app_errors import ConflictError
 from hybridal.app.db.schema import Text
-from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.consensus import counts
-from hybridal.app.labelling.finding import search
-from hybridal.app.labelling.gone_classes import follow, remove, rows_to_follow
 from hybridal.app.labelling.queue import lease_texts
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.removed_classes import follow, remove, rows_to_follow
+from hybridal.app.labelling.text_search import search
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import Added, GivenRow, Row, add, add_in_parts, new_rows
 from hybridal.app.project import Project
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 from hybridal.app.web.schemas import items_of
 
 from ..made_up import check_books, consensus, make, me, merge_classes

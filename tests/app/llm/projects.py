@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Class, Consensus, Person, Prediction, QueuedText, Text
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.llm.annotator import LlmAnnotator, LlmSettings, llm_annotator, save_settings
-from hybridal.app.llm.client import LlmResult
+from hybridal.app.llm.llm_client import LlmResult
 from hybridal.app.llm.prompt import LlmLabel
 from hybridal.app.llm.records import record_result
 from hybridal.app.project import Project

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybridal.app.llm.client import Budget, LlmResult, RefusedError, UnavailableError, ask
+from hybridal.app.llm.llm_client import Budget, LlmResult, RefusedError, UnavailableError, ask
 from hybridal.app.llm.prompt import ANSWER_TOKENS, Instructions, LlmLabel, Message, Reply
 
 ASKED = [{"role": "user", "content": "x" * 1000}]

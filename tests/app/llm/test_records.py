@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 
 from hybridal.app.db.schema import Annotation, LlmAnswer, Person, QueuedText
 from hybridal.app.llm.annotator import in_overlap
-from hybridal.app.llm.client import LlmResult
+from hybridal.app.llm.llm_client import LlmResult
 from hybridal.app.llm.prompt import LlmLabel
 from hybridal.app.llm.records import (
     cached_result,

@@ -6,4 +6,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def _nobody_waits_for_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that nobody need be given time for it."""
-    monkeypatch.setattr("hybridal.app.trainer.predictions.PAUSE", 0.0)
+    monkeypatch.setattr("hybridal.app.trainer.stored_predictions.PAUSE", 0.0)

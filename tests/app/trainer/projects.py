@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from hybridal.app.db.schema import Person, Scoring, Text, Trainer
 from hybridal.app.labelling.annotations import annotate
-from hybridal.app.labelling.source import Source
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
 from hybridal.testing.small import toy_task
 
@@ -24,7 +24,7 @@ RULES: dict[str, Any] = {
     "probe_until": 10,
     "max_epochs": 2,
     "min_steps": 0,
-    "brief_steps": 0,
+    "min_finetune_steps": 0,
     "train_batch": 8,
     "learning_rate": 2e-3,
 }

@@ -99,11 +99,13 @@ def test_a_chapter_appears_whole_and_can_be_taken_up(project: Project) -> None:
     assert chapter.learner.history[-1].validation == again.learner.history[-1].validation
 
 
-@pytest.mark.parametrize(("brief_steps", "epochs"), [(0, 3), (2, 3), (7, 4), (96, 48)])
+@pytest.mark.parametrize(("min_finetune_steps", "epochs"), [(0, 3), (2, 3), (7, 4), (96, 48)])
 def test_the_examples_of_the_next_update_are_those_that_it_trains_on(
-    project: Project, brief_steps: int, epochs: int
+    project: Project, min_finetune_steps: int, epochs: int
 ) -> None:
-    project.decide({"overrides": {**project.setting("overrides"), "probe_until": 0, "brief_steps": brief_steps}})
+    project.decide(
+        {"overrides": {**project.setting("overrides"), "probe_until": 0, "min_finetune_steps": min_finetune_steps}}
+    )
     chapter = begun(project)
     label(project, unlabelled(project, "pool", 6))
     chapter.take(taken(project))

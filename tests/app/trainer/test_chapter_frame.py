@@ -7,8 +7,8 @@ import pytest
 
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
-from hybridal.app.settings import DEFAULTS, first_batch
-from hybridal.app.settings import write as decide
+from hybridal.app.project_settings import DEFAULTS, first_batch
+from hybridal.app.project_settings import write as decide
 from hybridal.app.trainer.chapter import Frame, learner_options
 from hybridal.app.trainer.snapshot import snapshot
 from hybridal.core.rules import protocol

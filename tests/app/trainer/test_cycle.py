@@ -13,17 +13,17 @@ from sqlalchemy.exc import OperationalError
 from tokenizers import Tokenizer
 
 from hybridal.app.db.schema import Class, Consensus, Person, Prediction, QueuedText, Text
-from hybridal.app.insight.progress import progress, review_texts
+from hybridal.app.insight.project_progress import progress, review_texts
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.annotations import undo
 from hybridal.app.labelling.removal import delete_texts, restore_texts
 from hybridal.app.project import READER_FILE, Project, chapter_folders
-from hybridal.app.settings import DEFAULTS
-from hybridal.app.settings import write as decide
+from hybridal.app.project_settings import DEFAULTS
+from hybridal.app.project_settings import write as decide
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.errors import UserError
-from hybridal.loop.stopping import advise
+from hybridal.measures.advice import advise
 from hybridal.runs.record import RunFolder
 
 from ..copies import copied
@@ -53,7 +53,7 @@ def trained(project: Project) -> Cycle:
 
 
 def words(project: Project) -> list[str]:
-    return [RunFolder(path).history()[-1].word for path in chapter_folders(project.runs)]
+    return [RunFolder(path).history()[-1].update_sequence for path in chapter_folders(project.runs)]
 
 
 def labels_of(cycle: Cycle) -> dict[str, str]:
@@ -533,7 +533,7 @@ def test_a_last_round_goes_over_all_labels_and_more_labels_simply_go_on(project:
     assert cycle.turn()
     assert cycle.chapter is not None
     history = cycle.chapter.learner.history
-    assert (history[-1].labels, history[-1].reason, history[-1].news and history[-1].news.last) == (
+    assert (history[-1].labels, history[-1].reason, history[-1].label_changes and history[-1].label_changes.last) == (
         14,
         "the last round",
         True,

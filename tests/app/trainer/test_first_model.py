@@ -231,7 +231,7 @@ def test_it_learns_what_was_written_down_of_classes_a_moment_ago(project: Projec
     some = [id for id in found.ids if id in rows]
     expected = probe.logits(model.describe(np.array([rows[id] for id in some]))).argmax(axis=1)
     by_id = dict(zip(found.ids, found.probabilities.argmax(axis=1), strict=True))
-    assert rules.names
+    assert rules.use_class_descriptions
     assert [by_id[id] for id in some] == expected.tolist()
     assert probe.weight.shape[0] == 2
 

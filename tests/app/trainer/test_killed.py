@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Consensus, Prediction, QueuedText
-from hybridal.app.insight.progress import progress
+from hybridal.app.insight.project_progress import progress
 from hybridal.app.project import Project, chapter_folders
 from hybridal.app.trainer.supervisor import Supervisor
 
@@ -87,7 +87,7 @@ def standing(folder: Path) -> dict[str, Any]:
 
 
 def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: dict[str, Any]) -> None:
-    assert [fact["word"] for fact in unbroken["facts"]] == ["R", "RR"]
+    assert [fact["update_sequence"] for fact in unbroken["facts"]] == ["R", "RR"]
     assert [fact["labels"] for fact in unbroken["facts"]] == [6, 12]
     assert [fact["cost"]["steps"] > 0 for fact in unbroken["facts"]] == [False, True], "nothing to be killed in"
     assert (unbroken["annotations"], len(unbroken["verdicts"])) == (19, 19)
@@ -119,7 +119,7 @@ def test_killed_in_the_last_round_it_is_finished_once(
     assert (row(project).asked, progress(project)["finish"]["finished"]) == ("", True)
     project.close()
     after = standing(folder)
-    assert [(fact["labels"], fact["news"]["last"]) for fact in after["facts"]] == [(6, False), (12, True)]
+    assert [(fact["labels"], fact["label_changes"]["last"]) for fact in after["facts"]] == [(6, False), (12, True)]
     assert (len(after["queue"]), after["said"]) == (24, ("waiting", 2, ""))
 
 
@@ -131,7 +131,7 @@ def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_p
     assert standing(project.folder)["left"] != []
     assert laboratory.train(project.folder) == KILLED
     after = standing(project.folder)
-    assert ([fact["word"] for fact in after["facts"]], after["left"]) == (["R"], [])
+    assert ([fact["update_sequence"] for fact in after["facts"]], after["left"]) == (["R"], [])
 
 
 def until(holds: Callable[[], bool], seconds: float = 120.0) -> None:

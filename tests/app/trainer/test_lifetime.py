@@ -7,7 +7,7 @@ import pytest
 
 TRAINER = """
 from hybridal.app.trainer.lifetime import hear_the_server
-others_wait = hear_the_server()
+others_wait = watch_parent()
 others_wait.wait({seconds})
 raise SystemExit(8 if others_wait.is_set() else 7)
 """

@@ -79,7 +79,7 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
             return False
 
     monkeypatch.setattr(module, "Cycle", Cycle)
-    monkeypatch.setattr(module, "hear_the_server", Event)
+    monkeypatch.setattr(module, "watch_parent", Event)
     monkeypatch.setattr(module, "_share_the_machine", lambda: None)
     monkeypatch.setattr("os.nice", said.append)
     monkeypatch.setattr("time.sleep", said.append)
@@ -99,7 +99,7 @@ def test_a_trainer_that_has_no_database_any_more_leaves_its_place_to_those_who_w
         raise OperationalError("", {}, Exception("gone"))
 
     monkeypatch.setattr(module, "work", away)
-    monkeypatch.setattr(module, "hear_the_server", lambda: others_wait)
+    monkeypatch.setattr(module, "watch_parent", lambda: others_wait)
     monkeypatch.setattr(module, "_share_the_machine", lambda: None)
     monkeypatch.setattr("os.nice", lambda _: None)
     monkeypatch.setattr("time.sleep", lambda _: pytest.fail("It waits for its database."))

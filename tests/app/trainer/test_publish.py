@@ -10,10 +10,10 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Prediction, QueuedText, Text
 from hybridal.app.labelling import classes
 from hybridal.app.project import Project
-from hybridal.app.trainer import predictions as keeping
 from hybridal.app.trainer import publish as module
-from hybridal.app.trainer.predictions import Scored, rows_of
+from hybridal.app.trainer import stored_predictions as keeping
 from hybridal.app.trainer.publish import publish, published_round
+from hybridal.app.trainer.stored_predictions import Scored, rows_of
 
 from ..copies import copied
 from ..made_up import merge_classes
@@ -120,7 +120,7 @@ def test_a_class_that_is_archived_between_two_parts_is_not_predicted_in_the_next
                 classes.archive(session, food, "out")
 
     monkeypatch.setattr(keeping, "PART", 2)
-    monkeypatch.setattr("hybridal.app.trainer.predictions.time.sleep", archive)
+    monkeypatch.setattr("hybridal.app.trainer.stored_predictions.time.sleep", archive)
     publish(project, 1, [], [scored])
     assert predictions(project) == {}
 

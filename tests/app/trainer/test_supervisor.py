@@ -15,9 +15,9 @@ from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
 from hybridal.app.trainer import supervisor as module
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
+from hybridal.app.trainer.pending_work import Look
 from hybridal.app.trainer.supervisor import PATIENCE, Supervisor
 from hybridal.app.trainer.turns import Turns
-from hybridal.app.trainer.wanted import Look
 
 from ..copies import copied
 from ..processes import lives
@@ -159,7 +159,7 @@ def test_a_log_that_has_grown_is_put_aside(project: Project, monkeypatch: pytest
 
 
 def test_where_the_server_is_killed_its_trainer_ends_too(project: Project) -> None:
-    trainer = "import time; from hybridal.app.trainer.lifetime import hear_the_server; hear_the_server(); " + SLEEPS
+    trainer = "import time; from hybridal.app.trainer.lifetime import hear_the_server; watch_parent(); " + SLEEPS
     server = f"""
 import sys, time
 from hybridal.app.project import Project
@@ -184,7 +184,7 @@ time.sleep(600)
 POLITE = """
 import sys
 from hybridal.app.trainer.lifetime import hear_the_server
-hear_the_server().wait()
+watch_parent().wait()
 sys.exit({code})
 """
 

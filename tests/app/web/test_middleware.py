@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.exc import OperationalError
 
-from hybridal.app.errors import TooOftenError
+from hybridal.app.app_errors import TooOftenError
 from hybridal.app.project import Project
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.middleware import SECURITY_HEADERS, RateLimiter
+from hybridal.app.web.web_app import create_app
 
 from ..made_up import create, me
 from .visits import Visit, local, signed_in
@@ -159,7 +159,7 @@ def test_an_internal_error_shows_nothing_of_the_server(owner: Visit, monkeypatch
     def fail(*_: object) -> None:
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr("hybridal.app.web.routes.labelling.lease_texts", fail)
+    monkeypatch.setattr("hybridal.app.web.routes.labelling_routes.lease_texts", fail)
     answer = owner.get("/api/next")
     assert (answer.status_code, answer.json()) == (
         500,
@@ -174,7 +174,7 @@ def test_a_database_that_is_away_is_not_the_users_fault(
     def fail(*_: object) -> None:
         raise OperationalError("SELECT 1", {}, Exception("/secret/path gone"))
 
-    monkeypatch.setattr("hybridal.app.web.routes.labelling.lease_texts", fail)
+    monkeypatch.setattr("hybridal.app.web.routes.labelling_routes.lease_texts", fail)
     answer = owner.get("/api/next")
     assert answer.status_code == 503
     assert "secret" not in answer.text

@@ -17,8 +17,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from hybridal.app.project import Project
-from hybridal.app.web.app import create_app
 from hybridal.app.web.openapi import operations
+from hybridal.app.web.web_app import create_app
 
 from ...security.access import ANNOTATOR_AT_BROWSER, OWNER, OWNER_AT_BROWSER, REVIEWER, filled
 from ..made_up import make, me

@@ -6,9 +6,9 @@ import pytest
 from fastapi import Request
 
 from hybridal.app.project import Project
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.paths import link, path_of
+from hybridal.app.web.web_app import create_app
 
 from ..made_up import me
 from .visits import Visit, signed_in

@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 
 from hybridal.app.project import Project
 from hybridal.app.serve import name_owner
-from hybridal.app.web.app import create_app
 from hybridal.app.web.proxy import PROXIES_VARIABLE, Proxies, ProxyHeaders, check_sign_in
+from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
 
 from ..made_up import me, people

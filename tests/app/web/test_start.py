@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from hybridal.app.project import Project
 from hybridal.app.trainer.turns import Turns
 from hybridal.app.web import host as module
-from hybridal.app.web import threads
+from hybridal.app.web import project_threads
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host, Hosted, check_folder_name, folder_name
 from hybridal.app.web.middleware import RateLimiter
@@ -272,7 +272,7 @@ def test_a_disk_that_does_not_answer_makes_no_other_project_wait(folder: Path, m
 
 
 def test_a_project_whose_threads_all_wait_makes_no_other_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "AT_ONCE", 2)
+    monkeypatch.setattr(project_threads, "AT_ONCE", 2)
     with visited(folder) as operator:
         for name in ("mails", "old%20news"):
             operator.get(f"/open/{name}")

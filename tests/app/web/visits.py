@@ -7,12 +7,12 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from hybridal.app.api_tokens import make_token
 from hybridal.app.db.schema import Person
 from hybridal.app.people import User, sign_in
 from hybridal.app.project import Project
-from hybridal.app.tokens import make_token
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink, cookie_name
+from hybridal.app.web.web_app import create_app
 
 HOME = "http://localhost:8420"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text, update
 
+from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.schema import Delivery, Webhook, now
-from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.project import Project
 from hybridal.app.webhooks import delivery

@@ -8,7 +8,7 @@ from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
 from hybridal.app.webhooks.events import AT_ONCE, EVENTS, has_news, stand, take_news
-from hybridal.core.facts import News
+from hybridal.core.facts import LabelChanges
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.testing.small import toy_task
@@ -95,7 +95,7 @@ def test_rounds_are_told_when_they_are_whole_and_the_last_one_twice(project: Pro
     assert news(project, number) == []
     folder.append(round_of(2))
     other = RunFolder.create(project.runs / "002", Settings("toys"), task, {})
-    other.append(round_of(1, news=News(last=True)))
+    other.append(round_of(1, label_changes=LabelChanges(last=True)))
     with project.sessions.begin() as session:
         trainer = session.get_one(Trainer, 1)
         trainer.round, trainer.phase = 3, "waiting"

@@ -125,7 +125,7 @@ def test_graphs_of_two_threads_do_not_write_over_each_others_products() -> None:
 
 def test_what_cannot_be_recorded_is_said_in_a_sentence_with_a_way_around() -> None:
     with (
-        pytest.raises(UserError, match=r"recorded as a CUDA graph \(not permitted\); `path=plain`"),
+        pytest.raises(UserError, match=r"recorded as a CUDA graph \(not permitted\); `arithmetic=plain`"),
         _said_plainly(),
     ):
         raise RuntimeError("not permitted.\nCUDA kernel errors might be reported later")
@@ -137,7 +137,7 @@ def test_what_cannot_be_recorded_is_said_in_a_sentence_with_a_way_around() -> No
 def test_work_that_reads_a_value_back_cannot_be_recorded_and_others_still_can() -> None:
     device = torch.device("cuda")
     recorder, ones = Recorder(device), torch.ones(4, device=device)
-    with pytest.raises(UserError, match="path=plain"):
+    with pytest.raises(UserError, match="arithmetic=plain"):
         recorder.record(lambda: ones.sum().item())
     recorder.record(lambda: ones.mul_(2.0))()
     assert ones.sum().item() == 4 * 2.0 ** (WARM_UPS + 1)

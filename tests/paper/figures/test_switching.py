@@ -26,7 +26,7 @@ def test_bars_are_mean_nll_coloured_by_the_first_round_that_fine_tuned(main: Mad
     bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
     assert [bar.get_width() for bar in bars] == pytest.approx([nll[spec] for spec in order])
     for bar, spec in zip(bars, order, strict=True):
-        first = runs.loc[runs["schedule"] == spec, "word"].str.find("F") + 1
+        first = runs.loc[runs["schedule"] == spec, "update_sequence"].str.find("F") + 1
         mean = first[first > 0].mean()
         assert bar.get_facecolor() == pytest.approx(shades()((mean - 1) / 24))
     inside = [text.get_text() for text in axes.texts]
@@ -73,7 +73,8 @@ def by_hand(made: Made) -> dict[tuple[str, int], dict[int, tuple[float, bool]]]:
     for task, seed in made.results.runs[["task", "seed"]].drop_duplicates().to_numpy().tolist():
         own = made.results.runs[(made.results.runs["task"] == task) & (made.results.runs["seed"] == seed)]
         ends: dict[int, Any] = {
-            word.count("R") + 1: row for word, (_, row) in zip(own["word"], own.iterrows(), strict=True)
+            sequence.count("R") + 1: row
+            for sequence, (_, row) in zip(own["update_sequence"], own.iterrows(), strict=True)
         }
         retrain, finetune = ends[ROUNDS + 1], ends[1]
         bound = max(retrain["test_f1"], finetune["test_f1"]) - 0.01
@@ -103,8 +104,8 @@ def test_the_curve_and_the_marks_are_mean_regrets(switch_points: Made) -> None:
         known = {"finetune": "fixed:1", "retrain": f"fixed:{ROUNDS + 1}"}.get(spec, spec)
         own = runs[runs["schedule"] == known]
         switches = {
-            (task, seed): word.count("R") + 1
-            for task, seed, word in zip(own["task"], own["seed"], own["word"], strict=True)
+            (task, seed): sequence.count("R") + 1
+            for task, seed, sequence in zip(own["task"], own["seed"], own["update_sequence"], strict=True)
         }
         found = [hand[cell][s] for cell, s in switches.items()]
         good = [value for value, feasible in found if feasible]

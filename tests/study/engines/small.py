@@ -14,7 +14,7 @@ from typing import Any
 from hybridal.runs.assemble import find_task
 from hybridal.study.engines import CellOutcome, Engine
 from hybridal.study.folder import StudyFolder, task_key
-from hybridal.study.run import run_study
+from hybridal.study.run_study_cells import run_study
 from hybridal.study.study import CellPlan, Study
 from hybridal.tasks.store import save_task
 from hybridal.testing.small import toy_task
@@ -80,9 +80,11 @@ def facts(folder: StudyFolder) -> dict[str, Facts]:
 
 def _facts(folder: StudyFolder, cell: CellPlan) -> Facts:
     lines = folder.journal(cell).read()
-    twice = [word for word, count in Counter(line["word"] for line in lines).items() if count > 1]
+    twice = [sequence for sequence, count in Counter(line["update_sequence"] for line in lines).items() if count > 1]
     assert not twice, f"{cell.key} has {twice} more than once"
-    return {line["word"]: {name: value for name, value in line.items() if name != "seconds"} for line in lines}
+    return {
+        line["update_sequence"]: {name: value for name, value in line.items() if name != "seconds"} for line in lines
+    }
 
 
 def rounds(folder: StudyFolder, cell: CellPlan) -> int:

@@ -135,7 +135,7 @@ def test_what_torch_does_once_is_done_before_there_are_lanes(monkeypatch: pytest
     monkeypatch.setattr(lanes, "work", work)
     for path, strictly in (("fast", True), ("plain", False)):
         study: Any = SimpleNamespace(
-            cells=[SimpleNamespace(key="a", settings=Settings("toy", overrides={"path": path}))]
+            cells=[SimpleNamespace(key="a", settings=Settings("toy", overrides={"arithmetic": path}))]
         )
         list(Lanes("cpu", 1).run(study, study.cells))
         assert done == [("cpu", strictly), "a"]

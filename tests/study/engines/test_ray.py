@@ -32,7 +32,7 @@ from pathlib import Path
 from ray._private import ray_constants
 from hybridal.study.engines.ray import RayEngine
 from hybridal.study.folder import StudyFolder
-from hybridal.study.run import run_study
+from hybridal.study.run_study_cells import run_study
 
 ray_constants.ENABLE_RAY_CLUSTER = False
 run_study(StudyFolder.open(Path(sys.argv[2])), RayEngine(sys.argv[1]))

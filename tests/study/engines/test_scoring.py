@@ -11,8 +11,8 @@ import pytest
 from hybridal import TextClassifier
 from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
-from hybridal.learners import scoring
-from hybridal.learners.scoring import Scorer, score_pool
+from hybridal.learners import pool_scoring
+from hybridal.learners.pool_scoring import Scorer, score_pool
 from hybridal.study.engines import one_thread
 from hybridal.testing.small import toy_task
 
@@ -36,7 +36,7 @@ def test_the_same_as_here_though_a_worker_is_lost(
                 os._exit(1)
             super().__init__(files, device)
 
-    monkeypatch.setattr(scoring, "Scorer", Fragile)
+    monkeypatch.setattr(pool_scoring, "Scorer", Fragile)
     found = list(score_pool(iter(texts), model, nodes.address, shard_size=50, workers=1, device="cpu"))
     here = TextClassifier.load(model, "cpu")
     with one_thread():
@@ -67,12 +67,12 @@ class FakeScorers:
 
 
 def numbers(size: int) -> Iterator[Any]:
-    return scoring._shards((str(number) for number in range(size)), 3)
+    return pool_scoring._shards((str(number) for number in range(size)), 3)
 
 
 def test_shards_come_in_order_and_few_are_held() -> None:
     scorers = FakeScorers(2, [False, True, False, True, True])
-    scored = scoring._in_order(scorers, numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
+    scored = pool_scoring._in_order(scorers, numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
     seen = 0
     for number, shard in enumerate(scored):
         assert scorers.most < number + 4
@@ -82,11 +82,11 @@ def test_shards_come_in_order_and_few_are_held() -> None:
 
 
 def test_no_texts_give_nothing() -> None:
-    assert list(scoring._in_order(FakeScorers(1, []), numbers(0), 2, 3)) == []  # type: ignore[arg-type]
+    assert list(pool_scoring._in_order(FakeScorers(1, []), numbers(0), 2, 3)) == []  # type: ignore[arg-type]
 
 
 def test_workers_that_keep_dying_end_it() -> None:
-    scored = scoring._in_order(FakeScorers(2, [True] * 9), numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
+    scored = pool_scoring._in_order(FakeScorers(2, [True] * 9), numbers(20), ahead=4, tries=3)  # type: ignore[arg-type]
     with pytest.raises(RunError, match="lost 3 times in a row; the last time: killed"):
         list(scored)
 

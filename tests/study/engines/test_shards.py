@@ -12,8 +12,8 @@ import pytest
 
 from hybridal import TextClassifier
 from hybridal.errors import UserError
-from hybridal.learners import scoring, shards
-from hybridal.learners.scoring import PoolFile, Scorer
+from hybridal.learners import pool_scoring, shards
+from hybridal.learners.pool_scoring import PoolFile, Scorer
 from hybridal.learners.shards import ASKED, PoolPredictions, texts_in
 from hybridal.study.engines import one_thread
 from hybridal.testing.small import toy_task
@@ -68,7 +68,7 @@ def test_a_node_lost_in_the_middle_costs_its_file(
             pd.read_parquet(file.source, columns=["key"]).to_parquet(file.target)
             return EACH
 
-    monkeypatch.setattr(scoring, "Scorer", Slow)
+    monkeypatch.setattr(pool_scoring, "Scorer", Slow)
     predictions = PoolPredictions(model, pool, tmp_path / "out", id="key")
     heard: list[int] = []
     with once(lambda: any(lost in noted.name for noted in begun.iterdir()), nodes.lose_second):

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engi
 from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
-from hybridal.app.db.unawaited import send_together
+from hybridal.app.db.pipelining import pipeline_writes
 from hybridal.errors import UserError
 from hybridal.system.files import identity_of
 
@@ -192,7 +192,7 @@ def _postgresql(url: str) -> Engine:
         engine = create_engine(url, hide_parameters=True, connect_args=waits, **_POOL)
     except ModuleNotFoundError as error:
         raise UserError("`db`: install `hybridal[postgres]` to use PostgreSQL.", field="db") from error
-    send_together(engine)
+    pipeline_writes(engine)
     _replace_the_dead(engine)
     if found := _SCHEMA.fullmatch(str(engine.url.query.get("options", ""))):
 

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Class, Person, Prediction, Text, Vote, clean, text_digest
-from hybridal.app.exchange.files import iso_time
 from hybridal.app.exchange.label_studio import Json, LabelConfig, as_text, choice_json, prediction_json
+from hybridal.app.exchange.table_files import iso_time
 from hybridal.app.labelling.texts import chunks, in_pages
 from hybridal.system.files import strict_json
 

@@ -11,10 +11,9 @@ from typing import Any
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
+from hybridal.app.app_errors import MissingError
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import Annotation, Person, Text, Trainer, Vote, clean, text_digest
-from hybridal.app.errors import MissingError
-from hybridal.app.exchange.files import iso_time
 from hybridal.app.exchange.label_studio import (
     ImportedAnnotation,
     ImportedTask,
@@ -24,6 +23,7 @@ from hybridal.app.exchange.label_studio import (
     read_config,
     read_task,
 )
+from hybridal.app.exchange.table_files import iso_time
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.annotations import annotate, withdraw
 from hybridal.app.labelling.consensus import lock_texts

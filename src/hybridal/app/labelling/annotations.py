@@ -7,9 +7,9 @@ from typing import Any, Literal
 from sqlalchemy import Row, bindparam, insert, select
 from sqlalchemy.orm import Session
 
+from hybridal.app.app_errors import ConflictError, GoneError, MissingError
 from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Annotation, Class, Person, Tally, Text, Vote
-from hybridal.app.errors import ConflictError, GoneError, MissingError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import (
     COUNT_NAMES,

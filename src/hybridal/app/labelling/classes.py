@@ -9,9 +9,9 @@ from typing import Literal
 from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.orm import Session
 
+from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.connect import exclusive
 from hybridal.app.db.schema import Class, Prediction
-from hybridal.app.errors import ConflictError, MissingError
 from hybridal.errors import UserError
 
 MOST_CLASSES = 1000

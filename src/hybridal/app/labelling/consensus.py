@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, bindparam, case, delete, func, insert, sel
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import execute
+from hybridal.app.db.pipelining import UNAWAITED
 from hybridal.app.db.schema import Consensus, Lease, Person, Setting, Tally, Text, Vote
-from hybridal.app.db.unawaited import UNAWAITED
 
 
 @dataclass(frozen=True)

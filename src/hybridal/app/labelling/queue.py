@@ -25,10 +25,10 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import exclusive, execute
+from hybridal.app.db.pipelining import UNAWAITED
 from hybridal.app.db.schema import Lease, Person, QueuedText, Tally, Text, Vote, now
-from hybridal.app.db.unawaited import UNAWAITED
 from hybridal.app.labelling.texts import chunks
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 
 _AT_ONCE = 100
 

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.orm import Session
 
+from hybridal.app.app_errors import ConflictError
 from hybridal.app.db.connect import Sessions, count_texts_again, exclusive
 from hybridal.app.db.schema import Annotation, Consensus, Lease, QueuedText, Text, Vote, clean, text_digest
 from hybridal.app.db.search import tidy
-from hybridal.app.errors import ConflictError
 from hybridal.app.labelling import classes
 from hybridal.app.labelling.consensus import counts, move_counts
 from hybridal.app.people import file_annotator
-from hybridal.app.settings import read, write
+from hybridal.app.project_settings import read, write
 from hybridal.randomness import stream
-from hybridal.tasks.classes import sort_names
+from hybridal.tasks.class_names import sort_names
 
 
 class Row(NamedTuple):

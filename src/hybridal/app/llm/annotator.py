@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.schema import Class, Consensus, Lease, LlmAnswer, QueuedText, Text, Vote, now
 from hybridal.app.labelling import classes
 from hybridal.app.llm.prompt import Instructions, LlmLabel
-from hybridal.app.settings import read, write
+from hybridal.app.project_settings import read, write
 from hybridal.errors import UserError
 
 Route = Literal["accepted", "unsure", "contradicted", "unusable", "shared"]

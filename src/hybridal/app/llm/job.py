@@ -17,7 +17,7 @@ from hybridal.app.llm.annotator import (
     load_settings,
     save_settings,
 )
-from hybridal.app.llm.client import Budget, ChatModel, Client, LlmResult, UnavailableError, ask, check_address
+from hybridal.app.llm.llm_client import Budget, ChatModel, Client, LlmResult, UnavailableError, ask, check_address
 from hybridal.app.llm.records import cached_result, queue_for_people, record_result, spent_tokens, withdraw_contradicted
 from hybridal.app.project import Project
 from hybridal.errors import UserError

@@ -7,12 +7,12 @@ import hashlib
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from hybridal.app.app_errors import MissingError
 from hybridal.app.db.schema import Class, Consensus, LlmAnswer, Person, Prediction, QueuedText, Text, Vote
-from hybridal.app.errors import MissingError
 from hybridal.app.labelling.annotations import annotate, withdraw
 from hybridal.app.labelling.consensus import is_open, lock_text, lock_texts, votes_on
 from hybridal.app.llm.annotator import LlmAnnotator, ModelPrediction, Route, in_overlap, route, urgency
-from hybridal.app.llm.client import LlmResult
+from hybridal.app.llm.llm_client import LlmResult
 from hybridal.app.llm.prompt import LlmLabel, cache_key
 from hybridal.app.people import machine_annotator
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from hybridal.app.llm.annotator import api_key, llm_annotator, llm_candidates, load_settings
-from hybridal.app.llm.client import Budget, Client, LlmResult, UnavailableError, ask, check_address
 from hybridal.app.llm.job import in_parallel, unusable
+from hybridal.app.llm.llm_client import Budget, Client, LlmResult, UnavailableError, ask, check_address
 from hybridal.app.llm.records import spent_tokens
 from hybridal.app.project import Project
 from hybridal.errors import UserError

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hybridal.app.project import Project
 from hybridal.app.trainer.cycle import AWAY, Cycle
-from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, hear_the_server
+from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, watch_parent
 from hybridal.errors import RunError
 from hybridal.system.lock import locked
 
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 def main(folder: Path) -> int:
     """Works on a project until its turn is over; the exit code."""
-    others_wait = hear_the_server()
+    others_wait = watch_parent()
     if hasattr(os, "nice"):
         os.nice(10)  # people who label come first
     project = Project.open(folder)

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders, count_rounds, read_chapters
-from hybridal.app.settings import first_batch
-from hybridal.app.trainer.predictions import Scored
+from hybridal.app.project_settings import first_batch
 from hybridal.app.trainer.snapshot import Snapshot
+from hybridal.app.trainer.stored_predictions import Scored
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Floats
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
-from hybridal.learners.carry import carry_on
+from hybridal.learners.transfer import carry_on
 from hybridal.runs.export import export_model
 from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 
@@ -109,13 +109,18 @@ class Chapter:
     @property
     def is_finished(self) -> bool:
         """Whether the last round went over all labels once more, and no other label came since."""
-        before, news = self.learner.history[-1].news if self.learner.history else None, self.learner.news
-        return bool(before and before.last) and not (news.added or news.corrected or news.withdrawn)
+        before, label_changes = (
+            self.learner.history[-1].label_changes if self.learner.history else None,
+            self.learner.label_changes,
+        )
+        return bool(before and before.last) and not (
+            label_changes.added or label_changes.corrected or label_changes.withdrawn
+        )
 
     def update(self, last: bool = False) -> str:
         """What the schedule would do next."""
-        news = replace(self.learner.news, last=last)
-        return self.learner.schedule.decide(self.learner.history, news).spec
+        label_changes = replace(self.learner.label_changes, last=last)
+        return self.learner.schedule.decide(self.learner.history, label_changes).spec
 
     def learnt(self) -> dict[str, int]:
         """The class number of each pool text that the model has learnt."""
@@ -131,7 +136,9 @@ class Chapter:
         """Whether the classes are called and described as this chapter's model has learnt, if it learns that."""
         task = self.learner.cell.task
         names = dict(zip(self.frame.classes, task.classes, strict=True))
-        return not self.learner.cell.rules.names or (names == {**snapshot.classes} and task.meanings == snapshot.meant)
+        return not self.learner.cell.rules.use_class_descriptions or (
+            names == {**snapshot.classes} and task.meanings == snapshot.meant
+        )
 
     def take_over(self, last: Chapter) -> None:
         """What the same pretrained encoder has read in the last chapter it need not read again."""
@@ -159,11 +166,11 @@ class Chapter:
 
     def examples(self) -> int:
         """How many examples, counted once an epoch, the next update would train on."""
-        rules, news, labels = self.learner.cell.rules, self.learner.news, len(self.learner.labels)
+        rules, label_changes, labels = self.learner.cell.rules, self.learner.label_changes, len(self.learner.labels)
         if labels < rules.probe_until:
             return 0
         update = self.learner.next_update
-        some = min(labels, 2 * (news.added + news.corrected))
+        some = min(labels, 2 * (label_changes.added + label_changes.corrected))
         seen = {"retrain": labels, "finetune": labels, "refit": 0}.get(update.name, some)
         seen += len(self.model.named) if seen else 0
         return seen * rules.epochs(seen, asked=getattr(update, "epochs", None))

@@ -9,8 +9,9 @@ from contextlib import suppress
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from hybridal.app.project import READER_FILE, Project, clear_scratch, replaced_folders
-from hybridal.app.settings import first_batch
+from hybridal.app.project_settings import first_batch
 from hybridal.app.trainer import chapter as chapters
+from hybridal.app.trainer.background_scoring import BackgroundScoring
 from hybridal.app.trainer.chapter import (
     Chapter,
     Frame,
@@ -27,7 +28,6 @@ from hybridal.app.trainer.publish import (
     published_round,
     write_status,
 )
-from hybridal.app.trainer.scoring import BackgroundScoring
 from hybridal.app.trainer.snapshot import (
     Snapshot,
     class_meanings,

@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session
 from hybridal.acquisition.margin import margins
 from hybridal.app.db.schema import Text
 from hybridal.app.trainer.chapter import Chapter
-from hybridal.app.trainer.predictions import Scored
 from hybridal.app.trainer.snapshot import Meanings, Snapshot
+from hybridal.app.trainer.stored_predictions import Scored
 from hybridal.core.outputs import Floats
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import shrunk_temperature, softmax
@@ -121,7 +121,7 @@ class FirstModel:
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
         texts, of = self.chapter.model.said_of([*now.classes.values()], now.meant)
-        said = (self._embed(texts), of) if self.chapter.learner.cell.rules.names and texts else None
+        said = (self._embed(texts), of) if self.chapter.learner.cell.rules.use_class_descriptions and texts else None
         probe = self._prober.best(self._features(pool), labels, len(classes), said)
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))

@@ -8,11 +8,11 @@ import stat
 import threading
 
 STDIN = 0
-OTHERS_WAIT = b"w"
+YIELD_REQUEST = b"w"
 NOTHING_TO_DO, MORE_TO_DO = 0, 75  # exit codes of a trainer that left its place to others
 
 
-def hear_the_server() -> threading.Event:
+def watch_parent() -> threading.Event:
     """Set once others wait for a turn. Where the input is a pipe, its end, however that came, is this process' too."""
     others_wait = threading.Event()
     if stat.S_ISFIFO(os.fstat(STDIN).st_mode):

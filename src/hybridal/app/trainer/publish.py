@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import QueuedText, Trainer, now
 from hybridal.app.project import Project
-from hybridal.app.trainer.predictions import Scored, keep_predictions, rows_of
+from hybridal.app.trainer.stored_predictions import Scored, keep_predictions, rows_of
 from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.errors import UserError

@@ -15,10 +15,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
-from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, OTHERS_WAIT
+from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, YIELD_REQUEST
+from hybridal.app.trainer.pending_work import Look, is_wanted, look
 from hybridal.app.trainer.publish import write_status
 from hybridal.app.trainer.turns import Place, Turns
-from hybridal.app.trainer.wanted import Look, is_wanted, look
 
 PATIENCE = 6  # deaths in a row, without anything done in between
 LONGEST = 60.0  # seconds between two starts
@@ -193,7 +193,7 @@ class Supervisor:
         with suppress(SQLAlchemyError):  # a trainer whose database is away leaves its place too
             self._looked = look(self.project)  # before its own last look: what comes in between is not passed over
         with suppress(OSError):  # it has just ended
-            os.write(child.stdin.fileno(), OTHERS_WAIT)  # type: ignore[union-attr]
+            os.write(child.stdin.fileno(), YIELD_REQUEST)  # type: ignore[union-attr]
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
         child.terminate()

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from hybridal.app.errors import ForbiddenError, SignInError
+from hybridal.app.app_errors import ForbiddenError, SignInError
 from hybridal.app.people import (
     ROLES,
     SESSION_DAYS,

@@ -17,13 +17,13 @@ from anyio.abc import TaskGroup
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from hybridal.app.errors import ConflictError, MissingError
-from hybridal.app.labelling.source import Source
+from hybridal.app.app_errors import ConflictError, MissingError
+from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project, has_schema
 from hybridal.app.trainer.publish import error_sentence
 from hybridal.app.trainer.supervisor import Supervisor
 from hybridal.app.trainer.turns import Turns
-from hybridal.app.web.app import create_app
+from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
 from hybridal.system.files import folder_made_whole, identity_of
 from hybridal.system.lock import locked

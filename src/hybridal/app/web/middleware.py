@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hybridal.app.errors import ForbiddenError, SignInError, TooLargeError, TooOftenError
+from hybridal.app.api_tokens import find_token, note_use
+from hybridal.app.app_errors import ForbiddenError, SignInError, TooLargeError, TooOftenError
 from hybridal.app.people import (
     CREATOR,
     User,
@@ -30,12 +31,11 @@ from hybridal.app.people import (
     token_digest,
 )
 from hybridal.app.project import Project
-from hybridal.app.tokens import find_token, note_use
 from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie, shown_token
-from hybridal.app.web.errors import error_response
+from hybridal.app.web.error_responses import error_response
 from hybridal.app.web.paths import link, path_of
+from hybridal.app.web.project_threads import in_thread
 from hybridal.app.web.proxy import signed_in_as
-from hybridal.app.web.threads import in_thread
 from hybridal.app.web.uploads import FILE_TOO_LARGE, LARGEST_FILE
 from hybridal.errors import UserError
 

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from hybridal.app.people import ROLES
 from hybridal.app.web.auth import ROLE_OF
-from hybridal.app.web.routes.label_studio import check_token
+from hybridal.app.web.routes.label_studio_routes import check_token
 
 Json = dict[str, Any]
 

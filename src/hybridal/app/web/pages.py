@@ -19,9 +19,9 @@ from hybridal.app.people import check_invitation, may
 from hybridal.app.web.auth import project_of, sees_predictions, user_of
 from hybridal.app.web.markdown import render
 from hybridal.app.web.paths import link
+from hybridal.app.web.project_threads import Router
 from hybridal.app.web.proxy import signed_in_as
 from hybridal.app.web.reference import chapters
-from hybridal.app.web.threads import Router
 from hybridal.app.web.uploads import LARGEST_FILE
 from hybridal.app.webhooks.events import EVENTS
 from hybridal.core.rules import PRESETS

@@ -16,20 +16,20 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hybridal.app.app_errors import SignInError
 from hybridal.app.db.schema import Person
-from hybridal.app.errors import SignInError
 from hybridal.app.labelling.consensus import counts
 from hybridal.app.people import LONGEST_PASSWORD, User, project_owner, sign_in
 from hybridal.app.project import Project
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 from hybridal.app.web import pages
 from hybridal.app.web.auth import LoginLink, cookie_name, keep_cookie, user_of
-from hybridal.app.web.errors import add_handlers, status_and_message
+from hybridal.app.web.error_responses import add_handlers, status_and_message
 from hybridal.app.web.host import Host, Hosted
 from hybridal.app.web.middleware import RateLimiter, SecurityHeaders
 from hybridal.app.web.operator import Operator, OperatorMiddleware
 from hybridal.app.web.pages import render_page
-from hybridal.app.web.routes.project import TrainerSchema, trainer_status
+from hybridal.app.web.routes.project_routes import TrainerSchema, trainer_status
 from hybridal.app.web.schemas import CleanStr, Done, Schema
 
 PROJECTS = "/p/"

@@ -12,10 +12,10 @@ from typing import Any
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from hybridal.app.app_errors import ConflictError, MissingError
 from hybridal.app.db.schema import Delivery, Webhook, now
-from hybridal.app.errors import ConflictError, MissingError
 from hybridal.app.project import Project
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 from hybridal.app.webhooks.address import check_url
 from hybridal.app.webhooks.events import has_news, stand, take_news
 from hybridal.app.webhooks.post import draw_secret, headers, post

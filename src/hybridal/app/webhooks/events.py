@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import try_to_lock_annotations
 from hybridal.app.db.schema import Annotation, Class, Person, Tally, Text, Trainer, Webhook
-from hybridal.app.insight.progress import round_rows
+from hybridal.app.insight.project_progress import round_rows
 from hybridal.app.project import Project, chapter_folders, read_chapters
-from hybridal.app.settings import read
+from hybridal.app.project_settings import read
 
 EventName = Literal["labels.saved", "round.finished", "goal.reached", "model.finished"]
 
@@ -118,5 +118,5 @@ def _rounds(project: Project) -> list[list[Event]]:
         for fact, row in zip(chapter.history, round_rows(chapter), strict=True):
             shown = {name: row[name] for name in ("round", "update", "labels", "accuracy", "f1", "seconds")}
             last = [("model.finished", {"round": row["round"], "labels": row["labels"]})]
-            told.append([("round.finished", shown), *(last if fact.news and fact.news.last else [])])
+            told.append([("round.finished", shown), *(last if fact.label_changes and fact.label_changes.last else [])])
     return told

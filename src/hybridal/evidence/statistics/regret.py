@@ -97,13 +97,13 @@ def regret(outcomes: Sequence[Outcome], switch: int, best: Optimum) -> Regret:
     )
 
 
-def switch_round(word: str) -> float:
+def switch_round(sequence: str) -> float:
     """The first fine-tuned round of a word that retrains and then fine-tunes; not a number for other words.
 
     >>> switch_round("RRFF"), switch_round("FF"), switch_round("RR"), switch_round("NN")
     (3.0, 1.0, 3.0, nan)
     """
-    return word.count("R") + 1.0 if re.fullmatch("R*F*", word) else np.nan
+    return sequence.count("R") + 1.0 if re.fullmatch("R*F*", sequence) else np.nan
 
 
 def regrets(runs: pd.DataFrame, cost: str) -> list[Run]:
@@ -113,7 +113,7 @@ def regrets(runs: pd.DataFrame, cost: str) -> list[Run]:
     `cost` is a column of the runs. The word decides: whatever schedule came to a switch round, its outcome is the same.
     """
     ends = {name: runs[f"test_{name}"].fillna(runs[f"validation_{name}"]).astype(float) for name in ("nll", "f1")}
-    known = runs.assign(switch=[switch_round(word) for word in runs["word"]], **ends)
+    known = runs.assign(switch=[switch_round(sequence) for sequence in runs["update_sequence"]], **ends)
     known = known[(known[cost] > 0) & (known["nll"] > 0)].dropna(subset=["switch", *ends])
     rows = []
     for cell, own in known.groupby(CELL, sort=False):

@@ -130,6 +130,6 @@ def _said_plainly() -> Iterator[None]:
     except RuntimeError as failed:
         reason = str(failed).strip().partition("\n")[0].rstrip(".")
         raise UserError(
-            f"This model's work cannot be recorded as a CUDA graph ({reason}); `path=plain` does without, slower.",
-            field="protocol.path",
+            f"This model's work cannot be recorded as a CUDA graph ({reason}); use `arithmetic=plain` (slower).",
+            field="protocol.arithmetic",
         ) from failed

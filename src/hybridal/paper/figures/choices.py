@@ -228,5 +228,5 @@ def _paired(results: Results) -> Comparable | None:
     if found.runs.empty or found.measured is None:
         return None
     settings = len(found.runs[["acquisition", "variant", "schedule"]].drop_duplicates())
-    whole = found.runs.groupby(_PAIR)["word"].transform("count") == settings
+    whole = found.runs.groupby(_PAIR)["update_sequence"].transform("count") == settings
     return replace(found, runs=found.runs[whole]) if whole.any() else None

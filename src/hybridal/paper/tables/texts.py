@@ -82,7 +82,7 @@ def acquiring_runs(folder: StudyFolder) -> list[Run]:
     `t_star`, the last round before the switch."""
     rows: list[Run] = []
     for cell, spec, history in complete_runs(folder):
-        first = switch_round(history[-1].word)
+        first = switch_round(history[-1].update_sequence)
         if not np.isnan(first) and any(fact.acquired for fact in history):
             t_star = int(first) - 1 if first <= len(history) else None
             rows.append({**factors(cell, spec), "cell": cell, "history": history, "t_star": t_star})

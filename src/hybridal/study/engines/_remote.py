@@ -57,9 +57,9 @@ class JournalWriter:
     def append(self, key: str, fact: Mapping[str, Any]) -> None:
         """Durable when it returns. A word that is recorded already is the same fact from an earlier try."""
         self._check(key)
-        if fact["word"] not in self._words[key]:
+        if fact["update_sequence"] not in self._words[key]:
             self._folder.journal(self._cells[key]).append(fact)
-            self._words[key].add(fact["word"])
+            self._words[key].add(fact["update_sequence"])
 
     def release(self, key: str) -> None:
         """The cell has ended; a worker that was given up for lost and comes back is refused."""
@@ -99,7 +99,7 @@ def compute(
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         check_alike(wanted)
-        known = {fact["word"]: Round.from_json(fact) for fact in _asked(recorder.known.remote(key))}
+        known = {fact["update_sequence"]: Round.from_json(fact) for fact in _asked(recorder.known.remote(key))}
 
         def record(fact: Round) -> None:
             _asked(recorder.append.remote(key, fact.to_json()))

@@ -59,7 +59,7 @@ class Lanes:
         from hybridal.models.device import choose_device, ready_for_threads
         from hybridal.models.kept import Kept
 
-        ready_for_threads(self.place, strictly=any(cell.settings.rules.path != "plain" for cell in folder.cells))
+        ready_for_threads(self.place, strictly=any(cell.settings.rules.arithmetic != "plain" for cell in folder.cells))
         device = choose_device(self.place).torch
         lanes = self.lanes or lanes_here(device, _largest(folder), self.sharers)
         lane, stopped = threading.local(), threading.Event()

@@ -6,9 +6,9 @@ thread of it is left: neither would outlive a fork.
 
 from __future__ import annotations
 
-from hybridal.system.ahead import import_beside
+from hybridal.system.background_imports import import_in_thread
 
-import_beside("torch", ["scipy.optimize"])
+import_in_thread("torch", ["scipy.optimize"])
 
 import hybridal.models.kept  # noqa: E402
 import hybridal.models.transformer  # noqa: E402

@@ -23,7 +23,7 @@ from hybridal.study.engines import CellOutcome, device_here
 from hybridal.study.engines.lanes import Lanes, Stopped
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
-from hybridal.system.leaving import leaving_at_once
+from hybridal.system.exit import leaving_at_once
 
 DIED = "The worker process died: it was killed, or ran out of memory."
 # Seconds that cells have to end their epoch in when nobody waits for them any more: a GPU that several processes

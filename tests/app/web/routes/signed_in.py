@@ -12,8 +12,8 @@ from sqlalchemy import select
 from hybridal.app.db.schema import Person
 from hybridal.app.people import add_person, sign_in
 from hybridal.app.project import Project
-from hybridal.app.web.app import create_app
 from hybridal.app.web.auth import LoginLink, cookie_name
+from hybridal.app.web.web_app import create_app
 
 
 @contextmanager

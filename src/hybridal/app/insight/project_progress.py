@@ -1,0 +1,250 @@
+"""How the model has come along: learning curve, calibration, saving, balance, and which texts to review."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, aliased
+
+from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Trainer
+from hybridal.app.labelling.consensus import counts, new_labels
+from hybridal.app.project import ChapterRecord, Project, chapter_folders, read_chapters
+from hybridal.core.facts import Round
+from hybridal.core.rules import Rules
+from hybridal.evidence.formats import counted, duration
+from hybridal.measures.advice import advise
+from hybridal.measures.certainty import shown
+from hybridal.measures.guessing import is_guessing
+
+
+def progress(project: Project) -> dict[str, Any]:
+    """The learning curve, the signal and the switch of the newest chapter, calibration, saving and balance.
+
+    Rounds are counted through all chapters. Accuracy has its Wilson 95% interval; NLL and ECE are those of
+    calibrated probabilities, the ones that people see. Their temperature is fitted on the same validation texts, so
+    ECE and the calibration plot flatter the model a little.
+    """
+    chapters = read_chapters(chapter_folders(project.runs))
+    newest = chapters[-1] if chapters else None
+    rule = newest.schedule.rule if newest else None
+    switch = newest.schedule.t_star(newest.history) if newest else None
+    with project.reads() as session:
+        bins, classes = calibration_bins(validation_predictions(session)), class_balance(session)
+        since, n = new_labels(session, session.get_one(Trainer, 1).seen), counts(session)
+    history = newest.history if newest else ()
+    advice = advise(history, len(classes), n["texts"] - n["labelled"]) if history else None
+    measured = history[-1].validation if history else None
+    guesses = measured is not None and is_guessing(measured)
+    return {
+        "rounds": [row for chapter in chapters for row in round_rows(chapter)],
+        "switch": newest.before + switch if newest and switch else None,
+        "signal": {"name": rule.signal.name, "epsilon": rule.detector.epsilon} if rule else None,
+        "calibration": bins,
+        # What a useless model took less time to learn is no saving.
+        "saved": saving(
+            [] if guesses else [fact for chapter in chapters for fact in chapter.history],
+            newest.rules if newest else Rules(),
+        ),
+        "balance": classes,
+        "advice": advice.sentence if advice else None,
+        "finish": {**finish_state(history, since), "advised": bool(advice and advice.stop)},
+    }
+
+
+def finish_state(history: Sequence[Round], since: int) -> dict[str, Any]:
+    """Whether the model is `finished`: its last round went once more over all labels, and none came `since`.
+
+    >>> finish_state([], 0)
+    {'finished': None, 'sentence': 'There is no model yet.'}
+    """
+    if not history:
+        return {"finished": None, "sentence": "There is no model yet."}
+    labels, last = counted(history[-1].labels, "label"), history[-1].label_changes
+    if not (last and last.last):
+        sentence = "The model is not finished: before you use it, train it once more on all labels."
+        return {"finished": False, "sentence": sentence}
+    if since:
+        sentence = f"The model was finished with {labels}; {counted(since, 'label')} came later. Finish it again."
+        return {"finished": False, "sentence": sentence}
+    return {"finished": True, "sentence": f"The model is finished: it was trained once more on all {labels}."}
+
+
+def round_rows(chapter: ChapterRecord) -> list[dict[str, Any]]:
+    """A row for each round; `stable` says whether the signal moved by less than ε."""
+    rule = chapter.schedule.rule
+    moved = rule.changes(chapter.history) if rule else [None] * len(chapter.history)
+    streaks = rule.detector.streaks(moved) if rule else [0] * len(chapter.history)
+    return [
+        {
+            "round": chapter.before + fact.round,
+            "update": fact.update,
+            "reason": fact.reason,
+            "labels": fact.labels,
+            **_measures(fact),
+            "seconds": sum(fact.seconds.values()),
+            "signal": change,
+            "stable": streak > 0,
+            "epsilon": rule.detector.epsilon if rule else None,
+        }
+        for fact, change, streak in zip(chapter.history, moved, streaks, strict=True)
+    ]
+
+
+def class_balance(session: Session) -> list[dict[str, Any]]:
+    """How many labels each class has, in the order in which classes are shown; archived ones are left out."""
+    given = func.count(Consensus.text_row)
+    counts = (
+        select(Class.name, given)
+        .outerjoin(Consensus, Consensus.class_number == Class.number)
+        .where(Class.became.is_(None), Class.archived == "")
+        .group_by(Class.number, Class.name, Class.position)
+        .order_by(Class.position, Class.number)
+    )
+    return [{"class": name, "n": n} for name, n in session.execute(counts)]
+
+
+def _measures(fact: Round) -> dict[str, float | None]:
+    found = fact.validation
+    if found is None:
+        return dict.fromkeys(("accuracy", "low", "high", "f1", "f1_low", "f1_high", "f1_classes", "nll", "ece"))
+    figures = shown(found)
+    return {
+        **{name: figures[name] for name in ("accuracy", "f1", "f1_low", "f1_high", "f1_classes")},
+        "low": figures["accuracy_low"],
+        "high": figures["accuracy_high"],
+        "nll": found.nll_scaled,
+        "ece": figures["ece_scaled"],
+    }
+
+
+def saving(history: Sequence[Round], rules: Rules) -> dict[str, Any]:
+    """Saved seconds, their `share` of what retraining always would have taken, counted in steps, and a sentence.
+
+    A retrain of a round that continued from the previous weights would have taken the steps that the rules say; where
+    they let validation stop it, as many passes over its labels as the retrains took on average. Its seconds go by
+    their pace. Seconds depend on the machine and what else it did; steps do not, so they come first.
+    """
+    retrains = [fact for fact in history if fact.update == "retrain" and fact.cost.steps]
+    tuned = [fact for fact in history if fact.update != "retrain" and fact.cost.steps]
+    if not tuned:
+        sentence = (
+            "No update so far continued training from the previous weights, so nothing has been saved yet."
+            if history
+            else ""
+        )
+        return {"seconds": 0.0, "share": 0.0, "sentence": sentence}
+    if not sum(fact.cost.examples for fact in retrains):
+        return {"seconds": 0.0, "share": 0.0, "sentence": "There has been no retraining to compare with yet."}
+    examples, taken = (sum(getattr(fact.cost, name) for fact in retrains) for name in ("examples", "steps"))
+    passes = sum(fact.cost.examples / fact.labels for fact in retrains if fact.labels) / len(retrains)
+    if rules.stop_after is None:
+        names = round(sum(fact.cost.examples / fact.cost.epochs - fact.labels for fact in retrains) / len(retrains))
+        seen = [fact.labels + names for fact in tuned]  # those of the classes are examples too
+        steps = [rules.epochs(size) * math.ceil(size / rules.train_batch) for size in seen]
+    else:
+        steps = [round(passes * fact.labels * taken / examples) for fact in tuned]
+    spent = sum(fact.cost.steps for fact in tuned)
+    pace = sum(fact.training_time for fact in retrains) / taken
+    seconds = sum(step * pace - fact.training_time for step, fact in zip(steps, tuned, strict=True))
+    whole = sum(steps) + sum(fact.cost.steps for fact in retrains)
+    share = (sum(steps) - spent) / whole if whole else 0.0
+    return {"seconds": seconds, "share": share, "sentence": _sentence(history, tuned, spent, sum(steps), seconds)}
+
+
+def _sentence(history: Sequence[Round], tuned: Sequence[Round], spent: int, instead: int, seconds: float) -> str:
+    first = (
+        f"{len(tuned)} of {counted(len(history), 'update')} continued from the previous weights: "
+        f"{counted(spent, 'step')} where retraining would have taken about {counted(instead, 'step')}"
+    )
+    if spent >= instead:
+        return f"{first}, so nothing was saved."
+    return f"{first}, which saved about {duration(seconds)}." if seconds > 0 else f"{first}."
+
+
+BINS = 10
+
+
+def calibration_bins(predictions: Iterable[tuple[float, bool]], bins: int = BINS) -> list[dict[str, Any]]:
+    """Bins of equal width of how sure it was, open below and closed above; predictions are (probability, right).
+
+    >>> calibration_bins([(0.6, True), (0.9, True), (0.8, False)], bins=2)[1]
+    {'low': 0.5, 'high': 1.0, 'confidence': 0.7666666666666666, 'accuracy': 0.6666666666666666, 'n': 3}
+    """
+    members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    edges = [bin / bins for bin in range(bins + 1)]
+    for sure, right in predictions:
+        place = sum(sure > edge for edge in edges[1:-1])
+        members[place].append((sure, right))
+    return [
+        {
+            "low": low,
+            "high": high,
+            "confidence": sum(sure for sure, _ in inside) / max(1, len(inside)),
+            "accuracy": sum(right for _, right in inside) / max(1, len(inside)),
+            "n": len(inside),
+        }
+        for low, high, inside in zip(edges, edges[1:], members, strict=False)
+    ]
+
+
+def validation_predictions(session: Session) -> list[tuple[float, bool]]:
+    """The newest model's predictions of validation texts, which it never learns, against what people say now."""
+    found = (
+        select(Prediction.probability, Prediction.class_number == Consensus.class_number)
+        .join(Consensus, Consensus.text_row == Prediction.text_row)
+        .join(Text, Text.row == Prediction.text_row)
+        .where(Text.split == "validation")
+    )
+    return [(sure, bool(right)) for sure, right in session.execute(found)]
+
+
+SURE = 0.5  # more probable than all other classes together
+
+
+def review_texts(session: Session, limit: int = 50) -> dict[str, list[dict[str, Any]]]:
+    """The most doubtful texts without a label, and the labels that the newest model contradicts most surely.
+
+    Pool texts are judged by a model that has learnt their labels: what it contradicts all the same, it could not fit
+    to its other labels, so few of them are false alarms, but errors that it has learnt by heart are missed. Of
+    validation texts it has learnt nothing.
+    """
+    return {"uncertain": uncertain(session, limit), "contradicted": contradicted(session, limit)}
+
+
+def uncertain(session: Session, limit: int) -> list[dict[str, Any]]:
+    """The unlabelled texts of the highest entropy, of those that the model scored; not where people disagree."""
+    found = (
+        select(Text.id, Text.body, Class.name, Prediction.probability, Prediction.entropy)
+        .join(Prediction, Prediction.text_row == Text.row)
+        .join(Class, Class.number == Prediction.class_number)
+        .outerjoin(Consensus, Consensus.text_row == Text.row)
+        .where(Consensus.text_row.is_(None), Text.answered < 2)
+        .order_by(Prediction.entropy.desc(), Prediction.text_row.desc())
+        .limit(limit)
+    )
+    names = ("id", "text", "prediction", "probability", "entropy")
+    return [dict(zip(names, row, strict=True)) for row in session.execute(found)]
+
+
+def contradicted(session: Session, limit: int) -> list[dict[str, Any]]:
+    """The labelled texts that the model holds to be of another class, the surest first; not what somebody decided."""
+    given, predicted = aliased(Class), aliased(Class)
+    found = (
+        select(Text.id, Text.body, given.name, predicted.name, Prediction.probability)
+        .join(Consensus, Consensus.text_row == Text.row)
+        .join(Prediction, Prediction.text_row == Text.row)
+        .join(given, given.number == Consensus.class_number)
+        .join(predicted, predicted.number == Prediction.class_number)
+        .where(
+            Prediction.class_number != Consensus.class_number,
+            Prediction.probability >= SURE,
+            Consensus.source != "adjudicated",
+        )
+        .order_by(Prediction.probability.desc(), Text.row)
+        .limit(limit)
+    )
+    names = ("id", "text", "class", "prediction", "probability")
+    return [dict(zip(names, row, strict=True)) for row in session.execute(found)]

@@ -1,0 +1,210 @@
+"""Where a project's texts come from: a file with its columns, or a task by its name, without its labels."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hybridal.app.app_errors import TooLargeError
+from hybridal.app.labelling.texts import LONGEST_ID, LONGEST_TEXT, GivenRow, Row
+from hybridal.errors import UserError
+from hybridal.tasks import load_task, task_names
+from hybridal.tasks.class_names import choose_classes, sort_names
+from hybridal.tasks.columns import Columns, guess_columns
+from hybridal.tasks.mirror import same_name
+from hybridal.tasks.read import Rows, read_rows, read_tables
+from hybridal.tasks.table import NoColumnError
+from hybridal.tasks.task import check_classes
+
+MOST_BYTES = 500_000_000
+FIRST_ROWS, LONGEST_CELL = 5, 200  # of a preview
+LONGEST_CONTEXT = 10_000  # characters of a column beside the text
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows, the classes that are known from the start, and whether ids are only row numbers.
+
+    Labels may be `suggested` only. `empty` and `duplicates` count the texts that were left out.
+    """
+
+    name: str
+    rows: Sequence[GivenRow]
+    classes: tuple[str, ...] = ()
+    numbered: bool = False
+    suggested: bool = False
+    empty: int = 0
+    duplicates: int = 0
+
+
+def read_source(
+    source: str | Path,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    classes: Sequence[str] | None = None,
+    most: int | None = None,
+    drop_empty: bool = False,
+    drop_duplicates: bool = False,
+    suggested: bool = False,
+) -> Source:
+    """A file of at most so many rows (see `read_rows` for its options), or the texts of a task to try things out.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("text,kind\\nHello,ham\\nWIN,\\n")
+    >>> found = read_source(path, label="kind")
+    >>> found.name, found.classes, [row[:3] for row in found.rows]
+    ('mail', ('ham',), [('1', 'Hello', 'ham'), ('2', 'WIN', None)])
+    """
+    if same_name(str(source)) in {same_name(name) for name in task_names()} and not Path(source).exists():
+        task = load_task(source, classes=classes)
+        pairs = zip(task.train.ids, task.train.texts, strict=True)
+        return Source(task.name, [Row(id, body) for id, body in pairs], task.classes)
+    if most is not None:
+        check_unpacked_size(Path(source), most)
+    columns = (text or "text", label, id)
+    rows = read_rows(source, *columns, most, drop_empty=drop_empty, drop_duplicates=drop_duplicates, others=True)
+    _check_lengths(rows)
+    contexts = _contexts(rows, columns)
+    given = [Row(*row) for row in zip(rows.ids, rows.texts, rows.labels, contexts, strict=True)]
+    found = Source(Path(source).stem, given, (), rows.numbered, suggested, rows.empty, rows.duplicates)
+    if classes is None:
+        return replace(found, classes=sort_names(filter(None, rows.labels)))
+    return _only(found, rows, classes)
+
+
+def _contexts(rows: Rows, columns: Sequence[str | None]) -> list[dict[str, str]]:
+    """What the columns beside these say of each row, where they say anything."""
+    others = {name: values for name, values in rows.table.columns.items() if name not in columns}
+    return [
+        {name: said for name, values in others.items() if (said := _written(values[row]))} for row in range(len(rows))
+    ]
+
+
+def _written(value: Any) -> str:
+    """A value as people read it, of any kind that a file can hold; half a character can be kept nowhere."""
+    if value is None or isinstance(value, str):
+        words = value or ""
+    else:
+        words = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else str(value)
+    return words[:LONGEST_CONTEXT].encode(errors="replace").decode().strip()
+
+
+def _check_lengths(rows: Rows) -> None:
+    for what, strings, longest in (("text", rows.texts, LONGEST_TEXT), ("id", rows.ids, LONGEST_ID)):
+        for row, string in enumerate(strings):
+            if len(string) > longest:
+                raise UserError(
+                    f"{rows.table.at(row)}: the {what} has {len(string)} characters; the limit is {longest}; "
+                    "shorten it or remove the row."
+                )
+
+
+def _only(found: Source, rows: Rows, classes: Sequence[str]) -> Source:
+    """Rows whose label nobody asked for are left out, as everywhere."""
+    if any(rows.labels):
+        names = choose_classes(rows, [], classes)
+        return replace(found, classes=names, rows=[row for row in found.rows if row[2] is None or row[2] in names])
+    check_classes(classes)
+    return replace(found, classes=tuple(classes))
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a file has, for somebody to confirm: its columns, its first rows, and what would come of them.
+
+    `rows` counts all, `empty` and `duplicates` those that can be left out, `labels` how often each occurs. With these
+    `chosen` columns there may be a `problem`, and then nothing is counted.
+    """
+
+    columns: list[str]
+    first: list[list[str]]
+    chosen: Columns
+    rows: int = 0
+    empty: int = 0
+    duplicates: int = 0
+    labels: Mapping[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+
+def preview_file(path: Path, chosen: Columns | None, most: int) -> Preview:
+    """A look at a file by these columns, or by those that its first rows suggest.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = path.write_text("body,kind\\nHello,ham\\n,ham\\nHello,\\n")
+    >>> found = preview_file(path, None, most=10)
+    >>> found.chosen.text, found.first[0], found.rows, found.empty, found.duplicates, found.labels
+    ('body', ['Hello', 'ham'], 3, 1, 1, {'ham': 1})
+    """
+    check_unpacked_size(path, most)
+    begins = next(read_tables(path, [], others=True))
+    if not begins.columns:
+        raise UserError(f"{path}: no column has a name; name them in the first row, or as keys of each object.")
+    columns = chosen or guess_columns(begins.columns)
+    cells = [[_cell(value) for value in values[:FIRST_ROWS]] for values in begins.columns.values()]
+    found = Preview([*begins.columns], [list(row) for row in zip(*cells, strict=True)], columns)
+    try:
+        rows = read_rows(path, columns.text, columns.label, columns.id, most, drop_empty=True, drop_duplicates=True)
+        _check_lengths(rows)
+    except NoColumnError as error:
+        return replace(found, problem=f"{error.found}.")
+    except UserError as error:
+        return replace(found, problem=str(error))
+    labels = Counter(sorted(filter(None, rows.labels)))
+    total = len(rows) + rows.empty + rows.duplicates
+    return replace(found, rows=total, empty=rows.empty, duplicates=rows.duplicates, labels=dict(labels.most_common()))
+
+
+def _cell(value: Any) -> str:
+    written = _written(value)
+    return written if len(written) <= LONGEST_CELL else written[:LONGEST_CELL] + " …"
+
+
+def check_unpacked_size(path: Path, most_rows: int) -> None:
+    """Refuses a Parquet or Excel file that would fill the memory; what is neither is left to its reader."""
+    import pyarrow
+    from pyarrow import compute, parquet, types
+
+    _check_size(path, 0, _unzipped_bytes(path), most_rows)
+    try:
+        every = range(parquet.read_metadata(path).num_columns)
+        # Words that are repeated are read once, and their lengths added up.
+        with parquet.ParquetFile(path, read_dictionary=every) as file:
+            words = [field.name for field in file.schema_arrow if types.is_dictionary(field.type)]
+            groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+            _check_size(path, file.metadata.num_rows, sum(group.total_byte_size for group in groups), most_rows)
+            total = 0
+            for batch in file.iter_batches(columns=words):
+                for column in batch.columns:
+                    if not types.is_dictionary(column.type):
+                        continue  # it shares its name with a column of strings
+                    lengths = compute.binary_length(column.dictionary).cast("int64")
+                    total += compute.sum(lengths.take(column.indices)).as_py() or 0
+                _check_size(path, file.metadata.num_rows, total, most_rows)
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError):
+        return  # its reader says what is wrong with it
+
+
+def _unzipped_bytes(path: Path) -> int:
+    """What an archive unpacks to; 0 for a file that is none, or damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return 0
+
+
+def _check_size(path: Path, rows: int, total: int, most_rows: int) -> None:
+    if rows > most_rows or total > MOST_BYTES:
+        raise TooLargeError(
+            f"{path}: uncompressed it has {rows} rows and at least {total} bytes; "
+            f"{most_rows} rows and {MOST_BYTES} bytes are the limit."
+        )

@@ -1,0 +1,87 @@
+"""Whether a trainer would find something to do, as far as can be told without loading a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from hybridal.app import project_settings
+from hybridal.app.db.schema import Scoring, Tally, Trainer
+from hybridal.app.labelling.consensus import new_labels
+from hybridal.app.project import Project, chapter_folders, count_rounds, read_chapters
+from hybridal.app.trainer.publish import published_round
+from hybridal.app.trainer.snapshot import loadable, missing_labels, poll, refusal, snapshot
+
+
+@dataclass(frozen=True)
+class Look:
+    """What there was when a trainer last had a look.
+
+    The newest annotation, the texts and classes to load, and whether, and how many, texts were to be scored.
+    """
+
+    newest: int
+    texts: tuple[int, bool]
+    scoring: tuple[str, int]
+
+
+def look(project: Project) -> Look:
+    """What there is now."""
+    with project.reads() as session:
+        scoring = (session.get_one(Scoring, 1).state, session.get_one(Tally, 1).texts)
+        return Look(poll(session)[0], loadable(session), scoring)
+
+
+def is_wanted(project: Project, last: Look | None) -> bool:
+    """Whether there is something to do since the `last` look; None: there was none yet."""
+    now = look(project)
+    with project.reads() as session:
+        trainer = session.get_one(Trainer, 1)
+        if trainer.asked:
+            return True
+        if now == last:
+            return False
+        new, needed = labels_towards(session)
+        if trainer.phase == "failed" and last is not None and now.newest - last.newest < needed:
+            return False
+        if trainer.round:
+            unsaid = last is None and _is_unpublished(session, project)
+            return new >= needed or unsaid or _is_left_to_score(session, trainer.round)
+        if now.texts[0] and now.texts[1] and (last is None or now.texts != last.texts):
+            return True  # the first model is prepared before there are labels
+        return not missing_labels(snapshot(session).labels({}), False, needed, needed)
+
+
+def labels_towards(session: Session) -> tuple[int, int]:
+    """How many labels there are for the next update of the model, and how many it waits for."""
+    trainer = session.get_one(Trainer, 1)
+    decided = project_settings.read(session)
+    needed = decided["batch"] if trainer.round else project_settings.first_batch(decided)
+    return new_labels(session, trainer.seen), int(needed)
+
+
+def obstacle(session: Session) -> str:
+    """Why there is no first model although it has as many labels as it needs; empty where that is not so.
+
+    All of them may be of one class, or none may be of a validation text: then the number of labels tells nothing.
+    """
+    trainer = session.get_one(Trainer, 1)
+    if (
+        trainer.round
+        or trainer.phase != "waiting"
+        or trainer.done < project_settings.first_batch(project_settings.read(session))
+    ):
+        return ""
+    return refusal(snapshot(session).labels({}))
+
+
+def _is_left_to_score(session: Session, round: int) -> bool:
+    scoring = session.get_one(Scoring, 1)
+    is_done = scoring.round == round and scoring.done >= session.get_one(Tally, 1).texts
+    return scoring.state == "running" and not is_done
+
+
+def _is_unpublished(session: Session, project: Project) -> bool:
+    """Whether the last trainer ended between saving a round and saying so."""
+    return count_rounds(read_chapters(chapter_folders(project.runs))) != published_round(session)

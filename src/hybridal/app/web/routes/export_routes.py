@@ -1,0 +1,159 @@
+"""What people take away, how far the model has come with scoring all texts, and what is brought from Label Studio."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import Form, UploadFile
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Scoring, Text
+from hybridal.app.exchange.label_studio import read_tasks
+from hybridal.app.exchange.label_studio_export import export_tasks
+from hybridal.app.exchange.label_studio_import import Imported, import_tasks
+from hybridal.app.exchange.table_files import (
+    LABEL_FORMATS,
+    PREDICTION_FORMATS,
+    ModelArchive,
+    label_rows,
+    prediction_rows,
+)
+from hybridal.app.project import MODEL_FOLDER, Project
+from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
+from hybridal.app.web.project_threads import Router, parts_in_thread
+from hybridal.app.web.schemas import CleanStr, Done, Schema
+from hybridal.errors import UserError
+
+router = Router(prefix="/api")
+
+_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "spreadsheet.csv": "text/csv; charset=utf-8",
+    "jsonl": "application/jsonl",
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json",
+    "zip": "application/zip",
+}
+Name = Annotated[str, Form(max_length=200)]
+
+
+def _sends(*kinds: str) -> dict[str, Any]:
+    """What a route is said to answer with."""
+    bytes_, tasks = {"type": "string", "format": "binary"}, {"type": "array", "items": {"type": "object"}}
+    content = {_TYPES[kind].partition(";")[0]: {"schema": tasks if kind == "json" else bytes_} for kind in kinds}
+    return {"response_class": StreamingResponse, "responses": {200: {"content": content, "description": "The file."}}}
+
+
+@router.get("/export/labels.{kind}", **_sends("csv", "jsonl", "parquet"))
+def labels_file(
+    kind: Literal["csv", "spreadsheet.csv", "jsonl", "parquet"], _: Reviewer, project: CurrentProject
+) -> StreamingResponse:
+    """Every text that somebody answered, as it is; for a spreadsheet, what it would run begins with an apostrophe."""
+    return _file(LABEL_FORMATS[kind](label_rows(project.reads)), "labels", kind)
+
+
+@router.get("/export/predictions.{kind}", **_sends("csv", "parquet"))
+def predictions_file(
+    kind: Literal["csv", "spreadsheet.csv", "parquet"], _: Reviewer, project: CurrentProject
+) -> StreamingResponse:
+    """What the model says of every text that it has scored."""
+    return _file(PREDICTION_FORMATS[kind](prediction_rows(project)), "predictions", kind)
+
+
+@router.get("/export/model.zip", **_sends("zip"))
+def model_file(_: Reviewer, project: CurrentProject) -> StreamingResponse:
+    """The folder of the newest model that has scored all texts."""
+    return _file(ModelArchive(project.exports).parts(), "model", "zip")
+
+
+@router.get("/export/label-studio.json", **_sends("json"))
+def label_studio_file(_: Reviewer, project: CurrentProject, anonymous: bool = False) -> StreamingResponse:
+    """All texts as tasks. Label Studio takes annotations only of people that it knows, or `anonymous` ones."""
+    return _file(export_tasks(project.reads, anonymous), "label-studio", "json")
+
+
+@router.post("/import/label-studio")
+def from_label_studio(
+    file: UploadFile,
+    _: Owner,
+    project: CurrentProject,
+    text: Name = "",
+    choices: Name = "",
+    as_members: Annotated[bool, Form()] = False,
+) -> Imported:
+    """Import an export of Label Studio; `text` names the field of the text, `choices` the control of the class.
+
+    With `as_members`, annotators of the file are the people of this project with the same names.
+    """
+    try:
+        data = json.load(file.file)
+    except (ValueError, RecursionError) as error:
+        raise UserError("The file is not JSON; export from Label Studio in the format JSON.") from error
+    return import_tasks(project.sessions, read_tasks(data, text or None, choices or None), as_members)
+
+
+class ScoringSchema(Schema):
+    """How far the newest model has come with scoring all texts: `running` or `paused`, and why it paused by itself.
+
+    `has_model` tells whether there is a model folder to download.
+    """
+
+    state: str
+    round: int
+    done: int
+    total: int
+    seconds_left: float | None
+    error: str
+    has_model: bool
+
+
+class ScoringRequest(Schema):
+    """What somebody wants of it."""
+
+    asked: Literal["pause", "resume"]
+
+
+class LookedAt(Schema):
+    """Texts that somebody looks at, by their ids."""
+
+    texts: list[CleanStr] = Field(min_length=1, max_length=100, examples=[["t17"]])
+
+
+@router.get("/scoring")
+def get_scoring(_: Annotator, project: CurrentProject) -> ScoringSchema:
+    """How far it is."""
+    with project.reads() as session:
+        return _scoring(session.get_one(Scoring, 1), project)
+
+
+@router.post("/scoring")
+def request_scoring(request: ScoringRequest, _: Reviewer, project: CurrentProject) -> ScoringSchema:
+    """Pauses it, or lets it go on; what a trainer is computing just now, it still finishes."""
+    with project.sessions.begin() as session:
+        scoring = session.get_one(Scoring, 1, with_for_update=True)
+        scoring.state, scoring.error = {"pause": "paused", "resume": "running"}[request.asked], ""
+        return _scoring(scoring, project)
+
+
+def _scoring(row: Scoring, project: Project) -> ScoringSchema:
+    facts = {name: getattr(row, name) for name in ("state", "round", "done", "total", "seconds_left", "error")}
+    return ScoringSchema(**facts, has_model=(project.exports / MODEL_FOLDER).is_dir())
+
+
+@router.post("/scoring/first")
+def score_first(seen: LookedAt, _: Annotator, project: CurrentProject) -> Done:
+    """Has the newest model score these texts before all others."""
+    with project.sessions.begin() as session:
+        rows = session.scalars(select(Text.row).where(Text.id.in_(seen.texts))).all()
+        session.get_one(Scoring, 1, with_for_update=True).first = ",".join(map(str, rows))
+    return Done()
+
+
+def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:
+    """Sent while it is made."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
+    return StreamingResponse(parts_in_thread(parts), media_type=_TYPES[kind], headers=headers)

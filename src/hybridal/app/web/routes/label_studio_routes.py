@@ -1,0 +1,91 @@
+"""What a Label Studio instance calls when this project is its ML backend. Training is not done in a request."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Body, Depends, Request
+
+from hybridal.app.app_errors import ForbiddenError, SignInError
+from hybridal.app.exchange.label_studio import LabelConfig, read_config
+from hybridal.app.exchange.label_studio_export import model_version, predict_tasks
+from hybridal.app.exchange.label_studio_import import handle_event
+from hybridal.app.people import may
+from hybridal.app.web.auth import LABEL_STUDIO, CurrentProject, user_of
+from hybridal.app.web.project_threads import Router
+from hybridal.app.web.schemas import Schema
+from hybridal.errors import UserError
+
+Sent = Annotated[dict[str, Any], Body()]
+
+
+async def check_token(request: Request) -> None:
+    """Lets in who shows a token of this project, and no other; under /ml, nothing else says who asks."""
+    found = user_of(request)
+    if found is None:
+        raise SignInError("Show a token of this project; a reviewer or an owner makes one on the page Programs.")
+    if not may(found.role, "reviewer"):
+        raise ForbiddenError("This token is an annotator's; Label Studio needs a reviewer's.")
+
+
+router = Router(prefix=LABEL_STUDIO.rstrip("/"), dependencies=[Depends(check_token)])
+
+
+class Health(Schema):
+    """It is there."""
+
+    status: str = "UP"
+    model_class: str = "hybridal"
+
+
+class Version(Schema):
+    """Which model would answer."""
+
+    model_version: str
+
+
+class Predictions(Schema):
+    """One entry for each task that was sent."""
+
+    results: list[dict[str, Any]]
+    model_version: str
+
+
+class EventResult(Schema):
+    """What came of an event."""
+
+    status: str
+    annotations: int
+
+
+@router.get("/health")
+def health() -> Health:
+    """Whether anybody is there."""
+    return Health()
+
+
+@router.post("/setup")
+def setup(sent: Sent, project: CurrentProject) -> Version:
+    """Label Studio introduces a project."""
+    if sent.get("schema") and read_config(sent["schema"]) is None:
+        raise UserError("The labelling configuration has no Choices about a Text.")
+    with project.reads() as session:
+        return Version(model_version=model_version(session))
+
+
+@router.post("/predict")
+def predictions(sent: Sent, project: CurrentProject) -> Predictions:
+    """What the newest model thinks of these tasks."""
+    tasks = sent.get("tasks")
+    if not isinstance(tasks, list):
+        raise UserError("The request has no tasks.")
+    with project.reads() as session:
+        found = predict_tasks(session, tasks, read_config(sent.get("label_config")) or LabelConfig())
+        return Predictions(results=found, model_version=model_version(session))
+
+
+@router.post("/webhook", status_code=201)
+def webhook(sent: Sent, project: CurrentProject) -> EventResult:
+    """Something happened to annotations over there; the trainer notices new labels by itself."""
+    changed = handle_event(project.sessions, sent)
+    return EventResult(status="ok" if changed else "nothing to do", annotations=changed)

@@ -1,0 +1,172 @@
+"""The project as a whole, its settings, and its trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from hybridal.app.app_errors import ForbiddenError
+from hybridal.app.db.schema import Trainer
+from hybridal.app.labelling import classes
+from hybridal.app.labelling.consensus import counts
+from hybridal.app.people import may
+from hybridal.app.project import Project
+from hybridal.app.project_settings import read
+from hybridal.app.trainer.pending_work import labels_towards, obstacle
+from hybridal.app.trainer.publish import published_round
+from hybridal.app.web.auth import Annotator, CurrentProject, Owner
+from hybridal.app.web.background_updates import catch_up
+from hybridal.app.web.project_threads import Router, in_thread
+from hybridal.app.web.schemas import ClassSchema, CleanStr, Counts, Done, Schema, Settings
+from hybridal.core.rules import protocol
+
+router = Router(prefix="/api")
+
+SHOWN = (
+    *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),
+    *("lease_seconds", "show_predictions", "open_classes", "newcomers"),
+    *("backbone", "schedule", "protocol", "acquisition"),
+)
+
+
+class Me(Schema):
+    """Who asks."""
+
+    name: str
+    role: str
+
+
+class ProjectSchema(Schema):
+    """What every page needs first. `csrf` must be sent with every change, as the header X-CSRF."""
+
+    id: str
+    name: str
+    csrf: str
+    me: Me
+    classes: list[ClassSchema]
+    counts: Counts
+    budget: int
+    settings: Settings
+
+
+class SettingsChange(Schema):
+    """Settings that can change while people work."""
+
+    name: CleanStr | None = Field(None, min_length=1, max_length=200)
+    guidelines: CleanStr | None = Field(None, max_length=50_000)
+    budget: int | None = Field(None, examples=[1000])
+    batch: int | None = None
+    validation_share: float | None = None
+    overlap: float | None = None
+    overlap_people: int | None = None
+    on_disagreement: Literal["adjudication", "majority"] | None = None
+    lease_seconds: int | None = None
+    show_predictions: bool | None = None
+    open_classes: bool | None = None
+    newcomers: Literal["annotator", "reviewer", "nobody"] | None = None
+    protocol: str | None = Field(None, max_length=40)
+    max_length: int | None = Field(None, ge=8, le=8192, description="Tokens of a text that the model reads.")
+
+
+@router.get("/project")
+def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
+    """The project, the person who asks, and the classes."""
+    with project.reads() as session:
+        decided = read(session)
+        return ProjectSchema(
+            id=decided["key"],
+            name=decided["name"],
+            csrf=user.csrf,
+            me=Me(name=user.name, role=user.role),
+            classes=[ClassSchema.model_validate(one) for one in classes.active(session)],
+            counts=Counts(**counts(session)),
+            budget=decided["budget"],
+            settings=_shown(decided),
+        )
+
+
+@router.patch("/settings")
+async def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) -> Settings:
+    """Decides some settings anew."""
+    decided = await in_thread(_decide, project, changes)
+    await catch_up(project)
+    return decided
+
+
+def _decide(project: Project, changes: SettingsChange) -> Settings:
+    given = changes.model_dump(exclude_none=True)
+    tokens, now = given.pop("max_length", None), project.settings()
+    # Another protocol may read less or more; a number that somebody typed stays, and one that is no news is not kept.
+    if tokens not in (None, _shown({**now, **given})["max_length"]):
+        given["overrides"] = {**now["overrides"], "max_length": tokens}
+    project.decide(given)
+    return _shown(project.settings())
+
+
+def _shown(decided: Mapping[str, Any]) -> Settings:
+    length = decided["overrides"].get("max_length", protocol(decided["protocol"]).max_length)
+    return {**{name: decided[name] for name in SHOWN}, "max_length": length}
+
+
+class TrainerSchema(Schema):
+    """What the trainer does now, and how many of the needed labels there are for its next update.
+
+    `published` is the round whose model orders the texts and predicts; it may be that of the round that is under way.
+    `obstacle` says why the first model is not there although it has as many labels as it needs.
+    """
+
+    phase: str
+    update: str
+    round: int
+    done: int
+    total: int
+    seconds_left: float | None
+    error: str
+    asked: str
+    beat: float
+    new_labels: int
+    needed: int
+    published: int
+    obstacle: str
+
+
+class TrainerRequest(Schema):
+    """What somebody wants of it."""
+
+    asked: Literal["train", "retry", "finish"]
+
+
+@router.get("/trainer")
+def get_trainer(_: Annotator, project: CurrentProject) -> TrainerSchema:
+    """The bar at the top of every page."""
+    with project.reads() as session:
+        return trainer_status(session)
+
+
+def trainer_status(session: Session) -> TrainerSchema:
+    """What the trainer does, for a bar."""
+    row = session.get_one(Trainer, 1)
+    # When it waits, it says itself how many labels there are, and how many are needed.
+    new, needed = (row.done, row.total) if row.phase == "waiting" else labels_towards(session)
+    names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "asked", "beat")
+    return TrainerSchema(
+        **{name: getattr(row, name) for name in names},
+        new_labels=new,
+        needed=needed,
+        published=published_round(session),
+        obstacle=obstacle(session),
+    )
+
+
+@router.post("/trainer")
+def request_trainer(request: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
+    """Ask it to train now or to retry; a reviewer may also ask it to finish, that is to train a last time."""
+    if request.asked == "finish" and not may(user.role, "reviewer"):
+        raise ForbiddenError("Only a reviewer or an owner finishes the model.")
+    with project.sessions.begin() as session:
+        session.execute(update(Trainer).where(Trainer.number == 1).values(asked=request.asked))
+    return Done()

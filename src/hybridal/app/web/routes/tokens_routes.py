@@ -1,0 +1,72 @@
+"""Tokens for programs. They are made and withdrawn at a browser: a token cannot make another."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import Request
+from pydantic import Field
+
+from hybridal.app.api_tokens import list_tokens, make_token, withdraw_token
+from hybridal.app.people import LONGEST_NAME
+from hybridal.app.web.auth import AtBrowser, CurrentProject
+from hybridal.app.web.project_threads import Router
+from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
+
+router = Router(prefix="/api/tokens")
+
+
+class TokenSchema(Schema):
+    """A token, without its secret; `used` is when it last let a program in."""
+
+    number: int
+    name: str
+    role: str
+    person: str
+    made: float
+    used: float | None
+
+
+class NewToken(Schema):
+    """What the token is for, and what it may do: never more than its person."""
+
+    name: CleanStr = Field(max_length=LONGEST_NAME, examples=["nightly import"])
+    role: Literal["annotator", "reviewer", "owner"]
+
+
+class TokenSecret(Schema):
+    """What the program sends as `Authorization: Bearer …`; it is told only once."""
+
+    number: int
+    token: str
+
+
+@router.get("")
+def get_tokens(user: AtBrowser, project: CurrentProject) -> Items[TokenSchema]:
+    """Your tokens, newest first; owners see everybody's."""
+    with project.reads() as session:
+        return Items(
+            items=[
+                TokenSchema(
+                    number=one.number, name=one.name, role=one.role, person=person, made=one.made, used=one.used
+                )
+                for one, person in list_tokens(session, user)
+            ]
+        )
+
+
+@router.post("")
+def create_token(new: NewToken, user: AtBrowser, project: CurrentProject) -> TokenSecret:
+    """A new token of yours."""
+    with project.sessions.begin() as session:
+        made, secret = make_token(session, user, new.name, new.role)
+        return TokenSecret(number=made.number, token=secret)
+
+
+@router.post("/{number}/revoke")
+def revoke_token(number: Number, user: AtBrowser, project: CurrentProject, request: Request) -> Done:
+    """Makes a token worthless, at once."""
+    with project.sessions.begin() as session:
+        withdraw_token(session, user, number)
+    request.app.state.sessions.clear()
+    return Done()

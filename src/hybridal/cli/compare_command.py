@@ -1,0 +1,153 @@
+"""`hybridal compare`: several schedules of one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybridal.cli import options as o
+from hybridal.cli.run_command import default_folder, resolve
+from hybridal.cli.wording import going_on_with
+from hybridal.errors import UserError
+
+if TYPE_CHECKING:
+    from hybridal.core.facts import Round
+    from hybridal.study.comparison import Comparison
+
+QUALITY = (
+    *("accuracy", "accuracy_low", "accuracy_high", "f1", "f1_low", "f1_high"),
+    *("nll", "nll_scaled", "ece", "ece_scaled"),
+)
+SHOWN = ("schedule", "accuracy", "95%", "f1", "nll", "ece", "steps", "seconds", "update_sequence")
+
+
+@o.asks(without=("labels", "schedule", "epsilon", "patience", "stop", "tracker"))
+def compare(
+    asked: o.Asked,
+    context: typer.Context,
+    schedules: Annotated[
+        str, typer.Option(help="Schedules to compare, separated by commas.")
+    ] = "auto,retrain,finetune",
+    resume: Annotated[Path | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
+    out: o.Out = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    dry_run: o.DryRun = False,
+) -> None:
+    """Run several schedules on the same texts, the same labels and the same seed; rounds that they share run once."""
+    from hybridal.cli.screen import follow
+    from hybridal.study.comparison import Comparison
+
+    if resume is not None:
+        refuse_others(context)
+        go_on(resume, asked.settings.get("device"), json, quiet)
+        return
+    asked.settings["schedule"] = "retrain"
+    settings = resolve(asked)
+    target = out or default_folder(settings.with_changes({"schedule": "compare"}))
+    specs = o.names(schedules) or ()
+    if dry_run:
+        from hybridal.cli.plan import Notes, print_plan
+
+        planned, task = Comparison.check(settings, specs, target, Notes(quiet), download=False)
+        print_plan(settings, task, {"schedules": planned}, json, quiet)
+        return
+    with follow(settings, quiet or json) as screen:
+        compared = Comparison.begin(settings, specs, target, screen)
+        screen.message(f"Comparison folder: {compared.folder.path}")
+        with going_on_with("hybridal resume", compared.folder.path):
+            compared.carry_on(screen)
+    print_comparison(compared, json, quiet)
+
+
+def refuse_others(context: typer.Context) -> None:
+    """What a comparison was begun with stays: options that would say otherwise are not passed over."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    others = [name for name in given if name not in ("resume", "device", "json", "quiet")]
+    if others:
+        options = ", ".join("TASK" if name == "task" else f"--{name.replace('_', '-')}" for name in others)
+        raise UserError(f"--resume goes on with what the comparison was begun with; leave {options} out.")
+
+
+def go_on(folder: Path, device: str | None, json: bool, quiet: bool) -> None:
+    """Computes what is missing of a comparison and shows the result."""
+    from hybridal.cli.screen import follow
+    from hybridal.study.comparison import Comparison
+
+    compared = Comparison.open(folder)
+    with follow(compared.settings, quiet or json) as screen, going_on_with("hybridal resume", folder, device):
+        screen.message(f"Comparison folder: {compared.folder.path}")
+        compared.carry_on(screen, device)
+    print_comparison(compared, json, quiet)
+
+
+def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
+    """Writes the report and one table: a row a schedule."""
+    from rich.table import Table
+
+    from hybridal.cli.screen import wide_console
+    from hybridal.evidence.formats import counted
+    from hybridal.evidence.history import plain_sequence
+    from hybridal.evidence.run_report import write_comparison
+    from hybridal.evidence.story import guessing
+    from hybridal.system.files import strict_json
+
+    found = compared.histories()
+    report = write_comparison(found, compared.schedules, compared.folder.about(), compared.folder.report)
+    rows = [summary(spec, history) for spec, history in found.items()]
+    if json:
+        typer.echo(strict_json({"folder": str(compared.folder.path), "schedules": rows}))
+        return
+    if quiet:
+        return
+    table = Table(*SHOWN, box=None, pad_edge=False, header_style="bold")
+    table.columns[0].overflow = "fold"
+    for row, history in zip(rows, found.values(), strict=True):
+        words = {
+            "95%": _interval(row["accuracy_low"], row["accuracy_high"]),
+            "update_sequence": plain_sequence(history),
+        }
+        table.add_row(*(_shown((row | words)[name]) for name in SHOWN))
+    console = wide_console()
+    console.print(table)
+    alone = sum(len(history) for history in found.values())
+    distinct = len(compared.facts())
+    shared = f"{counted(alone, 'round')}, {distinct} computed"
+    saved = f": {alone / distinct:.2f} times less work by sharing." if distinct < alone else "; none was shared."
+    console.print(shared + saved, highlight=False, soft_wrap=True)
+    for spec, history in found.items():
+        if guess := guessing(history):
+            console.print(f"{spec}: {guess}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"Report: {report}", highlight=False, markup=False, soft_wrap=True)
+
+
+def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:
+    """The end of one schedule's run and what it cost; measured on test where there is one."""
+    from hybridal.evidence.history import final
+    from hybridal.evidence.results import run_row
+    from hybridal.measures.certainty import shown
+
+    row, measured = run_row(spec, history), final(history)
+    figures = shown(measured[1]) if measured else {}
+    return {
+        "schedule": spec,
+        **{name: figures.get(name) for name in QUALITY},
+        "steps": row["steps"],
+        "seconds": row["training_time"],
+        "first_finetune": row["first_finetune"],
+        "update_sequence": row["update_sequence"],
+    }
+
+
+def _interval(low: float | None, high: float | None) -> str | None:
+    return None if low is None else f"{low:.2f}–{high:.2f}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,140 @@
+"""All verbs under one name, and what a user sees when something is wrong."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import Any, NoReturn
+
+import typer
+
+from hybridal import __version__
+from hybridal.cli import (
+    compare_command,
+    export_command,
+    label_command,
+    listing_command,
+    predict_command,
+    push_command,
+    report_command,
+    resume_command,
+    run_command,
+    serve_command,
+    study_command,
+    what_if_command,
+)
+from hybridal.cli.wording import VERB, Verb, Verbs, flags_of, in_options
+from hybridal.errors import RunError, UserError
+from hybridal.system.exit import Terminated, interrupted_by_sigterm, leaving_at_once
+
+EXIT_CODES = (
+    "Exit codes: 0 done · 1 a bug in hybridal · 2 bad input · 3 a run could not go on · 130 stopped by you · "
+    "143 stopped by SIGTERM."
+)
+
+
+class Hybridal(Verbs):
+    """Answers what a user can mend with one sentence and an exit code, in place of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            _end(self._worded(error, ctx), error.exit_code)
+        except KeyboardInterrupt as error:
+            _end(f"stopped; go on with `{error}`." if error.args else "stopped.", _code_of(error))
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            _end(
+                f"{error.filename or 'a file'}: {error.strerror or error}; what is recorded is safe.",
+                RunError.exit_code,
+            )
+        except (MemoryError, RuntimeError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            _end(
+                "there is not enough memory; close what else uses it, or start a new run with a smaller "
+                "`--set train_batch` or `--set max_length`; what is recorded is safe.",
+                RunError.exit_code,
+            )
+
+    def _worded(self, error: UserError, ctx: Any) -> str:
+        verb = ctx.meta.get(VERB)
+        # What a study has no option for stands in its file, under the field's own name.
+        others = flags_of(self.commands["run"]) if verb in self.commands.values() else {}
+        return in_options(error, flags_of(verb) if verb else {}, others)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    # Torch has ways of its own to say it, and is not imported for the sake of a sentence.
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "can't allocate memory" in str(error)
+    )
+
+
+def _code_of(stopped: KeyboardInterrupt) -> int:
+    return stopped.exit_code if isinstance(stopped, Terminated) else 130
+
+
+def _end(sentence: str, code: int) -> NoReturn:
+    typer.secho(f"hybridal: {sentence}", fg="red", err=True)
+    raise typer.Exit(code)
+
+
+app = typer.Typer(
+    name="hybridal",
+    cls=Hybridal,
+    help="Active learning for text classification that decides, round by round, whether to retrain or to fine-tune.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command(cls=Verb)(run_command.run)
+app.command(cls=Verb)(resume_command.resume)
+app.command(cls=Verb)(compare_command.compare)
+app.command(cls=Verb)(what_if_command.what_if)
+app.command(cls=Verb)(predict_command.predict)
+app.command(cls=Verb)(export_command.export)
+app.command(cls=Verb)(push_command.push)
+app.command(cls=Verb)(label_command.label)
+app.command(cls=Verb)(serve_command.serve)
+app.command(cls=Verb)(report_command.report)
+app.command("list", cls=Verb)(listing_command.listing)
+app.add_typer(study_command.study, name="study", cls=Verbs)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"hybridal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def answer() -> None:
+    """Does what the arguments ask for, and ends the process."""
+    _share_cores()
+    with leaving_at_once(), interrupted_by_sigterm():
+        try:
+            app()
+        except KeyboardInterrupt as error:  # of which typer knows only once it has read the verbs
+            sys.exit(_code_of(error))
+
+
+def _share_cores() -> None:
+    """Threads that wait for each other soon let other programs work: beside a busy one, a round took ten times as long.
+
+    Torch's threads read this when it is first imported, here and in the processes that we start.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "3000")

@@ -1,0 +1,23 @@
+"""`hybridal report`: the page about a run or a comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(folder: Annotated[Path, typer.Argument(help="A run folder or a comparison folder.")]) -> None:
+    """Write report.html again from the recorded facts."""
+    from hybridal.evidence.run_report import write_comparison, write_report
+    from hybridal.runs.record import RunFolder
+    from hybridal.study.comparison import Comparison
+
+    if Comparison.is_one(folder):
+        compared = Comparison.open(folder)
+        typer.echo(
+            write_comparison(compared.histories(), compared.schedules, compared.folder.about(), compared.folder.report)
+        )
+    else:
+        typer.echo(write_report(RunFolder.open(folder)))

@@ -1,0 +1,250 @@
+"""`hybridal study`: whole studies from one command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybridal.cli import options as o
+from hybridal.cli.engine import choose_engine
+from hybridal.cli.wording import Verb, going_on_with
+from hybridal.errors import RunError, UserError
+
+if TYPE_CHECKING:
+    from hybridal.study.engines import Engine
+    from hybridal.study.folder import StudyFolder
+    from hybridal.study.study import Study
+
+study = typer.Typer(
+    help="Whole studies: plan, run, resume, status, tune, report. Every experiment of the paper is a preset.",
+    no_args_is_help=True,
+)
+
+What = Annotated[str, typer.Argument(help="A preset (main, signals, tuning, ...) or a YAML file.")]
+Where = Annotated[Path, typer.Argument(help="The study folder.")]
+Workers = Annotated[int | None, typer.Option(help="Cells at once (default: one per core, or what GPUs gain from).")]
+PerGpu = Annotated[
+    int | None,
+    typer.Option(help="Processes that share a GPU, under NVIDIA's multi-process service (default: one, eight lanes)."),
+]
+Ray = Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")]
+GpusPerCell = Annotated[
+    float | None, typer.Option(help="With --ray: each cell's share of a GPU, from 0 to 1 (default: a quarter).")
+]
+SHRUNK: Mapping[str, Any] = {
+    "tasks": Annotated[str | None, typer.Option(help="These tasks instead: a,b,c.")],
+    "backbones": Annotated[str | None, typer.Option(help="These backbones instead.")],
+    "schedules": Annotated[str | None, typer.Option(help="These schedules instead.")],
+    "acquisitions": Annotated[str | None, typer.Option(help="These acquisitions instead.")],
+    "seeds": Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")],
+    "rounds": Annotated[int | None, typer.Option(help="So many rounds instead.")],
+    "protocol": Annotated[str | None, typer.Option(help="best, paper, reference or quick, instead.")],
+    "set": o.Set,
+}
+
+
+def shrinking(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Study.shrunk` is to be asked for."""
+    lists = {name: o.names(values[name]) for name in ("tasks", "backbones", "schedules", "acquisitions")}
+    numbers = {"seeds": _numbers(values["seeds"]), "rounds": values["rounds"]}
+    return {**lists, **numbers, "protocol": values["protocol"], "overrides": o.overrides(values["set"])}
+
+
+@study.command(cls=Verb)
+@o.offers(SHRUNK, shrinking)
+def plan(shrunk: dict[str, Any], what: What, json: o.Json = False) -> None:
+    """Say what a study would take: runs, cells, rounds alone and shared."""
+    from hybridal.study.folder import StudyFolder
+    from hybridal.study.run_study_cells import checked_tasks
+
+    chosen = find_study(what, **shrunk)
+    checked_tasks(chosen, partial(typer.echo, err=True), fetch=False)
+    print_plan(StudyFolder(Path("nowhere"), chosen), json)
+
+
+@study.command(cls=Verb)
+@o.offers(SHRUNK, shrinking)
+def run(
+    shrunk: dict[str, Any],
+    what: What,
+    device: o.DeviceName = None,
+    workers: Workers = None,
+    processes_per_gpu: PerGpu = None,
+    ray: Ray = None,
+    gpus_per_cell: GpusPerCell = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the study (default: studies/NAME).")] = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Run a study: the plan is shown first, then its cells are computed, and at the end the report is written."""
+    from hybridal.study.run_study_cells import begin_study
+
+    chosen = find_study(what, device=device, **shrunk)
+    engine = choose_engine(chosen.device, workers, processes_per_gpu, ray, gpus_per_cell)
+    carry_on(begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet)
+
+
+@study.command(cls=Verb)
+def resume(
+    folder: Where,
+    device: o.DeviceName = None,
+    workers: Workers = None,
+    processes_per_gpu: PerGpu = None,
+    ray: Ray = None,
+    gpus_per_cell: GpusPerCell = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Go on with a study that was stopped, and try failed cells again."""
+    from hybridal.runs.assemble import silent
+    from hybridal.study.folder import StudyFolder
+    from hybridal.study.run_study_cells import reopen_study
+
+    opened = StudyFolder.open(folder, device)
+    engine = choose_engine(opened.device, workers, processes_per_gpu, ray, gpus_per_cell)
+    reopen_study(opened, engine, silent if quiet else typer.echo)
+    carry_on(opened, engine, quiet, device)
+
+
+@study.command(cls=Verb)
+def status(folder: Where, json: o.Json = False) -> None:
+    """Say how far a study is, and which cells failed."""
+    from hybridal.evidence.formats import counted
+    from hybridal.study.folder import StudyFolder
+    from hybridal.system.files import strict_json
+
+    opened = StudyFolder.open(folder)
+    rows = [
+        {
+            "cell": cell.key,
+            "rounds": len(opened.facts(cell)),
+            "state": "complete" if opened.complete(cell) else "failed" if opened.error(cell) else "open",
+        }
+        for cell in opened.cells
+    ]
+    if json:
+        typer.echo(strict_json(rows))
+        return
+    for row in rows:
+        rounds = f"{row['rounds']:>4} {'round' if row['rounds'] == 1 else 'rounds'}"
+        typer.echo(f"{row['state']:<9} {rounds:<11}  {row['cell']}")
+    finished, runs = sum(map(opened.finished, opened.cells)), opened.study.runs
+    all_of = "All" if finished == runs > 1 else f"{finished} of"
+    typer.echo(f"{all_of} {counted(runs, 'run is', 'runs are')} complete.")
+    for cell in opened.cells:
+        if error := opened.error(cell):
+            typer.echo(f"\n{cell.key}:\n{error}")
+
+
+@study.command(cls=Verb)
+def tune(
+    folder: Where,
+    lam: Annotated[float, typer.Option("--lambda", help="How much NLL counts against cost.")] = 0.5,
+    cost: Annotated[str, typer.Option(help="steps (counted) or seconds.")] = "steps",
+    json: o.Json = False,
+) -> None:
+    """Choose ε and k by the paper's two-stage rule, and say for which λ the choice holds."""
+    from dataclasses import asdict
+
+    from hybridal.evidence.results import results
+    from hybridal.evidence.statistics.tuning import tune as choose
+    from hybridal.study.folder import StudyFolder
+    from hybridal.system.files import strict_json
+
+    chosen = choose(results(StudyFolder.open(folder)), lam, cost)  # type: ignore[arg-type]
+    if json:
+        typer.echo(strict_json({signal: asdict(selection) for signal, selection in chosen.items()}))
+        return
+    for signal, found in chosen.items():
+        epsilon, patience = found.chosen
+        high = "any larger one" if found.lam_high is None else f"{found.lam_high:.2f}"
+        typer.echo(
+            f"{signal}: ε = {epsilon:g}, k = {patience} (score {found.score:.3f} among {len(found.candidates)} "
+            f"candidates within 0.5% of the top F1); the choice holds for λ from {found.lam_low:.2f} to {high}."
+        )
+
+
+@study.command(cls=Verb)
+def report(
+    folder: Where,
+    against: Annotated[str | None, typer.Option(help="'paper' puts the published numbers beside ours.")] = None,
+) -> None:
+    """Write the page, the tables (Markdown, CSV, LaTeX) and the figures (SVG, PNG, PDF) of a study."""
+    from hybridal.paper import write_paper_report
+    from hybridal.study.folder import StudyFolder
+
+    if against not in (None, "paper"):
+        raise UserError(f"--against knows 'paper', not '{against}'.")
+    typer.echo(write_paper_report(StudyFolder.open(folder), against == "paper"))
+
+
+def find_study(what: str, rounds: int | None, **shrunk: Any) -> Study:
+    """A preset or a file, shrunk as asked."""
+    from hybridal.study.presets import PRESET_NAMES, preset
+    from hybridal.study.study import read_study
+
+    chosen = preset(what, rounds) if what in PRESET_NAMES or not Path(what).suffix else read_study(Path(what))
+    return chosen.shrunk(rounds=rounds, **shrunk)
+
+
+def print_plan(folder: StudyFolder, json: bool) -> None:
+    """Runs, cells and rounds; then how far it is: not begun, on its way, complete."""
+    from dataclasses import asdict
+
+    from hybridal.evidence.formats import counted
+    from hybridal.study.plan import plan
+    from hybridal.system.files import strict_json
+
+    found = plan(folder)
+    if json:
+        typer.echo(strict_json({**asdict(found), "saving": found.saving, "seconds_left": found.seconds_left}))
+        return
+    size = [counted(n, one) for n, one in ((found.runs, "run"), (found.cells, "cell"), (found.rounds, "round"))]
+    typer.echo("Study '{}': {} in {}, {}.".format(folder.study.name, *size))
+    if not found.left:
+        shared = found.rounds > found.done
+        saved = f"{found.rounds / found.done:.1f} times less work" if shared else "none was shared"
+        typer.echo(f"All runs are complete: {counted(found.done, 'round was', 'rounds were')} distinct ({saved}).")
+        return
+    low, high = found.saving
+    distinct = str(found.most) if found.least == found.most else f"{found.least} to {found.most}"
+    factor = f"{low:.1f}" if found.least == found.most else f"{low:.1f} to {high:.1f}"
+    work = f"Schedules share rounds: {distinct} are distinct ({factor} times less work)"
+    if found.least == found.rounds:
+        work = "Schedules share no rounds"
+    typer.echo(f"{work}; {counted(found.done, 'is', 'are')} done.")
+    if found.seconds_left is None:
+        typer.echo("How long it takes will be known after the first rounds.")
+    else:
+        left, measured = counted(round(found.seconds_left / 60), "minute"), counted(found.done, "measured round")
+        typer.echo(f"At most {left} left in one process, from {measured}.")
+
+
+def carry_on(folder: StudyFolder, engine: Engine, quiet: bool, device: str | None = None) -> None:
+    """Shows the plan, computes, writes the report; exits as a run that could not go on if a cell failed."""
+    from hybridal.cli.progress_bars import study_progress
+    from hybridal.paper import write_paper_report
+    from hybridal.study.run_study_cells import run_study
+
+    if not quiet:
+        print_plan(folder, False)
+    with study_progress(folder, quiet) as done, going_on_with("hybridal study resume", folder.path, device):
+        outcomes = run_study(folder, engine, done)
+    target = write_paper_report(folder)
+    if not quiet:
+        typer.echo(f"Report: {target}")
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        typer.secho(f"{outcome.key} failed: {(outcome.error or '').strip().splitlines()[-1]}", fg="red", err=True)
+    if failed:
+        typer.echo(f"`hybridal study status {folder.path}` shows the tracebacks; `study resume` tries again.", err=True)
+        raise typer.Exit(RunError.exit_code)
+
+
+def _numbers(text: str | None) -> tuple[int, ...] | None:
+    try:
+        return None if text is None else tuple(int(part) for part in o.names(text) or ())
+    except ValueError as error:
+        raise UserError(f"--seeds takes whole numbers, as 42,43; not '{text}'.") from error

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from hybridal.app.db.schema import Annotation, Class, QueuedText, Scoring, Text, Trainer
+from hybridal.app.project import Project
+from hybridal.app.trainer.pending_work import is_wanted, labels_towards, look, obstacle
+
+from ..copies import copied
+from .projects import ask, label, label_some, made, unlabelled
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    project = copied(made, tmp_path / "toys.hybridal")
+    yield project
+    project.close()
+
+
+def says(project: Project, **values: Any) -> None:
+    """What a trainer would have left."""
+    with project.sessions.begin() as session:
+        row = session.get_one(Trainer, 1)
+        for name, value in values.items():
+            setattr(row, name, value)
+
+
+def scores(project: Project, **values: Any) -> None:
+    """How far a trainer has come with scoring all texts."""
+    with project.sessions.begin() as session:
+        row = session.get_one(Scoring, 1)
+        for name, value in values.items():
+            setattr(row, name, value)
+
+
+def learnt(project: Project) -> None:
+    """A trainer has learnt all labels, scored all texts, and published a round that its folder does not have."""
+    scores(project, round=1, done=90)
+    with project.sessions.begin() as session:
+        newest = session.scalar(select(func.max(Annotation.number))) or 0
+        session.add(QueuedText(text_row=session.scalar(select(func.min(Text.row))), rank=0, round=1))
+    says(project, round=1, seen=newest, phase="resting")
+
+
+def test_a_first_model_is_prepared_once_and_made_when_its_labels_are_there(project: Project) -> None:
+    assert is_wanted(project, None)
+    last = look(project)
+    assert not is_wanted(project, last)
+    label(project, unlabelled(project, "pool", 5))
+    assert not is_wanted(project, last)  # too few: somebody else's trainer need not stop for it
+    label_some(project, 1, 1)
+    assert is_wanted(project, last)
+    assert not is_wanted(project, look(project))  # a trainer has looked at the same, and waits for more
+
+
+def test_what_keeps_the_first_model_away_is_told_once_there_are_labels_enough(project: Project) -> None:
+    def told(done: int) -> str:
+        says(project, phase="waiting", done=done, total=done + 1)
+        with project.reads() as session:
+            return obstacle(session)
+
+    rows = unlabelled(project, "pool", 6)
+    label(project, rows[:5], "food")
+    assert told(5) == ""
+    label(project, rows[5:], "food")
+    assert told(6).startswith("All labels to learn from are of one class")
+    label(project, rows[:1], "sport")
+    assert told(6).startswith("No validation text has a label yet")
+    label_some(project, 0, 1)
+    assert told(6) == ""
+
+
+def test_without_classes_there_is_nothing_to_load(project: Project) -> None:
+    with project.sessions.begin() as session:
+        first, second = session.scalars(select(Class))
+        second.became = first.number
+    assert not is_wanted(project, None)
+
+
+def test_the_next_round_takes_a_batch_of_labels_or_somebody_who_asks(project: Project) -> None:
+    label_some(project, 6, 1)
+    learnt(project)
+    last = look(project)
+    assert not is_wanted(project, last)
+    label_some(project, 5)
+    with project.reads() as session:
+        assert labels_towards(session) == (5, 6)
+    assert not is_wanted(project, last)
+    ask(project, "train")
+    assert is_wanted(project, last)
+    ask(project, "")
+    label_some(project, 1)
+    assert is_wanted(project, last)
+    says(project, phase="failed")
+    assert is_wanted(project, last)
+    assert not is_wanted(project, look(project))
+    label_some(project, 5)
+    assert is_wanted(project, None)
+
+
+def test_what_failed_is_tried_again_after_a_batch(project: Project) -> None:
+    label_some(project, 12, 1)
+    says(project, round=1, phase="failed")
+    last = look(project)
+    label_some(project, 5)
+    assert not is_wanted(project, last)
+    label_some(project, 1)
+    assert is_wanted(project, last)
+
+
+def test_a_round_that_was_saved_and_not_said_is_said(project: Project) -> None:
+    learnt(project)  # in the queue is a round that is not in the folder
+    assert is_wanted(project, None)
+    assert not is_wanted(project, look(project))
+
+
+def test_texts_are_scored_once_there_is_a_model_and_nobody_pauses_it(project: Project) -> None:
+    label_some(project, 6, 1)
+    learnt(project)
+    last = look(project)
+    assert not is_wanted(project, last)
+    scores(project, done=89)
+    assert not is_wanted(project, last)  # a trainer that looked at the same found nothing to do
+    label_some(project, 1)
+    assert is_wanted(project, last)
+    scores(project, state="paused")
+    assert not is_wanted(project, last)
+    scores(project, state="running", done=90, round=0)
+    assert is_wanted(project, last)  # of an older model

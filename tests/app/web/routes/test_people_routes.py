@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
+from sqlalchemy import select
+
+from hybridal.app.db.schema import Person
+from hybridal.app.people import add_person, change_password, hash_password
+from hybridal.app.project import Project
+from hybridal.app.web.web_app import create_app
+
+from ...made_up import me
+from ..visits import HOME, Visit, signed_in, with_token
+
+
+@pytest.fixture
+def app(project: Project) -> FastAPI:
+    return create_app(project)
+
+
+@pytest.fixture
+def owner(app: FastAPI, project: Project) -> Visit:
+    return signed_in(app, me(project))
+
+
+def joined(app: FastAPI, owner: Visit, name: str, role: str = "annotator") -> Visit:
+    path = owner.post("/api/invitations", {"role": role}).json()["path"]
+    visit = Visit(app)
+    assert visit.get(path).status_code == 200
+    sent = {"token": path.removeprefix("/join/"), "name": name, "password": "correct horse"}
+    assert visit.post("/api/join", sent).json() == {"ok": True}
+    return visit.arrive()
+
+
+def test_somebody_is_invited_joins_leaves_and_comes_back(app: FastAPI, owner: Visit) -> None:
+    visit = joined(app, owner, "Ada", "reviewer")
+    assert visit.get("/api/project").json()["me"] == {"name": "Ada", "role": "reviewer"}
+    [invitation] = owner.get("/api/invitations").json()["items"]
+    assert (invitation["used_by"], invitation["role"]) == ("Ada", "reviewer")
+    assert visit.post("/api/logout").json() == {"ok": True}
+    assert visit.get("/api/project").status_code == 401
+    assert visit.post("/api/login", {"name": "Ada", "password": "wrong horse"}).status_code == 401
+    assert visit.post("/api/login", {"name": "Ada ", "password": "correct horse"}).status_code == 200
+    visit.arrive()
+
+
+def test_a_link_is_good_for_one_person(app: FastAPI, owner: Visit) -> None:
+    path = owner.post("/api/invitations", {"role": "annotator"}).json()["path"]
+    sent = {"token": path.removeprefix("/join/"), "name": "Ada", "password": "correct horse"}
+    assert Visit(app).post("/api/join", {**sent, "password": "short"}).status_code == 400
+    assert Visit(app).post("/api/join", {**sent, "name": "me"}).status_code == 409
+    assert Visit(app).post("/api/join", sent).status_code == 200
+    assert Visit(app).post("/api/join", {**sent, "name": "Bob"}).status_code == 403
+
+
+def test_a_link_that_lets_nobody_in_says_so_when_it_is_opened(app: FastAPI, owner: Visit) -> None:
+    used = owner.post("/api/invitations", {"role": "annotator"}).json()
+    sent = {"token": used["path"].removeprefix("/join/"), "name": "Ada", "password": "correct horse"}
+    Visit(app).post("/api/join", sent)
+    withdrawn = owner.post("/api/invitations", {"role": "annotator"}).json()
+    owner.post(f"/api/invitations/{withdrawn['number']}/revoke")
+    for path in (used["path"], withdrawn["path"], "/join/never-made"):
+        page = Visit(app).client.get(path, headers={"Accept": "text/html"})
+        assert (page.status_code, "ask for a new one" in page.text) == (403, True)
+        assert "Password" not in page.text
+
+
+def test_a_withdrawn_link_is_worthless(app: FastAPI, owner: Visit) -> None:
+    made = owner.post("/api/invitations", {"role": "annotator"}).json()
+    assert owner.post(f"/api/invitations/{made['number']}/revoke").json() == {"ok": True}
+    sent = {"token": made["path"].removeprefix("/join/"), "name": "Ada", "password": "correct horse"}
+    assert Visit(app).post("/api/join", sent).status_code == 403
+    assert owner.post("/api/invitations/99/revoke").status_code == 404
+
+
+def test_nobody_can_tell_whether_a_name_exists_nor_try_many_passwords(app: FastAPI, owner: Visit) -> None:
+    joined(app, owner, "Ada")
+    visit = Visit(app)
+    names = ("Ada", "me", "Bob", "(file)")
+    told = {visit.post("/api/login", {"name": name, "password": "wrong horse"}).text for name in names}
+    assert told == {'{"error":"The name or the password is wrong."}'}
+    statuses = [visit.post("/api/login", {"name": "ADA", "password": "x"}).status_code for _ in range(12)]
+    assert statuses == [401] * 9 + [429] * 3
+    assert visit.post("/api/login", {"name": "Bob", "password": "x"}).status_code == 401
+
+
+def test_who_is_put_out_is_out_at_once(app: FastAPI, owner: Visit) -> None:
+    visit = joined(app, owner, "Ada")
+    visit.get("/api/next")
+    [_, ada] = owner.get("/api/people").json()["items"]
+    assert owner.patch("/api/people", {"number": ada["number"], "active": False}).json() == {"ok": True}
+    assert visit.get("/api/project").status_code == 401
+    assert visit.post("/api/login", {"name": "Ada", "password": "correct horse"}).status_code == 401
+    assert len(owner.get("/api/next", n=100).json()["items"]) == 20  # what she held is free again
+
+
+def test_a_cookie_is_sent_over_https_alone_where_that_is_spoken(app: FastAPI, owner: Visit) -> None:
+    joined(app, owner, "Ada")
+    visit = Visit(app)
+    visit.client.base_url = visit.client.base_url.copy_with(scheme="https")
+    answer = visit.post("/api/login", {"name": "Ada", "password": "correct horse"})
+    assert "Secure" in answer.headers["set-cookie"]
+
+
+async def _knock(app: FastAPI, times: int) -> list[int]:
+    async with AsyncClient(transport=ASGITransport(app), base_url=HOME) as client:
+        sent = [client.post("/api/login", json={"name": f"n{n}", "password": "wrong horse"}) for n in range(times)]
+        return [answer.status_code for answer in await asyncio.gather(*sent)]
+
+
+def test_strangers_cannot_make_the_app_hash_many_passwords_at_once(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside: list[int] = []
+    most = 0
+
+    def fits(*_: object) -> bool:
+        nonlocal most
+        inside.append(1)
+        most = max(most, len(inside))
+        time.sleep(0.005)
+        inside.pop()
+        return False
+
+    monkeypatch.setattr("hybridal.app.web.routes.people_routes.password_fits", fits)
+    assert asyncio.run(_knock(app, 20)) == [401] * 20
+    assert most <= 2
+
+
+def test_everybody_is_listed_with_what_they_said(owner: Visit, annotator: Visit) -> None:
+    for number, name in enumerate(["a", None, "b"]):
+        action = "label" if name else "skip"
+        annotator.post("/api/annotations", {"key": str(number), "text": f"t{number}", "action": action, "class": name})
+    assert owner.get("/api/people").json()["items"] == [
+        {"number": 1, "name": "me", "kind": "person", "role": "owner", "active": True, "labels": 0, "skips": 0},
+        {
+            "number": 2,
+            "name": "annotator 0",
+            "kind": "person",
+            "role": "annotator",
+            "active": True,
+            "labels": 2,
+            "skips": 1,
+        },
+    ]
+
+
+def test_a_role_changes_at_once(owner: Visit, annotator: Visit) -> None:
+    assert annotator.get("/api/review").status_code == 403
+    assert owner.patch("/api/people", {"number": 2, "role": "reviewer", "name": "Ada"}).status_code == 200
+    assert annotator.get("/api/review").status_code == 200
+    assert annotator.get("/api/project").json()["me"] == {"name": "Ada", "role": "reviewer"}
+    assert owner.patch("/api/people", {"number": 1, "role": "annotator"}).status_code == 409
+    assert owner.patch("/api/people", {"number": 9, "role": "annotator"}).status_code == 404
+
+
+def test_a_password_is_changed_with_the_old_one_and_only_an_owner_resets_others(
+    owner: Visit, annotator: Visit, project: Project
+) -> None:
+    with project.sessions.begin() as session:
+        ann = session.scalars(select(Person).where(Person.role == "annotator")).first()
+        assert ann is not None
+        change_password(session, ann.number, hash_password("correct horse"))
+    visit = signed_in(annotator.client.app, ann)  # type: ignore[arg-type]
+    program, others = (with_token(owner.client.app, one, "annotator") for one in (ann, me(project)))  # type: ignore[arg-type]
+    wrong = {"old": "nonsense", "new": "battery staple"}
+    assert visit.post("/api/password", wrong).json() == {"error": "The old password is wrong."}
+    assert visit.post("/api/password", {"old": "correct horse", "new": "short"}).status_code == 400
+    assert visit.post("/api/password", {"number": 1, "new": "battery staple"}).status_code == 403
+    assert visit.post("/api/password", {"old": "correct horse", "new": "battery staple"}).json() == {"ok": True}
+    assert visit.get("/api/project").status_code == 200
+    assert program.get("/api/project").status_code == 200
+    assert owner.post("/api/password", {"number": ann.number, "new": "fresh start"}).json() == {"ok": True}
+    assert visit.get("/api/project").status_code == 401
+    assert program.get("/api/project").status_code == 401
+    assert others.get("/api/project").status_code == 200
+    assert owner.post("/api/password", {"number": 999, "new": "fresh start"}).status_code == 404
+
+
+def test_nobody_else_resets_the_password_of_who_began_the_project(owner: Visit, project: Project) -> None:
+    with project.sessions.begin() as session:
+        other = add_person(session, "Olga", "owner")
+    visit = signed_in(owner.client.app, other)  # type: ignore[arg-type]
+    assert visit.post("/api/password", {"number": me(project).number, "new": "taken over"}).status_code == 403
+    assert owner.post("/api/password", {"number": other.number, "new": "fresh start"}).json() == {"ok": True}

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import IntegrityError, OperationalError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from hybridal.app.app_errors import (
+    ConflictError,
+    ForbiddenError,
+    MissingError,
+    SignInError,
+    TooLargeError,
+    TooOftenError,
+)
+from hybridal.app.web.error_responses import ERROR_RESPONSES, error_response
+from hybridal.errors import UserError
+
+WRONG = [
+    (UserError("No."), 400),
+    (SignInError("No."), 401),
+    (ForbiddenError("No."), 403),
+    (MissingError("No."), 404),
+    (ConflictError("No."), 409),
+    (TooLargeError("No."), 413),
+    (TooOftenError("No."), 429),
+    (HTTPException(405), 405),
+    (HTTPException(400, "There was an error parsing the body"), 400),
+    (RequestValidationError([{"loc": ("body", "n"), "msg": "is wrong", "type": "x"}]), 422),
+    (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "/secret"), 422),
+    (RequestValidationError([{"loc": ("body", "n" * 10**6), "msg": "is wrong", "type": "x"}]), 422),
+    (IntegrityError("INSERT", {}, Exception("/secret")), 409),
+    (OperationalError("INSERT", {}, Exception("/secret")), 503),
+    (RuntimeError("/secret"), 500),
+]
+
+
+def asking(path: str, accept: str = "text/html,application/xhtml+xml,*/*;q=0.8") -> Request:
+    return Request({"type": "http", "path": path, "headers": [(b"accept", accept.encode())]})
+
+
+@pytest.mark.parametrize(("error", "status"), WRONG)
+def test_every_problem_is_one_sentence(error: Exception, status: int) -> None:
+    answer = error_response(error, asking("/api/next"))
+    said = json.loads(bytes(answer.body))
+    assert (answer.status_code, list(said)) == (status, ["error"])
+    assert said["error"].endswith(".")
+    assert "secret" not in said["error"]
+    assert len(said["error"]) < 400
+
+
+def test_what_is_told_in_advance_covers_what_is_answered() -> None:
+    assert {status for _, status in WRONG} - {405, 500} <= set(ERROR_RESPONSES)
+
+
+def test_who_mistypes_an_address_sees_a_page_and_a_program_sees_json() -> None:
+    lost = HTTPException(404)
+    shown = error_response(lost, asking("/textss"))
+    assert (shown.status_code, shown.media_type) == (404, "text/html")
+    assert "There is nothing at this address." in bytes(shown.body).decode()
+    assert error_response(lost, asking("/api/export/model.zip")).media_type == "text/html"
+    for request in (
+        asking("/api/export/model.zip", "application/json"),
+        asking("/api/nothing"),
+        asking("/ml/nothing"),
+        asking("/textss", "*/*"),
+    ):
+        assert error_response(lost, request).media_type == "application/json"
+
+
+def test_a_full_disk_is_called_so() -> None:
+    answer = error_response(
+        OperationalError("COMMIT", {}, Exception("database or disk is full")), asking("/api/annotations")
+    )
+    assert (answer.status_code, b"disk is full" in bytes(answer.body)) == (503, True)

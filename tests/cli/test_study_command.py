@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from hybridal.cli.main_app import app
+from hybridal.paper.figures import figures
+from hybridal.runs.journal import Journal
+from hybridal.study.engines import CellOutcome, Here
+from hybridal.study.folder import StudyFolder
+from hybridal.study.run_study_cells import checked_tasks
+from hybridal.study.study import read_study
+from hybridal.testing.small import toy_file
+
+RULES = {"rounds": 3, "initial": 12, "batch": 4, "candidates": 30, "max_epochs": 2, "learning_rate": 1e-3}
+SMALL = ("--seeds", "1", "--set", "rounds=2")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    task = {"task": str(toy_file(tmp_path)), "text": "body", "label": "kind", "validation_size": 20, "test_size": 12}
+    study = {
+        "tasks": [task],
+        "schedules": ["retrain", "finetune", "hybrid:accuracy:0.01:1", "hybrid:accuracy:0.3:1"],
+        "backbones": ["tiny"],
+        "seeds": [1, 2],
+        "protocol": "quick",
+        "overrides": RULES,
+        "device": "cpu",
+    }
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(study))
+    return path
+
+
+def call(*arguments: object) -> tuple[int, str]:
+    found = CliRunner().invoke(app, ["study", *map(str, arguments)])
+    return found.exit_code, found.output
+
+
+def test_plan_says_what_a_study_takes() -> None:
+    code, said = call("plan", "main", "--json")
+    assert code == 0
+    found = json.loads(said)
+    assert (found["runs"], found["cells"], found["rounds"]) == (810, 90, 810 * 25)
+    assert "810 runs in 90 cells" in call("plan", "main")[1]
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [
+        ("nowhere.csv", "nowhere.csv: there is no such file"),
+        ("trek", "There is no task 'trek'"),
+        ({"task": "mail.csv", "label": "topic"}, "name yours with `text`, `label` and `id`."),
+    ],
+)
+def test_a_plan_is_shown_only_of_tasks_that_are_there(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, task: object, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mail.csv").write_text("body,kind\nHello,ham\n")
+    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "tasks": [task]}))
+    code, said = call(verb, file)
+    assert code == 2
+    assert says in " ".join(said.split())
+    assert "Study 'mine'" not in said
+
+
+def test_what_run_would_refuse_is_not_planned(file: Path) -> None:
+    assert "4 runs in 1 cell" in call("plan", file, *SMALL)[1]
+    code, said = call("plan", file, "--set", "initial=5000")
+    assert code == 2
+    assert "too few for an initial pool of 5000" in said
+
+
+def test_from_a_file_to_a_report(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Three reports are written: one figure each will do.
+    monkeypatch.setattr("hybridal.paper.figures.figures", lambda found: islice(figures(found), 2, 3))
+    out = tmp_path / "s"
+    code, said = call("run", file, *SMALL, "--out", out, "--workers", 1)
+    assert code == 0, said
+    assert "Study 'mine': 4 runs in 1 cell, 8 rounds." in said
+    assert (out / "report.html").is_file()
+    assert (out / "report" / "figures" / "f1-by-round.svg").is_file()
+    code, said = call("status", out, "--json")
+    assert [row["state"] for row in json.loads(said)] == ["complete"]
+    assert "All 4 runs are complete." in call("status", out)[1].splitlines()
+    code, said = call("tune", out, "--json")
+    assert code == 0
+    assert json.loads(said)["accuracy"]["chosen"] in ([0.01, 1], [0.3, 1])
+    assert "the choice holds for λ from" in call("tune", out)[1]
+    before = (out / "report.html").read_bytes()
+    assert call("report", out) == (0, f"{out / 'report.html'}\n")
+    assert (out / "report.html").read_bytes() == before
+    code, said = call("resume", out, "--workers", 1)
+    assert code == 0
+    assert "All runs are complete: " in said
+    assert "minutes left" not in said
+
+
+def test_a_failed_cell_shows_in_the_exit_code(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Here, folder: StudyFolder, cells: object) -> list[CellOutcome]:
+        folder.write_error(folder.cells[0], "Traceback\nValueError: no luck\n")
+        return [CellOutcome(folder.cells[0].key, "Traceback\nValueError: no luck\n")]
+
+    monkeypatch.setattr(Here, "run", fail)
+    code, said = call("run", file, *SMALL, "--out", tmp_path / "s", "--workers", 1)
+    assert code == 3
+    assert "failed: ValueError: no luck" in said
+    assert "ValueError: no luck" in call("status", tmp_path / "s")[1]
+    assert "0 of 4 runs are complete." in call("status", tmp_path / "s")[1].splitlines()
+
+
+def test_what_stands_in_its_file_is_called_as_it_is_there(file: Path, tmp_path: Path) -> None:
+    study = yaml.safe_load(file.read_text())
+    study["tasks"][0]["label"] = "topic"
+    file.write_text(yaml.safe_dump(study))
+    code, said = call("run", file, "--out", tmp_path / "s")
+    assert code == 2
+    assert "name yours with `text`, `label` and `id`." in said
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--gpus-per-cell", 0.5), "--gpus-per-cell is for cells on a Ray cluster; give --ray ADDRESS too"),
+        (("--ray", "local", "--workers", 2), "--workers counts cells at once here; leave it out with --ray"),
+        (("--workers", 0), "--workers must be at least 1, not 0."),
+        (("--processes-per-gpu", 0), "--processes-per-gpu must be at least 1, not 0."),
+        (
+            ("--processes-per-gpu", 2, "--device", "cpu"),
+            "needs a GPU, and device cpu has none here",
+        ),
+        (("--processes-per-gpu", 2, "--ray", "local"), "with --ray, give --gpus-per-cell."),
+        (("--ray", "ray://head:10001"), "--ray ray://head:10001: start the study on a machine of the cluster"),
+    ],
+)
+def test_an_engine_that_cannot_be_leaves_no_folder(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[object, ...], says: str
+) -> None:
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    code, said = call("run", file, "--out", tmp_path / "s", *options)
+    assert code == 2
+    assert says in " ".join(said.split())
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_of_another_machine_s_gpu_is_refused_before_its_cells(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    folder = StudyFolder.create(tmp_path / "s", read_study(file).shrunk(device="cuda"), {})
+    code, said = call("resume", folder.path, "--workers", workers)
+    assert code == 2
+    assert "cuda" in said
+    assert not any(folder.error(cell) for cell in folder.cells)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_of_another_machine_s_gpu_goes_on_with_a_device_of_this_one(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    monkeypatch.setattr("hybridal.paper.write_paper_report", lambda folder: folder.path)
+    study = read_study(file).shrunk(device="cuda", seeds=(1,), schedules=("retrain",), rounds=2)
+    about = {"hardware": {"device": "NVIDIA H200"}}
+    folder = StudyFolder.create(tmp_path / "s", study, about, checked_tasks(study))
+    code, said = call("resume", folder.path, "--device", "cpu", "--workers", workers)
+    assert code == 0, said
+    assert f"{folder.path} goes on with device cpu, after NVIDIA H200: " in said
+    (cell,) = folder.cells
+    assert folder.complete(cell)
+    (place,) = Journal(folder.path / "places.jsonl").read()
+    assert (place["rounds"], place["hardware"]["device"]) == ({cell.key: 0}, "cpu")
+    assert call("resume", folder.path, "--device", "cpu", "--workers", workers, "--quiet") == (0, "")
+    assert len(Journal(folder.path / "places.jsonl").read()) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "runs"),
+    [
+        (("--schedules", "retrain,auto,finetune"), "6 runs in 2 cells"),
+        (("--acquisitions", "entropy,random,badge"), "24 runs in 6 cells"),
+        (("--seeds", "1,2,3"), "12 runs in 3 cells"),
+    ],
+)
+def test_any_factor_of_a_study_is_replaced_by_an_option(file: Path, option: tuple[str, str], runs: str) -> None:
+    code, said = call("plan", file, *option)
+    assert code == 0, said
+    assert runs in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("plan", "mian"), "no study named 'mian'"),
+        (("plan", "nowhere.yaml"), "no file nowhere.yaml"),
+        (("plan", "main", "--seeds", "a,b"), "--seeds takes whole numbers"),
+        (("plan", "main", "--acquisitions", "entropi"), "no acquisition named 'entropi'"),
+        (("status", "nowhere"), "is not a study folder"),
+        (("report", "nowhere", "--against", "us"), "--against knows 'paper', not 'us'"),
+        (("plan", "main", "--set", "rounds"), "--set takes FIELD=VALUE"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments: tuple[str, ...], says: str) -> None:
+    code, said = call(*arguments)
+    assert code == 2
+    assert says in " ".join(said.split())

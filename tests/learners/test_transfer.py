@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from hybridal import ActiveLearner
+from hybridal.learners.transfer import carry_on
+from hybridal.tasks import Task
+from hybridal.testing.small import toy_task
+
+TASK = toy_task()
+
+
+def learner(task: Task) -> ActiveLearner:
+    return ActiveLearner(task, backbone="tiny", protocol="quick", schedule="finetune", device="cpu", max_epochs=1)
+
+
+def taught() -> ActiveLearner:
+    first = learner(TASK)
+    first.teach(TASK.answers(first.query(8).ids))
+    return first
+
+
+def test_rows_of_the_head_are_kept_by_class_and_labels_that_are_gone_count_as_withdrawn() -> None:
+    first = taught()
+    gone = [*first.labels][:2]
+    rows = np.array([row for row, id in enumerate(TASK.train.ids) if id not in gone][::-1])
+    sport, food = TASK.classes
+    second = learner(replace(TASK, classes=("space", food, "balls"), train=TASK.train.take(rows)))
+    carry_on(first, second, {food: food, "balls": sport})
+    assert second.labels == {
+        id: {sport: "balls"}.get(name, name) for id, name in first.labels.items() if id not in gone
+    }
+    assert (second.history, second.label_changes.withdrawn, second.label_changes.added) == (first.history, 2, 0)
+    before, after = (one.transformer.classifier.weights() for one in (first, second))
+    for name, values in after.items():
+        if values.shape == before[name].shape:
+            assert torch.equal(values, before[name]), name
+        else:
+            assert torch.equal(values[[1, 2]], before[name][[1, 0]])
+            assert torch.equal(values[0], second.transformer.pretrained[name][0])
+    assert second.teach(TASK.answers(second.query(4).ids), update=False).trained is None
+    assert second.update().update_sequence == "FF"
+
+
+def test_a_learner_that_has_learnt_nothing_gives_nothing() -> None:
+    second = learner(TASK)
+    carry_on(learner(TASK), second, {name: name for name in TASK.classes})
+    assert not second.history
+
+
+def test_texts_that_are_left_out_are_neither_asked_for_nor_learnt() -> None:
+    first = taught()
+    left = [*first.labels][:3]
+    others = [id for id in TASK.train.ids if id not in first.labels]
+    first.leave_out([*left, *others[:-2]])
+    assert {*first.query(10).ids} == {*others[-2:]}
+    assert (len(first.labels), first.label_changes.withdrawn) == (5, 3)
+    first.leave_out([])
+    assert {*left} < {*first.query(500).ids}

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.errors import UserError
+from hybridal.measures.advice import ALL_LABELLED, DISAGREEMENT, advice, advise, observations, texts_left, used_up
+from hybridal.measures.forecast import Forecast, Interval, Observation
+from hybridal.signals.agreement import Agreement
+
+
+def calm(rounds: int, first: int = 500, share: float = 0.004, right: int = 44, n: int = 50) -> list[Observation]:
+    """Rounds of 32 labels whose models hardly disagree."""
+    return [Observation(first + 32 * i, right, n, 0.88, share if i else None) for i in range(rounds)]
+
+
+def gaining(monkeypatch: pytest.MonkeyPatch, gains: dict[int, tuple[float, float, float]]) -> None:
+    """Replaces the forecast by these gains in macro-F1 after so many labels: expected, low and high."""
+
+    def scripted(seen: list[Observation], labels: int, classes: int) -> Forecast:
+        gain = Interval(*gains[seen[-1].labels])
+        return Forecast(labels, None, None, gain, gain)
+
+    monkeypatch.setattr("hybridal.measures.advice.forecast", scripted)
+
+
+LITTLE, MUCH, UNCLEAR = (0.004, -0.01, 0.02), (0.006, -0.01, 0.02), (0.004, -0.01, 0.12)
+
+
+@pytest.mark.parametrize(
+    ("gains", "classes", "options", "stop"),
+    [
+        ([LITTLE, LITTLE, LITTLE], 2, {}, True),
+        ([MUCH, LITTLE, LITTLE, LITTLE], 2, {}, True),
+        ([LITTLE, LITTLE], 2, {}, False),  # two rounds in a row are not three
+        ([LITTLE, MUCH, LITTLE], 2, {}, False),
+        ([LITTLE, LITTLE, MUCH], 2, {}, False),
+        ([LITTLE, LITTLE, UNCLEAR], 2, {}, False),  # from no gain to twelve points
+        ([UNCLEAR, UNCLEAR, LITTLE], 2, {}, True),
+        ([MUCH, MUCH, LITTLE], 2, {"patience": 1}, True),
+        ([MUCH, MUCH, MUCH], 2, {"tolerance": 0.007}, True),
+        ([LITTLE, LITTLE, LITTLE], 46, {}, True),  # 230 labels are five a class
+        ([LITTLE, LITTLE, LITTLE], 47, {}, False),
+    ],
+)
+def test_it_stops_after_three_rounds_of_little_to_come(
+    gains: list[tuple[float, float, float]],
+    classes: int,
+    options: dict[str, Any],
+    stop: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    labels = [230 - 10 * (len(gains) - 1 - i) for i in range(len(gains))]
+    gaining(monkeypatch, dict(zip(labels, gains, strict=True)))
+    found = advice([Observation(m) for m in labels], classes, **options)
+    assert found.stop == stop
+    assert found.stop == ("you can stop" in found.sentence)
+    assert found.forecast is not None
+    assert found.forecast.labels == 330
+    assert found.forecast.f1_gain.high == gains[-1][2]
+
+
+def test_it_never_stops_before_200_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    gaining(monkeypatch, dict.fromkeys((179, 189, 199, 200), LITTLE))
+    assert not advice([Observation(m) for m in (179, 189, 199)], 2).stop
+    assert advice([Observation(m) for m in (179, 189, 200)], 2).stop
+
+
+@pytest.mark.parametrize(
+    ("gain", "sentence"),
+    [
+        (
+            (0.03, -0.021, 0.153),
+            "The next 100 labels may add -2.1 to 15.3 points of macro-F1: too few validation labels to tell; "
+            "go on labelling.",
+        ),
+        (
+            (0.03, 0.001, 0.153),
+            "The next 100 labels are expected to add 3.0 points of macro-F1 (0.1 to 15.3); go on labelling.",
+        ),
+        (
+            (0.03, -0.021, 0.09),
+            "The next 100 labels are expected to add 3.0 points of macro-F1 (-2.1 to 9.0); go on labelling.",
+        ),
+    ],
+)
+def test_an_interval_from_no_gain_to_ten_points_tells_nothing(
+    gain: tuple[float, float, float], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaining(monkeypatch, {230: gain})
+    assert advice([Observation(230)], 2).sentence == sentence
+
+
+def test_a_settled_model_may_stop_and_says_what_it_costs() -> None:
+    found = advice(calm(6), classes=2)
+    assert found.stop
+    assert found.forecast is not None
+    assert found.forecast.labels == 500 + 5 * 32 + 100
+    assert found.sentence.startswith("The next 100 labels are expected to add 0.")
+    assert "points of macro-F1 (" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("left", "ahead", "words"),
+    [(None, 100, "The next 100 labels are"), (100, 100, "The next 100 labels are"), (37, 37, "The last 37 labels are")],
+)
+def test_where_fewer_texts_are_left_it_looks_ahead_to_those(left: int | None, ahead: int, words: str) -> None:
+    found = advice(calm(6), classes=2, left=left)
+    assert found.forecast is not None
+    assert found.forecast.labels == 500 + 5 * 32 + ahead
+    assert found.sentence.startswith(f"{words} expected to add ")
+    assert replace(found, sentence=found.sentence.replace("last", "next")) == advice(calm(6), classes=2, ahead=ahead)
+
+
+def test_one_text_is_left() -> None:
+    assert advice(calm(6), classes=2, left=1).sentence.startswith("The last label is expected to add ")
+
+
+def test_a_model_that_moves_goes_on() -> None:
+    found = advice(calm(6, share=0.1), classes=2)
+    assert not found.stop
+    assert found.sentence.endswith("go on labelling.")
+
+
+def test_a_model_of_few_labels_goes_on_however_calm() -> None:
+    # It may know one class only, and agree with itself for that reason.
+    found = advice(calm(4, first=60, share=0.0, right=46), classes=2)
+    assert not found.stop
+    assert found.sentence.endswith("go on until 200 at least.")
+    assert advice(calm(6), classes=150).sentence.endswith(("go on until 750 at least.", "go on labelling."))
+
+
+def test_without_validation_disagreement_decides() -> None:
+    assert advice(calm(6, right=0, n=0), classes=2).stop
+    assert not advice(calm(6, share=0.1, right=0, n=0), classes=2).stop
+
+
+@pytest.mark.parametrize("seen", [[], [Observation(300)]])
+def test_where_nothing_is_known_labelling_goes_on(seen: list[Observation]) -> None:
+    found = advice(seen, classes=2)
+    assert not found.stop
+    assert found.forecast is None
+    assert "go on labelling" in found.sentence
+
+
+@pytest.mark.parametrize("bad", [{"ahead": 0}, {"patience": 0}, {"tolerance": 0.0}])
+def test_a_rule_that_cannot_be_met_is_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(UserError, match="Advice needs"):
+        advice(calm(3), classes=2, **bad)  # type: ignore[arg-type]
+
+
+def test_a_round_that_adds_no_label_keeps_what_the_labels_before_moved() -> None:
+    def told(labels: int, moved: float | None) -> Round:
+        return Round(1, "refit", "H", labels, Cost(), 1, None, None, None, {"agreement": moved}, (), ())
+
+    seen = observations([told(100, None), told(132, 0.08), told(132, 0.005)])
+    assert seen == [Observation(100), Observation(132, disagreement=0.08)]
+    # Of the first there is nothing to say, whatever came before it.
+    assert observations([told(100, None), told(100, 0.3)]) == [Observation(100)]
+    assert not advise([told(100, None), told(100, 0.3)], 2).stop
+
+
+def test_cross_fitted_probes_are_not_believed_since_their_texts_were_chosen() -> None:
+    measured = Metrics(100, 80, 0.8, 0.79, 0.5, 0.1, 0.2, 0.5, 0.1)
+    one = Round(1, "retrain", "R", 100, Cost(), 1, None, None, None, {}, (), (), cross=measured)
+    assert observations([one]) == [Observation(100)]
+    both = replace(one, validation=replace(measured, n=20, right=15, f1=0.7, support=(18, 2)))
+    assert observations([both]) == [Observation(100, 15, 20, 0.7, support=(18, 2))]
+
+
+def guessing(labels: int, texts: int = 20) -> Round:
+    """A round whose model gives all validation texts the same of two classes."""
+    half = texts // 2
+    measured = Metrics(texts, half, 0.5, 0.333, 0.7, 0.1, 0.5, 0.7, 0.1, support=(half, half))
+    return Round(1, "retrain", "R", labels, Cost(), 1, None, measured, None, {"agreement": 0.0}, (), ())
+
+
+@pytest.mark.parametrize(("labels", "hint"), [(90, "Go on labelling."), (500, "or try another backbone.")])
+def test_a_model_that_guesses_gets_no_forecast(labels: int, hint: str) -> None:
+    # All its rounds agree perfectly: without the comparison with guessing, that would be praised as settled.
+    found = advise([guessing(labels - 64), guessing(labels - 32), guessing(labels)], 2)
+    assert (found.stop, found.forecast) == (False, None)
+    assert found.sentence.startswith("The model is no better than guessing: it is right on 10 of 20 validation texts")
+    assert found.sentence.endswith(hint)
+    assert "expected to add" not in found.sentence
+
+
+def test_few_validation_texts_do_not_make_a_model_useless() -> None:
+    sentence = advise([guessing(500, texts=6)], 2).sentence
+    assert sentence.startswith("The model is not shown to be better than guessing: it is right on 3 of 6")
+    assert sentence.endswith("Go on labelling.")
+
+
+def test_where_no_text_is_left_the_advice_is_to_stop_for_that_reason() -> None:
+    assert advise([guessing(60)], 2, left=0) == ALL_LABELLED
+
+
+def test_texts_left_are_those_without_a_label() -> None:
+    assert texts_left([], 100, shares=True) == 100
+    assert texts_left([guessing(60)], 100, shares=True) == 20
+    assert texts_left([guessing(60)], 100, shares=False) == 40
+
+
+def test_a_pool_is_used_up_when_nothing_was_chosen_from_it() -> None:
+    one = Round(3, "retrain", "R", 100, Cost(), 1, None, None, None, {}, (), ())
+    assert used_up([one])
+    assert not used_up([])
+    assert not used_up([replace(one, acquired=("a",), scores=(0.1,))])
+    assert not used_up([replace(one, held=("a",))])
+    assert used_up([one], late_class=3)
+    assert not used_up([one], late_class=4)
+
+
+def test_advice_is_shown_as_its_sentence() -> None:
+    gain = Interval(0.01, 0.0, 0.02)
+    shown = repr(replace(ALL_LABELLED, forecast=Forecast(100, gain, gain, gain, gain)))
+    assert shown == "Advice(stop=True, sentence='All texts are labelled.')"
+
+
+def test_it_reads_the_signal_of_disagreement() -> None:
+    assert Agreement.name == DISAGREEMENT

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from threading import Event
+
+import pytest
+
+from hybridal.runs.background_writer import Keeper
+
+
+def fail() -> None:
+    raise OSError("no room")
+
+
+def test_what_is_kept_is_written_meanwhile_and_done_at_the_end() -> None:
+    go_on, written = Event(), list[str]()
+
+    def slowly() -> None:
+        assert go_on.wait(60)
+        written.append("one")
+
+    with Keeper() as keeper:
+        keeper.keep(slowly)
+        assert not written
+        go_on.set()
+        keeper.keep(lambda: written.append("two"))
+        assert written[:1] == ["one"]
+    assert written == ["one", "two"]
+
+
+def test_what_went_wrong_is_said_at_the_next() -> None:
+    keeper, written = Keeper(), list[str]()
+    keeper.keep(fail)
+    with pytest.raises(OSError, match="no room"):
+        keeper.keep(lambda: written.append("two"))
+    assert not written
+
+
+def test_what_went_wrong_is_said_at_the_end() -> None:
+    with pytest.raises(OSError, match="no room"), Keeper() as keeper:
+        keeper.keep(fail)
+
+
+def test_what_is_being_written_is_finished_when_a_run_breaks_off() -> None:
+    written = list[str]()
+
+    def broken_off() -> None:
+        with Keeper() as keeper:
+            keeper.keep(lambda: written.append("one"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
+    assert written == ["one"]
+
+
+@pytest.mark.parametrize("before", [KeyboardInterrupt, None])
+def test_ctrl_c_while_it_waits_does_not_give_the_folder_away_too_soon(before: type[BaseException] | None) -> None:
+    written = list[str]()
+
+    def slowly() -> None:
+        time.sleep(0.1)
+        signal.pthread_kill(main, signal.SIGINT)
+        time.sleep(0.1)
+        written.append("one")
+
+    def broken_off() -> None:
+        with Keeper() as keeper:
+            keeper.keep(slowly)
+            if before:
+                raise before
+
+    main = threading.get_ident()
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
+    assert written == ["one"]

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybridal.errors import UserError
+from hybridal.runs.settings import Settings
+from hybridal.tasks.task_source import TaskSource, source_of
+
+NAMES = [field.name for field in fields(TaskSource)]
+
+
+def test_a_program_may_give_paths_and_any_sequence() -> None:
+    found = source_of(Path("mail.csv"), validation=Path("v.csv"), classes=["ham", "spam"], max_words=3)
+    assert found == TaskSource("mail.csv", validation="v.csv", classes=("ham", "spam"), max_words=3)
+    assert source_of("mail.csv", classes={"b", "c", "a"}).classes == ("a", "b", "c")
+    assert source_of("mail.csv", classes=range(2)).classes == ("0", "1")
+
+
+def test_settings_hold_it_flat_and_give_it_alone() -> None:
+    settings = Settings("mail.csv", text="body", test_size=400.0, seed=7)
+    assert settings.source == TaskSource("mail.csv", text="body", test_size=400.0)
+    assert type(settings.source) is TaskSource
+    assert list(settings.to_json())[: len(NAMES)] == NAMES
+    assert astuple(settings.source) == tuple(settings.to_json().values())[: len(NAMES)]
+
+
+@pytest.mark.parametrize(
+    ("size", "passed"), [(None, None), (0.25, 0.25), (1.0, 1), (120.0, 120), (0.0, 0.0), (1.5, 1.5)]
+)
+def test_sizes_are_counts_from_one_on_and_shares_below(size: float | None, passed: Any) -> None:
+    options = TaskSource("x", validation_size=size, test_size=size).options
+    assert [*options] == NAMES[1:]
+    for name in ("validation_size", "test_size"):
+        assert (options[name], type(options[name])) == (passed, type(passed))
+
+
+@pytest.mark.parametrize(("name", "value"), [("classes", "ham"), ("max_words", 2.5), ("text", 3), ("test_size", "big")])
+def test_a_value_of_the_wrong_kind_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(UserError, match=rf"^The setting '{name}' must be .*, not .*\.$") as told:
+        source_of("mail.csv", **{name: value})
+    assert told.value.field == name
+
+
+def test_a_name_that_it_does_not_have_is_refused() -> None:
+    with pytest.raises(TypeError, match="txet"):
+        source_of("mail.csv", txet="body")
