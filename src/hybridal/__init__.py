@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hybridal.core.facts import Cost, LabelChanges, Metrics, Round
     from hybridal.core.observer import LoggingObserver, Observer
     from hybridal.core.rules import Rules
+    from hybridal.core.task_source import TaskSource
     from hybridal.errors import RunError, UserError
     from hybridal.learners.active_learner import ActiveLearner
     from hybridal.learners.batch import Batch, Query
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from hybridal.schedules.hybrid import HybridAL
     from hybridal.signals import ModelView, Sample, Signal, Snapshot
     from hybridal.tasks import Split, Task, load_task
-    from hybridal.tasks.task_source import TaskSource
     from hybridal.trackers import Tracker
     from hybridal.updates import Plan, Situation, Update
 
@@ -36,7 +36,7 @@ _NAMES = {
     "hybridal.core.facts": ("Cost", "Metrics", "LabelChanges", "Round"),
     "hybridal.core.observer": ("LoggingObserver", "Observer"),
     "hybridal.core.rules": ("Rules",),
-    "hybridal.tasks.task_source": ("TaskSource",),
+    "hybridal.core.task_source": ("TaskSource",),
     "hybridal.errors": ("RunError", "UserError"),
     "hybridal.learners.active_learner": ("ActiveLearner",),
     "hybridal.learners.batch": ("Batch", "Query"),

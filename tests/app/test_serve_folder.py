@@ -25,7 +25,7 @@ from .made_up import check_books, make
 from .processes import lives
 
 LIMIT = 120.0
-HOLDS = "from hybridal.app.trainer.lifetime import hear_the_server; import os; print(os.getpid(), flush=True); "
+HOLDS = "from hybridal.app.trainer.lifetime import watch_parent; import os; print(os.getpid(), flush=True); "
 HOLDS += "watch_parent().wait()"
 
 

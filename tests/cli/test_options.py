@@ -6,8 +6,8 @@ import pytest
 import typer
 
 from hybridal.cli.options import RUN, Asked, Out, Quiet, asks, given, names, overrides
+from hybridal.core.task_source import TaskSource
 from hybridal.errors import UserError
-from hybridal.tasks.task_source import TaskSource
 
 
 def test_zero_is_given_and_false_is_not() -> None:

@@ -275,7 +275,7 @@ class TestDryRun:
             (("--signals", "bogus"), "There is no signal named 'bogus'; there are accuracy,"),
             (("--acquisition", "bogus"), "There is no acquisition named 'bogus'; there are badge,"),
             (("--protocol", "bogus"), "There is no protocol named 'bogus'; there are paper, reference, best, quick."),
-            (("--set", "bogus=1"), "Protocol: `bogus` is not a field of a protocol; there are average, batch,"),
+            (("--set", "bogus=1"), "Protocol: `bogus` is not a field of a protocol; there are arithmetic, average,"),
             (("--set", "rounds"), "--set takes FIELD=VALUE, not 'rounds'."),
             (("--set", "max_epochs=four"), "Protocol: `--set max_epochs` must be a whole number, not 'four'."),
             (("--set", "rounds=[4"), "--set rounds=[4: the value is not valid YAML;"),

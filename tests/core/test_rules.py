@@ -92,8 +92,8 @@ def test_a_number_that_yaml_reads_as_text_is_a_number() -> None:
     [
         ("round", r"did you mean 'rounds'\?"),
         ("learning_rat", r"did you mean 'learning_rate'\?"),
-        ("colour", "there are average, batch, calibrate, "),
-        ("", "there are average, batch, calibrate, "),
+        ("colour", "there are arithmetic, average, batch, calibrate, "),
+        ("", "there are arithmetic, average, batch, calibrate, "),
     ],
 )
 def test_an_unknown_field_gets_what_was_meant_or_the_list(name: str, told: str) -> None:

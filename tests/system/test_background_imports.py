@@ -14,7 +14,7 @@ def test_what_is_needed_soon_is_there_when_it_returns_and_the_rest_comes() -> No
     """In a process of its own, where nothing is imported yet."""
     script = """
 import sys, time
-from hybridal.system.background_imports import import_beside, import_later
+from hybridal.system.background_imports import import_in_thread, import_later
 soon, later = ["xml.dom.minidom", "no.such.module", "wave"], ("no_such_module", "this")
 assert not {"colorsys", "wave", "xml.dom.minidom", "this", "antigravity"} & sys.modules.keys()
 import_in_thread("colorsys", soon)
@@ -37,7 +37,7 @@ def test_a_process_that_was_interrupted_in_an_import_ends(tmp_path: Path, slow: 
     (tmp_path / "interrupted.py").write_text("import _imp; _imp.acquire_lock(); raise KeyboardInterrupt")
     script = f"""
 import _imp, sys
-from hybridal.system import ahead
+from hybridal.system import background_imports
 background_imports.PATIENCE = 0.5
 sys.path.insert(0, {str(tmp_path)!r})
 try:
@@ -70,7 +70,7 @@ except KeyboardInterrupt:
     )
     script = f"""
 import signal, sys
-from hybridal.system.background_imports import import_beside
+from hybridal.system.background_imports import import_in_thread
 sys.path.insert(0, {str(tmp_path)!r})
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
@@ -92,7 +92,7 @@ def test_who_answers_ctrl_c_otherwise_goes_on_doing_so(answer: str, where: str) 
     script = f"""
 from signal import *
 from threading import Thread
-from hybridal.system.background_imports import whole_imports
+from hybridal.system.background_imports import complete_imports
 signal(SIGINT, {answer})
 def here(*signals):
     with complete_imports():

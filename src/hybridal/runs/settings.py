@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.core.rules import Rules, protocol
+from hybridal.core.task_source import TaskSource
 from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
-from hybridal.tasks.task_source import TaskSource
 
 # Validation texts with labels that are there are all measured on: they cost nothing more.
 ALL_OF_THEM: Mapping[str, Any] = {"validation": "fixed", "validation_size": None}

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.core.task_source import source_of
 from hybridal.errors import UserError
 from hybridal.tasks.class_names import choose_classes, note_lookalikes, note_many_classes
 from hybridal.tasks.overlaps import note_overlaps
 from hybridal.tasks.read import Rows, read_rows
 from hybridal.tasks.splits import hold_out
 from hybridal.tasks.task import Split, Task
-from hybridal.tasks.task_source import source_of
 
 
 def load_files(

@@ -287,10 +287,12 @@ def as_type(kind: type, text: str) -> Any:
 def label_text(value: Any) -> str:
     """An id or a label as a text; 1.0 is 1, since a column of whole numbers with a gap holds fractions.
 
-    A fraction is spelt as Python's own, which is what a column of numpy's becomes as a list.
+    A fraction is written as Python writes it, which is how NumPy columns become lists.
 
-    >>> spelt(7), spelt(np.float64(1)), spelt("a"), spelt(np.float32(0.1)) == spelt(float(np.float32(0.1)))
-    ('7', '1', 'a', True)
+    >>> label_text(7), label_text(np.float64(1)), label_text("a")
+    ('7', '1', 'a')
+    >>> label_text(np.float32(0.1)) == label_text(float(np.float32(0.1)))
+    True
     """
     value = to_python_scalar(value)
     if isinstance(value, float | np.floating):
@@ -303,7 +305,7 @@ def to_python_scalar(value: Any) -> Any:
 
     >>> class Kind(str, Enum):
     ...     HAM = "ham"
-    >>> bare(Kind.HAM), bare(7)
+    >>> to_python_scalar(Kind.HAM), to_python_scalar(7)
     ('ham', 7)
     """
     return value.value if isinstance(value, Enum) and isinstance(value, str | int | float) else value
@@ -312,7 +314,7 @@ def to_python_scalar(value: Any) -> Any:
 def is_missing(value: Any) -> bool:
     """Whether a value stands for none, as frames have it: None, NaN, NaT or NA.
 
-    >>> missing(None), missing(float("nan")), missing(0), missing("")
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("")
     (True, True, False, False)
     """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from hybridal.core.task_source import TaskSource, source_of
 from hybridal.errors import UserError
 from hybridal.tasks.benchmarks import BENCHMARKS
 from hybridal.tasks.from_files import load_files
@@ -15,7 +16,6 @@ from hybridal.tasks.mirror import find_mirrored, is_task_folder, load_folder, mi
 from hybridal.tasks.newsgroups import STEMS, load_newsgroups
 from hybridal.tasks.read import READERS
 from hybridal.tasks.task import Task
-from hybridal.tasks.task_source import TaskSource, source_of
 
 # Tasks with a name have columns and splits of their own.
 OF_FILES = ("text", "label", "id", "validation", "test", "drop_empty", "drop_duplicates")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 TRAINER = """
-from hybridal.app.trainer.lifetime import hear_the_server
+from hybridal.app.trainer.lifetime import watch_parent
 others_wait = watch_parent()
 others_wait.wait({seconds})
 raise SystemExit(8 if others_wait.is_set() else 7)

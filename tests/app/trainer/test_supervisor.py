@@ -159,7 +159,7 @@ def test_a_log_that_has_grown_is_put_aside(project: Project, monkeypatch: pytest
 
 
 def test_where_the_server_is_killed_its_trainer_ends_too(project: Project) -> None:
-    trainer = "import time; from hybridal.app.trainer.lifetime import hear_the_server; watch_parent(); " + SLEEPS
+    trainer = "import time; from hybridal.app.trainer.lifetime import watch_parent; watch_parent(); " + SLEEPS
     server = f"""
 import sys, time
 from hybridal.app.project import Project
@@ -183,7 +183,7 @@ time.sleep(600)
 
 POLITE = """
 import sys
-from hybridal.app.trainer.lifetime import hear_the_server
+from hybridal.app.trainer.lifetime import watch_parent
 watch_parent().wait()
 sys.exit({code})
 """

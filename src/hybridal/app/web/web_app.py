@@ -53,9 +53,11 @@ def create_app(project: Project, login_link: LoginLink | None = None, requests_a
 
 
 def api() -> dict[str, APIRouter]:
-    """The routers of all modules in `routes`, by what they are called in the OpenAPI document."""
-    names = sorted(module.name for module in iter_modules(routes.__path__))
-    return {_TITLES.get(name, name.capitalize()): import_module(f"{routes.__name__}.{name}").router for name in names}
+    """Return the router of each module in `routes` by its title in the OpenAPI document."""
+    nouns = sorted(module.name.removesuffix("_routes") for module in iter_modules(routes.__path__))
+    return {
+        _TITLES.get(noun, noun.capitalize()): import_module(f"{routes.__name__}.{noun}_routes").router for noun in nouns
+    }
 
 
 _TITLES = {"label_studio": "Label Studio", "llm": "Language model", "openapi": "This document"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from hybridal.core.task_source import TaskSource, source_of
 from hybridal.errors import UserError
 from hybridal.runs.settings import Settings
-from hybridal.tasks.task_source import TaskSource, source_of
 
 NAMES = [field.name for field in fields(TaskSource)]
 
