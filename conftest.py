@@ -31,11 +31,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 _SLOW_TO_START = {"chromium", "laboratory", "nodes"}
 
-# Triton comes with torch's builds for CUDA; without it these cannot be read for doctests.
+# Triton comes with torch's builds for CUDA; without it these cannot be imported for doctests.
 _KERNELS = (
     "signals/_tridiagonal",
-    *(f"models/cuda/{name}" for name in ("adamw", "attention", "distances", "kernels")),
-    *(f"models/cuda/{name}" for name in ("lookups", "products", "row", "stack")),
+    *(f"models/gpu/{name}_kernels" for name in ("adamw", "attention", "layer", "matmul")),
+    *(f"models/gpu/{name}" for name in ("distance_bias", "row_embeddings", "stack", "token_row")),
 )
 collect_ignore = [] if find_spec("triton") else [f"src/hybridal/{name}.py" for name in _KERNELS]
 
@@ -92,14 +92,14 @@ def default_sigterm() -> Iterator[None]:
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by the number of texts with each pass of a model."""
-    from hybridal.models import evaluation
+    from hybridal.models.training import forward_passes
 
     counted: list[int] = []
-    real = evaluation.predict
+    real = forward_passes.predict
 
     def predict(classifier: Any, tokens: Any, rows: Any, *others: Any, **named: Any) -> Any:
         counted.append(len(rows))
         return real(classifier, tokens, rows, *others, **named)
 
-    monkeypatch.setattr(evaluation, "predict", predict)
+    monkeypatch.setattr(forward_passes, "predict", predict)
     return counted

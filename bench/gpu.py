@@ -26,12 +26,12 @@ import torch
 from hybridal.backbones import Backbone
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
-from hybridal.models.cuda.steps import GraphSteps
 from hybridal.models.device import Device, choose_device
-from hybridal.models.evaluation import predict
-from hybridal.models.examples import Examples
-from hybridal.models.steps import PlainSteps, Steps
-from hybridal.models.tokens import Tokens
+from hybridal.models.gpu.graph_steps import GraphSteps
+from hybridal.models.token_arrays import Tokens
+from hybridal.models.training.examples import Examples
+from hybridal.models.training.forward_passes import predict
+from hybridal.models.training.optimiser_steps import PlainSteps, Steps
 from hybridal.signals._spectrum import singular_values
 
 RULES = protocol("paper")
@@ -164,7 +164,7 @@ def texts_per_second(backbone: Backbone, device: Device, tokens: Tokens, repeats
 
 def million(figures: Figures, backbone: Backbone, tokenizer: str, count: int) -> None:
     """Real tokenising of many short texts into the array on disk, then scoring it."""
-    from hybridal.models.tokens import tokenise
+    from hybridal.models.token_arrays import tokenise
 
     words = [f"{a}{b}" for a in ("the ", "a ", "my ", "your ") for b in ("order", "card", "flight", "bill", "account")]
     rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from bench.contenders import peak_megabytes
 from hybridal.backbones import load_backbone
 from hybridal.core.pool import Pool
 from hybridal.loop.loop import Experiment, State
-from hybridal.models.tokens import tokenise
+from hybridal.models.token_arrays import tokenise
 from hybridal.runs.assemble import build_cell, build_model
 from hybridal.runs.settings import Settings
 from hybridal.system.cache import cache_dir

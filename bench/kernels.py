@@ -21,7 +21,7 @@ from bench.study import SIZES, write_backbone, write_texts
 from hybridal.backbones import Backbone
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import choose_device
-from hybridal.models.tokens import Tokens
+from hybridal.models.token_arrays import Tokens
 from hybridal.tasks import load_task
 
 VOCABULARY = 1000  # of the random encoders, and less

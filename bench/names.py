@@ -16,8 +16,8 @@ from sklearn.metrics import f1_score
 from bench.tables import interval, table
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import nll
-from hybridal.models.names import said_of, spoken
-from hybridal.models.probe import Known, Prober
+from hybridal.models.training.class_descriptions import said_of, spoken
+from hybridal.models.training.probe import Known, Prober
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model

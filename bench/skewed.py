@@ -21,8 +21,8 @@ from hybridal.acquisition.margin import margins
 from hybridal.core.outputs import Floats, Ints
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import softmax
-from hybridal.models.names import spoken
-from hybridal.models.probe import Prober
+from hybridal.models.training.class_descriptions import spoken
+from hybridal.models.training.probe import Prober
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model

@@ -8,10 +8,10 @@ import pytest
 
 from bench import study
 from hybridal.backbones import Backbone
-from hybridal.models.bert import Bert
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
-from hybridal.models.mpnet import MPNet
+from hybridal.models.encoders.bert import Bert
+from hybridal.models.encoders.mpnet import MPNet
 from hybridal.testing.small import toy_task
 
 WHOLE = """

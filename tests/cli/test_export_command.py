@@ -52,7 +52,9 @@ def test_with_a_file_that_needs_no_torch(unbroken: Path, tmp_path: Path) -> None
 
 
 def test_what_onnx_needs_is_asked_for_first(unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybridal.models.onnx.find_spec", lambda name: None if name == "onnxruntime" else object())
+    monkeypatch.setattr(
+        "hybridal.models.export.onnx_export.find_spec", lambda name: None if name == "onnxruntime" else object()
+    )
     ended = hybridal("export", unbroken, tmp_path / "mine", "--onnx")
     assert (ended.code, ended.stdout) == (2, "")
     assert ended.stderr == ("hybridal: onnxruntime is not installed; `pip install 'hybridal[onnx]'` brings ONNX.\n")

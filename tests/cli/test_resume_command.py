@@ -26,7 +26,7 @@ from .laboratory import Ended, Kill, Laboratory, Person, write_rows
 KILLED = -signal.SIGKILL
 
 INSTANTS = {
-    "in the middle of round 2's training": Kill("hybridal.models.steps.PlainSteps._step", 6),
+    "in the middle of round 2's training": Kill("hybridal.models.training.optimiser_steps.PlainSteps._step", 6),
     "before round 2's checkpoint": Kill("hybridal.runs.checkpoint.write", 2),
     "between the checkpoint's writing and its renaming": Kill("safetensors.torch.save_file", 2, "after"),
     "while the old checkpoint is still there": Kill("hybridal.runs.checkpoint.sync_folder", 2, "after"),

@@ -24,7 +24,7 @@ from hybridal.errors import RunError, UserError
 from hybridal.learners import active_learner
 from hybridal.measures.advice import advise
 from hybridal.measures.calibration import softmax
-from hybridal.models.evaluation import predict
+from hybridal.models.training.forward_passes import predict
 from hybridal.runs.journal import Journal
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings

@@ -21,7 +21,7 @@ from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.initial import draw_initial
 from hybridal.loop.loop import Experiment, State, active_learning
-from hybridal.models import evaluation
+from hybridal.models.training import forward_passes
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model, watched
@@ -147,7 +147,7 @@ def algorithm_1(model: TransformerModel, task: Task, rules: Rules, seed: int, ep
         subset = np.array(unlabelled)
         if rules.candidates is not None and len(subset) > rules.candidates:
             subset = np.sort(stream(seed, "candidates", t).choice(subset, rules.candidates, replace=False))
-        logits = evaluation.predict(model.classifier, model.train_source, subset).logits.astype(np.float64)
+        logits = forward_passes.predict(model.classifier, model.train_source, subset).logits.astype(np.float64)
         p = np.exp(logits - logits.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         entropy = -(p * np.log(p)).sum(axis=1)
@@ -443,7 +443,7 @@ def test_signals_are_measured_once_a_round_and_only_those_asked_for(monkeypatch:
     def gradient_norm(*_: Any) -> float:
         raise AssertionError("nobody asked for the gradient")
 
-    monkeypatch.setattr(evaluation, "gradient_norm", gradient_norm)
+    monkeypatch.setattr(forward_passes, "gradient_norm", gradient_norm)
     signal = Scripted((0.75, 0.25), [])
     turns = run(settings_of(rounds=3, signals=["loss"]), extra=[signal])
     assert [dict(fact.changes)["scripted"] for _, fact in turns] == [None, 0.75, 0.25]

@@ -25,9 +25,9 @@ from transformers import (
 from hybridal.backbones import Backbone
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import choose_device
-from hybridal.models.examples import Examples
-from hybridal.models.source import Source
-from hybridal.models.tokens import Tokens
+from hybridal.models.text_source import Source
+from hybridal.models.token_arrays import Tokens
+from hybridal.models.training.examples import Examples
 from hybridal.tasks import Split, Task
 
 CPU = choose_device("cpu")

@@ -15,9 +15,9 @@ from hybridal.backbones import Backbone
 from hybridal.core.facts import Cost, Round
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
-from hybridal.models.evaluation import gradient_norm, predict, sampled_logits
-from hybridal.models.portable import know_pooled
-from hybridal.models.training import fit
+from hybridal.models.export.portable_export import know_pooled
+from hybridal.models.training.fit import fit
+from hybridal.models.training.forward_passes import gradient_norm, predict, sampled_logits
 from hybridal.runs.export import export_model
 from hybridal.runs.settings import Settings
 from hybridal.tasks import Task

@@ -15,10 +15,11 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.measures.calibration import nll
-from hybridal.models import evaluation, tokens
-from hybridal.models.names import spoken
-from hybridal.models.probe import fit_probe
-from hybridal.models.role import Model
+from hybridal.models import token_arrays as tokens
+from hybridal.models.model_protocol import Model
+from hybridal.models.training import forward_passes
+from hybridal.models.training.class_descriptions import spoken
+from hybridal.models.training.probe import fit_probe
 from hybridal.models.transformer import TransformerModel
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings
@@ -61,7 +62,7 @@ def test_one_pass_over_validation_an_epoch(model: TransformerModel, passes: list
     fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
     assert passes == [40] * fit.cost.epochs
     model.load(fit.weights)
-    kept = evaluation.predict(model.classifier, model.validation.source, model.validation.rows)
+    kept = forward_passes.predict(model.classifier, model.validation.source, model.validation.rows)
     assert fit.validation is not None
     assert np.array_equal(fit.validation.logits, kept.logits)  # it is that of the kept weights
     assert fit.validation.hidden is None
@@ -101,7 +102,7 @@ def test_what_takes_time_says_how_far_it_is(
     fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
     assert listener.epochs == list(range(1, fit.cost.epochs + 1))
     listener.texts.clear()
-    monkeypatch.setitem(evaluation.TOKENS, "cpu", 200)
+    monkeypatch.setitem(forward_passes.TOKENS, "cpu", 200)
     model.candidates(np.arange(70), POOL, 1, 1.0).probabilities()
     counts = [done for _, done, _ in listener.texts]
     assert counts == sorted(set(counts))
@@ -120,7 +121,7 @@ def test_unlabelled_validation_texts_are_left_out(task: Task, tiny: Backbone, pa
     fit = model.fit(Plan(model.pretrained, POOL.order), POOL, 1)
     assert set(passes) == {30}
     assert np.array_equal(model.validation_labels, task.validation.labels[10:])
-    whole = evaluation.predict(model.classifier, model.validation.source, np.arange(40)).logits
+    whole = forward_passes.predict(model.classifier, model.validation.source, np.arange(40)).logits
     assert fit.validation is not None
     np.testing.assert_allclose(fit.validation.logits, whole[10:], atol=1e-5)
 
@@ -142,7 +143,7 @@ def test_the_test_split(task: Task, tiny: Backbone, model: TransformerModel) -> 
     tested = model.test()
     assert tested is not None
     assert np.array_equal(tested[1], task.test.labels)
-    whole = evaluation.predict(model.classifier, model.test_examples.source, np.arange(20)).logits
+    whole = forward_passes.predict(model.classifier, model.test_examples.source, np.arange(20)).logits
     assert np.array_equal(tested[0].logits, whole)
     assert model_of(unlabelled(task, "test"), tiny).test() is None
     part = model_of(unlabelled(task, "test", slice(5, None)), tiny).test()
@@ -283,7 +284,7 @@ def test_a_new_head_reads_no_text_again(task: Task, tiny: Backbone, passes: list
     # Validation, and two new texts: by the encoder as it is, and by the frozen one, which says how noisy they are.
     assert passes == [40, 2, 2]
     assert not np.array_equal(now.logits, before)
-    expected = evaluation.predict(model.classifier, model.train_source, now.rows).logits
+    expected = forward_passes.predict(model.classifier, model.train_source, now.rows).logits
     np.testing.assert_allclose(now.logits, expected, atol=1e-4)
     again = model.fit(Plan(refitted.weights, pools[1].order), pools[1], 3)
     passes.clear()
@@ -339,7 +340,7 @@ def test_a_probe_answers_as_its_weights_do_and_encodes_no_text_twice(
     model = TransformerModel(task, tiny, rules, 1, CPU)
     weights = model.start(POOL)
     model.load(weights)
-    plain = evaluation.predict(model.classifier, model.train_source, ROWS, features=True)
+    plain = forward_passes.predict(model.classifier, model.train_source, ROWS, features=True)
     passes.clear()
     asked = model.ask(ROWS, POOL, features=True)
     np.testing.assert_allclose(asked.logits, plain.logits, atol=1e-4)
@@ -355,4 +356,4 @@ def test_other_weights_than_the_probes_are_asked_themselves(task: Task, tiny: Ba
     model = TransformerModel(task, tiny, replace(RULES, head="probe", probe_until=10), 1, CPU)
     model.load(model.pretrained)
     asked = model.ask(ROWS, POOL)
-    assert np.array_equal(asked.logits, evaluation.predict(model.classifier, model.train_source, ROWS).logits)
+    assert np.array_equal(asked.logits, forward_passes.predict(model.classifier, model.train_source, ROWS).logits)

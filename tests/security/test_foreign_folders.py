@@ -25,7 +25,7 @@ import hybridal
 from hybridal.app.vectors import Vectors
 from hybridal.backbones import Backbone, load_backbone
 from hybridal.errors import UserError
-from hybridal.models import tokens
+from hybridal.models import token_arrays
 from hybridal.models.loading import load_module
 from hybridal.runs import checkpoint
 from hybridal.tasks.read import read_rows
@@ -206,7 +206,7 @@ def test_caches_are_numbers_and_never_pickles(mark: Path, tmp_path: Path) -> Non
     np.save(tmp_path / "offsets.npy", np.array([Trap(mark)], dtype=object))
     (tmp_path / "flat.i32").touch()
     with pytest.raises(ValueError, match="pickle"):
-        tokens._read(tmp_path, 0, 0)
+        token_arrays._read(tmp_path, 0, 0)
     vectors = Vectors(tmp_path / "vectors", "f2")
     vectors.begin({"model": "x"}, width=2)
     for name in ("values.bin", "stamps.bin"):

@@ -18,7 +18,7 @@ from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules, protocol
 from hybridal.loop.loop import Experiment, State
 from hybridal.measures.calibration import softmax
-from hybridal.models.role import Fit
+from hybridal.models.model_protocol import Fit
 from hybridal.randomness import stream
 from hybridal.signals import SIGNALS
 from hybridal.testing.small import toy_task

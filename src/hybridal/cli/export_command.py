@@ -26,7 +26,7 @@ def export(
     if target.exists():
         raise UserError(f"{target} exists already; name a new folder.")
     if onnx:
-        from hybridal.models.onnx import check_onnx
+        from hybridal.models.export.onnx_export import check_onnx
 
         check_onnx()
     with folder_made_whole(target) as scratch:

@@ -19,7 +19,7 @@ from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier
-from hybridal.models.role import TimedCandidates
+from hybridal.models.model_protocol import TimedCandidates
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_cell, build_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv

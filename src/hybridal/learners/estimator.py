@@ -30,7 +30,7 @@ from hybridal.learners.estimator_limits import (
 from hybridal.learners.learner import Learner
 from hybridal.loop.loop import Experiment
 from hybridal.measures.calibration import softmax
-from hybridal.models.role import Fit
+from hybridal.models.model_protocol import Fit
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks import Split, Task

@@ -23,7 +23,7 @@ from hybridal.learners.teach_result import TeachResult
 from hybridal.loop.loop import Experiment, State
 from hybridal.measures.advice import Advice, advise
 from hybridal.measures.certainty import score_in_words
-from hybridal.models.role import TimedCandidates
+from hybridal.models.model_protocol import TimedCandidates
 from hybridal.schedules import Schedule, decide
 from hybridal.tasks.single import ONE_LABEL, is_several
 from hybridal.tasks.task import Task, is_missing, label_text

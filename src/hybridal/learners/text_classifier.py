@@ -19,7 +19,7 @@ from hybridal.core.outputs import UNKNOWN, Floats
 from hybridal.core.rules import protocol as rules_of
 from hybridal.errors import UserError, reason
 from hybridal.measures.calibration import softmax
-from hybridal.models.tokens import CHUNK, Tokens
+from hybridal.models.token_arrays import CHUNK, Tokens
 from hybridal.runs.export import model_folder, write_model
 from hybridal.system.background_imports import import_in_thread
 from hybridal.system.scratch import scratch
@@ -143,7 +143,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, texts: Iterable[str]) -> Floats:
         """(N, C): a row a text, a column a class in the order of `classes`."""
-        from hybridal.models.evaluation import predict
+        from hybridal.models.training.forward_passes import predict
 
         known, texts = self._known, _column(texts, "X")
         for row, text in enumerate(texts):

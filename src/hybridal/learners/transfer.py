@@ -10,7 +10,7 @@ import numpy as np
 from hybridal.core.pool import Pool
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.loop.loop import State
-from hybridal.models.probe import Probe
+from hybridal.models.training.probe import Probe
 from hybridal.updates import Weights
 
 

@@ -8,7 +8,7 @@ from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.first_draw import first_draw
-from hybridal.models.role import Model
+from hybridal.models.model_protocol import Model
 from hybridal.randomness import stream
 from hybridal.tasks.task import Task
 

@@ -20,7 +20,7 @@ from hybridal.errors import UserError
 from hybridal.loop.initial import draw_initial, partly_labelled, spread
 from hybridal.measures import calibration
 from hybridal.measures.metrics import measure
-from hybridal.models.role import Fit, Model, TimedCandidates
+from hybridal.models.model_protocol import Fit, Model, TimedCandidates
 from hybridal.randomness import stream
 from hybridal.schedules import Schedule, decide
 from hybridal.signals import Signal, Snapshot, measured_change, snapshot_of

@@ -15,24 +15,24 @@ from torch import Tensor, nn
 from hybridal.backbones import Backbone
 from hybridal.backbones.backbone import LOADING
 from hybridal.core.outputs import Ints
-from hybridal.models.cuda.recorder import Recorder
 from hybridal.models.device import Device
-from hybridal.models.first import save_first
+from hybridal.models.encoders.cls_token_classifier import save_first
+from hybridal.models.encoders.frozen_layers import States, Trunk, freeze
+from hybridal.models.encoders.mean_classifier import PooledClassifier
+from hybridal.models.encoders.packing import familiar, pack, packed_logits, teach_masks, teach_packing
+from hybridal.models.encoders.quiet_transformers import quiet
+from hybridal.models.export.native_export import survives_plainly
+from hybridal.models.export.portable_export import pooled_classifier, save_portable
+from hybridal.models.gpu.recorder import Recorder
 from hybridal.models.loading import can_draw, draw_head, load_module
 from hybridal.models.memory import keep_freed
-from hybridal.models.packing import familiar, pack, packed_logits, teach_masks, teach_packing
-from hybridal.models.plain import survives_plainly
-from hybridal.models.pooled import PooledClassifier
-from hybridal.models.portable import pooled_classifier, save_portable
-from hybridal.models.probe import Probe
-from hybridal.models.quiet import quiet
-from hybridal.models.source import Source
-from hybridal.models.tokens import Encoder, Tokens
-from hybridal.models.trunk import States, Trunk, freeze
+from hybridal.models.text_source import Source
+from hybridal.models.token_arrays import Encoder, Tokens
+from hybridal.models.training.probe import Probe
 from hybridal.system.cache import cache_dir
 
 if TYPE_CHECKING:
-    from hybridal.models.cuda.stack import Stack
+    from hybridal.models.gpu.stack import Stack
 
 
 class Classifier:
@@ -165,7 +165,7 @@ class Classifier:
 
     def save_onnx(self, encoder: Encoder, folder: Path, temperature: float = 1.0) -> Path:
         """Writes `model.onnx`, for those who serve without torch."""
-        from hybridal.models.onnx import Probabilities, export_onnx
+        from hybridal.models.export.onnx_export import Probabilities, export_onnx
 
         with self._whole():
             if isinstance(self.module, PooledClassifier):
@@ -233,7 +233,7 @@ class Classifier:
 
     def logits_of_row(self, inputs: Tensor, texts: int, longest: int) -> Tensor:
         """As `logits` of texts that stand one after the other, for a classifier with a stack."""
-        from hybridal.models.cuda.row import Row
+        from hybridal.models.gpu.token_row import Row
 
         assert self.stack is not None
         row = Row.of(inputs, texts, longest, first_tokens=self.pooling == "first")
@@ -279,7 +279,7 @@ def _teach_stack(module: nn.Module, device: Device, first_tokens: bool) -> Stack
     """Kernels of our own for layers that we know, where Triton is there: it comes with torch's builds for CUDA."""
     if importlib.util.find_spec("triton") is None:
         return None
-    from hybridal.models.cuda.stack import stackable, teach_stack
+    from hybridal.models.gpu.stack import stackable, teach_stack
 
     dtype = torch.float32 if device.precision == "fp32" else torch.bfloat16
     return teach_stack(module, dtype, first_tokens) if stackable(module) else None

@@ -14,9 +14,9 @@ from hybridal.backbones import Backbone
 from hybridal.backbones.references import check_references
 from hybridal.backbones.weights import check_weights
 from hybridal.errors import UserError, reason
-from hybridal.models.cuda.recorder import GENERATOR_IN_USE
-from hybridal.models.first import load_first
-from hybridal.models.pooled import load_pooled
+from hybridal.models.encoders.cls_token_classifier import load_first
+from hybridal.models.encoders.mean_classifier import load_pooled
+from hybridal.models.gpu.recorder import GENERATOR_IN_USE
 from hybridal.randomness import key
 
 

@@ -14,18 +14,19 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
-from hybridal.models import evaluation, training
+from hybridal.models.classifier_cache import classifier_for
 from hybridal.models.device import Device
-from hybridal.models.examples import Examples
-from hybridal.models.features import Features
-from hybridal.models.kept import classifier_for
-from hybridal.models.looks import ModelNow, ScoredCandidates, present
-from hybridal.models.names import middles, said_of
-from hybridal.models.probe import Known, Probe, Prober, cross_fitted, fit_probe
-from hybridal.models.role import Fit
-from hybridal.models.source import Source
-from hybridal.models.tokens import Progress, Tokens, tokenise, unheard
+from hybridal.models.model_protocol import Fit
+from hybridal.models.text_source import Source
+from hybridal.models.token_arrays import Progress, Tokens, tokenise, unheard
+from hybridal.models.training import forward_passes
+from hybridal.models.training.class_descriptions import middles, said_of
+from hybridal.models.training.examples import Examples
+from hybridal.models.training.fit import fit as round_training
+from hybridal.models.training.frozen_features import Features
+from hybridal.models.training.probe import Known, Probe, Prober, cross_fitted, fit_probe
 from hybridal.models.trial import check_forward, check_vocabulary
+from hybridal.models.views import ModelNow, ScoredCandidates, present
 from hybridal.randomness import stream
 from hybridal.system.cache import cache_dir
 from hybridal.tasks.splits import draw
@@ -140,7 +141,7 @@ class TransformerModel:
         return self._features(self.classifier.source(tokens), np.arange(len(texts)))
 
     def _features(self, source: Source, rows: Ints) -> Floats:
-        return present(evaluation.predict(self.classifier, source, rows, features=True).embedding)
+        return present(forward_passes.predict(self.classifier, source, rows, features=True).embedding)
 
     def start(self, pool: Pool, weights: Weights | None = None) -> Weights:
         if self.rules.head == "random" or not len(pool):
@@ -186,7 +187,7 @@ class TransformerModel:
         """
         probe = self.as_probe(pool)
         if probe is None:
-            return evaluation.predict(self.classifier, self.train_source, rows, features, progress)
+            return forward_passes.predict(self.classifier, self.train_source, rows, features, progress)
         for done in range(0, len(rows), AT_ONCE):
             self.features.of(rows[done : done + AT_ONCE])
             progress(min(done + AT_ONCE, len(rows)), len(rows))
@@ -230,7 +231,7 @@ class TransformerModel:
         examples = Examples(self.train_source, *self._known(plan.rows, pool))
         validate = self._validate if len(self.validation.rows) else None
         labels, told = self.validation.labels, self.observer.epoch_done
-        done = training.fit(self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told)
+        done = round_training.fit(self.classifier, plan, examples, validate, labels, self.rules, self.seed, round, told)
         self._now = done.weights
         return done
 
@@ -252,7 +253,7 @@ class TransformerModel:
         known = self.test_examples
         if not len(known.rows):
             return None
-        return evaluation.predict(self.classifier, known.source, known.rows), known.labels
+        return forward_passes.predict(self.classifier, known.source, known.rows), known.labels
 
     def relabel_validation(self, labels: Ints) -> None:
         """Measures by these labels of the validation split from now on; unknown ones are left out."""
@@ -261,7 +262,7 @@ class TransformerModel:
         self.validation = _subset(known, self.rules.validation_size, self.seed)
 
     def _validate(self) -> Outputs:
-        return evaluation.predict(
+        return forward_passes.predict(
             self.classifier, self.validation.source, self.validation.rows, features=self.keeps_features
         )
 

@@ -7,9 +7,9 @@ import torch
 
 from hybridal.errors import UserError, reason
 from hybridal.models.classifier import Classifier
-from hybridal.models.packing import familiar
-from hybridal.models.source import Source
-from hybridal.models.tokens import Tokens
+from hybridal.models.encoders.packing import familiar
+from hybridal.models.text_source import Source
+from hybridal.models.token_arrays import Tokens
 
 
 def check_vocabulary(classifier: Classifier, tokens: Tokens, name: str) -> None:

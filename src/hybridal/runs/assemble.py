@@ -17,7 +17,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.loop import Experiment
-from hybridal.models.role import Model
+from hybridal.models.model_protocol import Model
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule
 from hybridal.signals import SIGNALS, Signal

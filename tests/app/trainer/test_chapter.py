@@ -12,7 +12,7 @@ from hybridal.app.project import Project
 from hybridal.app.trainer.chapter import Chapter, Frame, begin, learner_options, newest
 from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
 from hybridal.core.observer import Observer
-from hybridal.models import evaluation
+from hybridal.models.training import forward_passes
 
 from ..copies import copied
 from .projects import TASK, label, label_some, made, unlabelled
@@ -62,13 +62,13 @@ def test_what_it_chose_from_is_scored_once_and_thought_of_calibrated(
 ) -> None:
     chapter = begun(project)
     scored: list[int] = []
-    predict = evaluation.predict
+    predict = forward_passes.predict
 
     def counting(*arguments: object, **options: object) -> object:
         scored.append(len(arguments[2]))  # type: ignore[arg-type]
         return predict(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(evaluation, "predict", counting)
+    monkeypatch.setattr(forward_passes, "predict", counting)
     ids, (found,) = chapter.choose(10)
     assert scored == []  # its round looked at all of these texts already, and the model is a probe
     assert [found.ids[at] for at in np.argsort(-found.doubts, kind="stable")][:10] == ids

@@ -418,7 +418,7 @@ def test_a_failure_is_told_in_one_sentence_and_retried_when_asked(
     cycle = trained(project)
     label_some(project, 6)
     with monkeypatch.context() as patch:
-        patch.setattr("hybridal.models.training.fit", failing(MemoryError(f"no room in {project.folder}/x\nmore")))
+        patch.setattr("hybridal.models.training.fit.fit", failing(MemoryError(f"no room in {project.folder}/x\nmore")))
         assert cycle.turn()
     said = row(project)
     assert (said.phase, said.error, said.round) == ("failed", "MemoryError: no room in x", 1)

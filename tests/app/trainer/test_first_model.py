@@ -18,8 +18,8 @@ from hybridal.app.trainer.first_model import serving_order
 from hybridal.app.trainer.publish import published_round
 from hybridal.app.trainer.snapshot import snapshot
 from hybridal.loop.first_draw import first_draw
-from hybridal.models.names import spoken
-from hybridal.models.probe import Prober
+from hybridal.models.training.class_descriptions import spoken
+from hybridal.models.training.probe import Prober
 from hybridal.randomness import stream
 from hybridal.runs.record import RunFolder
 
@@ -126,7 +126,7 @@ def test_when_labels_are_due_nothing_is_loaded_or_encoded_any_more(
 
     with monkeypatch.context() as patch:
         patch.setattr("hybridal.app.trainer.cycle.ActiveLearner", not_now)
-        patch.setattr("hybridal.models.evaluation.predict", not_now)
+        patch.setattr("hybridal.models.training.forward_passes.predict", not_now)
         only_first(cycle, monkeypatch)
     assert (row(project).phase, row(project).round, row(project).seen) == ("training", 1, 12)
     assert len(queue(project)) == 24

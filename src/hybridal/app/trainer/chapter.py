@@ -79,7 +79,7 @@ def learner_options(project: Project) -> dict[str, Any]:
 
 
 if TYPE_CHECKING:
-    from hybridal.models.probe import Probe
+    from hybridal.models.training.probe import Probe
     from hybridal.models.transformer import TransformerModel
 
 log = logging.getLogger(__name__)

@@ -22,9 +22,9 @@ from hybridal.app.trainer.stored_predictions import Scored
 from hybridal.core.outputs import Floats
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import shrunk_temperature, softmax
-from hybridal.models.features import Features
-from hybridal.models.names import middles
-from hybridal.models.probe import Prober
+from hybridal.models.training.class_descriptions import middles
+from hybridal.models.training.frozen_features import Features
+from hybridal.models.training.probe import Prober
 from hybridal.randomness import stream
 
 AHEAD = 256  # so many texts are ranked by the first model; the round that follows ranks all its candidates

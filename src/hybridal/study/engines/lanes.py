@@ -56,8 +56,8 @@ class Lanes:
         """How many lanes there are, and what gives a cell to the next one that is free."""
         import torch
 
+        from hybridal.models.classifier_cache import Kept
         from hybridal.models.device import choose_device, ready_for_threads
-        from hybridal.models.kept import Kept
 
         ready_for_threads(self.place, strictly=any(cell.settings.rules.arithmetic != "plain" for cell in folder.cells))
         device = choose_device(self.place).torch

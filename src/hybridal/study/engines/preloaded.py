@@ -10,6 +10,6 @@ from hybridal.system.background_imports import import_in_thread
 
 import_in_thread("torch", ["scipy.optimize"])
 
-import hybridal.models.kept  # noqa: E402
+import hybridal.models.classifier_cache  # noqa: E402
 import hybridal.models.transformer  # noqa: E402
 import hybridal.study.engines.processes  # noqa: E402, F401

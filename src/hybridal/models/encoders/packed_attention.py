@@ -1,0 +1,77 @@
+"""Attention inside each text of a row that holds several, without padding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from math import prod
+
+import torch
+from torch import Tensor, nn
+
+from hybridal.models.encoders.dropout import draw_mask
+
+Biases = Mapping[int, Tensor]
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    lengths: list[int],
+    dropout: float = 0.0,
+    biases: Biases | None = None,
+) -> Tensor:
+    """Of (heads, tokens, width) each, (queries, heads, width); queries come scaled, one a token, or one a text.
+
+    `biases` are (heads, queries, keys) by the length of a text, and added before shares are made of the products.
+
+    >>> one = torch.ones(1, 3, 2)
+    >>> attend(one[:, :2], one, torch.arange(6.0).view(1, 3, 2), lengths=[1, 2])[:, 0].tolist()
+    [[0.0, 1.0], [3.0, 4.0]]
+    """
+    asked = lengths if query.shape[1] == key.shape[1] else [1] * len(lengths)
+    if dropout:
+        return _dropped_out(query, key, value, lengths, asked, dropout, biases)
+    return _by_runs(query, key, value, lengths, asked, biases)
+
+
+def _by_runs(
+    query: Tensor, key: Tensor, value: Tensor, lengths: list[int], asked: list[int], biases: Biases | None
+) -> Tensor:
+    """Neighbours of one length together."""
+    runs = [(len(list(some)), *sizes) for sizes, some in groupby(zip(lengths, asked, strict=True))]
+    # Split, not cut: the gradient of each cut would be a row of zeros as long as all texts.
+    tokens, queries = [count * length for count, length, _ in runs], [count * wanted for count, _, wanted in runs]
+    pieces = zip(query.split(queries, dim=1), key.split(tokens, dim=1), value.split(tokens, dim=1), strict=True)
+    parts = []
+    for (count, length, wanted), some in zip(runs, pieces, strict=True):
+        q, k, v = (piece.unflatten(1, (count, -1)).transpose(0, 1) for piece in some)
+        bias = None if biases is None else biases[length][None, :, :wanted]
+        heads = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=1.0)
+        parts.append(heads.transpose(1, 2).flatten(0, 1))
+    return torch.cat(parts)
+
+
+def _dropped_out(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    lengths: list[int],
+    asked: list[int],
+    dropout: float,
+    biases: Biases | None,
+) -> Tensor:
+    """With dropout, which torch's own is slow with; text by text, since a single text's pieces need no copies."""
+    shapes = [(len(query), wanted, length) for wanted, length in zip(asked, lengths, strict=True)]
+    sizes = [prod(shape) for shape in shapes]
+    masks = draw_mask((sum(sizes),), dropout).split(sizes)
+    pieces = zip(query.split(asked, dim=1), key.split(lengths, dim=1), value.split(lengths, dim=1), strict=True)
+    parts = []
+    for (q, k, v), shape, mask in zip(pieces, shapes, masks, strict=True):
+        products = torch.bmm(q, k.transpose(1, 2))
+        if biases is not None:
+            products = products + biases[shape[2]][:, : shape[1]]
+        shares = products.softmax(dim=-1) * mask.view(shape)
+        parts.append(torch.bmm(shares, v).transpose(0, 1))
+    return torch.cat(parts)

@@ -1,0 +1,1 @@
+"""Models for others: transformers' own format, portable code, ONNX."""

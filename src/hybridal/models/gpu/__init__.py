@@ -1,0 +1,1 @@
+"""CUDA graphs and kernels. Only `hybridal.models.acceleration` imports this package."""

@@ -1,0 +1,71 @@
+"""The gradient over many texts as graphs: one launch a batch, and one for its norm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from hybridal.core.outputs import Ints
+from hybridal.models.classifier import Classifier
+from hybridal.models.gpu.graph_passes import batches, texts_of
+from hybridal.models.gpu.padded_rows import pack, unpack
+from hybridal.models.gpu.recorder import Recorder
+from hybridal.models.token_arrays import Tokens
+
+# Of a batch: all that its layers say is kept until the gradient is known, which takes far more memory than a pass.
+AT_ONCE = 2**13
+
+
+def gradient_norm(classifier: Classifier, recorder: Recorder, tokens: Tokens, rows: Ints, labels: Ints) -> float:
+    """As `evaluation.gradient_norm`."""
+    gradient = recorder.once("gradient", lambda: Gradient(classifier, recorder))
+    gradient.clear()
+    for batch, length in batches(tokens.lengths(rows), classifier.positions, AT_ONCE):
+        gradient.add(tokens, rows[batch], labels[batch], length)
+    return gradient.norm() / len(rows)
+
+
+class Gradient:
+    """Adds up the gradients of batches, where the graphs know their sum."""
+
+    def __init__(self, classifier: Classifier, recorder: Recorder) -> None:
+        self._classifier, self._recorder = classifier, recorder
+        self._parameters = list(classifier.trainable().values())
+        self._sums = [torch.zeros_like(parameter) for parameter in self._parameters]
+        self._squares = torch.zeros(len(self._sums), dtype=torch.float64, device=recorder.device)
+        self._measure = recorder.record(self._square)
+
+    def clear(self) -> None:
+        torch._foreach_zero_(self._sums)
+
+    def add(self, tokens: Tokens, rows: Ints, labels: Ints, length: int) -> None:
+        inputs, replay = self._recorder.once(("gradient", length), lambda: self._record(length))
+        inputs.copy_(torch.from_numpy(pack(tokens, rows, labels, len(inputs), length)))
+        replay()
+
+    def norm(self) -> float:
+        self._measure()
+        return math.sqrt(sum(self._squares.tolist()))
+
+    def _square(self) -> None:
+        torch.stack([part.double().square().sum() for part in self._sums], out=self._squares)
+
+    def _record(self, length: int) -> tuple[Tensor, Callable[[], None]]:
+        size = (texts_of(length, AT_ONCE), 2 + length)
+        inputs = torch.ones(size, dtype=torch.int32, device=self._recorder.device)
+
+        def work() -> None:
+            labels, ids, mask = unpack(inputs)
+            loss = nn.functional.cross_entropy(self._classifier.logits(ids, mask), labels, reduction="sum")
+            found = torch.autograd.grad(loss, self._parameters, allow_unused=True)
+            known = [(total, part) for total, part in zip(self._sums, found, strict=True) if part is not None]
+            torch._foreach_add_([total for total, _ in known], [part for _, part in known])
+
+        # Warming up adds nonsense.
+        kept = [part.clone() for part in self._sums]
+        replay = self._recorder.record(work)
+        torch._foreach_copy_(self._sums, kept)
+        return inputs, replay

@@ -1,0 +1,121 @@
+"""How batches come to a recorded step: as arrays of numbers of a few shapes, and what a classifier says of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hybridal.core.outputs import Ints
+from hybridal.models.classifier import Classifier
+from hybridal.models.gpu.padded_rows import NO_LABEL, bucket, pack, unpack
+from hybridal.models.token_arrays import Tokens
+from hybridal.models.training.examples import Examples
+
+# Steps of length: short enough that little is padded, few enough graphs that recording them pays.
+STEP = 16
+# Of a row of texts: a multiple of this many tokens, or of a quarter of the power of two below.
+LEAST = 128
+# Texts of a row count as at least so long: attention takes so many tokens at once.
+SHORT = 64
+
+Shape = tuple[int, ...]
+Packed = list[tuple[Shape, NDArray[np.int32]]]
+
+
+class Feed(Protocol):
+    """One of the two ways below."""
+
+    def pack(self, examples: Examples, batches: Sequence[Ints], seed: int) -> Packed:
+        """Each batch as one array, and the shape that it has."""
+
+    def read(self, inputs: Tensor, shape: Shape) -> tuple[Tensor, Tensor]:
+        """Logits and labels of an array that lies on the device."""
+
+
+def feed_of(classifier: Classifier) -> Feed:
+    return Padded(classifier) if classifier.stack is None else OneRow(classifier)
+
+
+class Padded:
+    """A row a text, padded to the longest."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self._classifier = classifier
+
+    def pack(self, examples: Examples, batches: Sequence[Ints], _seed: int) -> Packed:
+        tokens = _tokens(examples)
+        size, found = max(map(len, batches)), cast("Packed", [])
+        for batch in batches:
+            rows = examples.rows[batch]
+            length = bucket(int(tokens.lengths(rows).max()), STEP, self._classifier.positions)
+            found.append(((size, length), pack(tokens, rows, examples.labels[batch], size, length).ravel()))
+        return found
+
+    def read(self, inputs: Tensor, shape: Shape) -> tuple[Tensor, Tensor]:
+        labels, ids, mask = unpack(inputs.view(shape[0], -1))
+        return self._classifier.logits(ids, mask), labels
+
+
+class OneRow:
+    """All texts of a batch in one row, padded at its end alone: labels, lengths, a seed, token ids, their order."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self._classifier = classifier
+
+    def pack(self, examples: Examples, batches: Sequence[Ints], seed: int) -> Packed:
+        tokens = _tokens(examples)
+        size, found = max(map(len, batches)), cast("Packed", [])
+        rows = examples.rows[np.concatenate(batches)]
+        lengths = tokens.lengths(rows)
+        joined, ends = tokens.joined(rows), np.cumsum([0, *lengths])
+        seeds = np.random.default_rng(seed).integers(2**30, size=len(batches))
+        start = 0
+        for batch, own_seed in zip(batches, seeds, strict=True):
+            stop = start + len(batch)
+            count, longest = int(ends[stop] - ends[start]), int(lengths[start:stop].max())
+            # A step is recorded with `size` texts of one token: where few are left for the last batch, these count.
+            shape = size, row_length(max(count, size)), text_length(longest)
+            row = one_row(joined[ends[start] : ends[stop]], lengths[start:stop], shape, tokens.pad)
+            words, order = row[2 * size + 1 :].reshape(2, -1)
+            row[: len(batch)], row[2 * size] = examples.labels[batch], own_seed
+            order[:] = np.argsort(words, kind="stable")
+            found.append((shape, row))
+            start = stop
+        return found
+
+    def read(self, inputs: Tensor, shape: Shape) -> tuple[Tensor, Tensor]:
+        size, _, longest = shape
+        return self._classifier.logits_of_row(inputs, size, longest), inputs[:size].long()
+
+
+def one_row(words: Ints, lengths: Ints, shape: Shape, pad: int) -> NDArray[np.int32]:
+    """The array of these texts, whose words come one after the other: no labels yet, no seed, and no order."""
+    size, tokens, _ = shape
+    row = np.full(2 * size + 1 + 2 * tokens, pad, dtype=np.int32)
+    row[:size], row[size : 2 * size] = NO_LABEL, 0
+    row[size : size + len(lengths)] = lengths
+    row[2 * size + 1 : 2 * size + 1 + len(words)] = words
+    return row
+
+
+def row_length(tokens: int) -> int:
+    """Rows have few lengths, and little of a long one is padding.
+
+    >>> row_length(1), row_length(500), row_length(1100)
+    (128, 512, 1280)
+    """
+    step = max(LEAST, 1 << max(0, tokens.bit_length() - 3))
+    return -(-max(tokens, 1) // step) * step
+
+
+def text_length(longest: int) -> int:
+    return max(SHORT, 1 << (longest - 1).bit_length())
+
+
+def _tokens(examples: Examples) -> Any:
+    assert isinstance(examples.source, Tokens)
+    return examples.source

@@ -1,0 +1,226 @@
+"""The layers of an encoder as a few large pieces: one row of all tokens, matrices of all layers in one array.
+
+Products are made of rounded copies of the weights that lie ready, gradients go where the optimiser reads them, and
+one kernel then steps all weights. Torch's own way casts every weight at every step and keeps each apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hybridal.models.encoders.layers import Said
+from hybridal.models.encoders.packing import layer_stack
+from hybridal.models.gpu import layer_kernels as kernels
+from hybridal.models.gpu import matmul_kernels as products
+from hybridal.models.gpu.attention_kernels import Attention, fitting, room_of
+from hybridal.models.gpu.distance_bias import by_distance, sums_by_distance
+from hybridal.models.gpu.layer_kernels import Dropout
+from hybridal.models.gpu.row_embeddings import Lookups
+from hybridal.models.gpu.token_row import Row
+from hybridal.models.gpu.weight_layout import Vectors, one_array, parts_of, pieces, places
+
+# Dropouts of a layer, each with a number of its own.
+SITES = 3
+
+
+def stackable(module: Any) -> bool:
+    """Whether an encoder's layers are of the kind that this file knows."""
+    config = module.config
+    act = getattr(config, "hidden_act", None) or getattr(config, "activation", None)
+    return act == "gelu" and all(parts_of(layer) is not None for layer in layer_stack(module).layer)
+
+
+class Stack:
+    """The layers of a module, whose parameters become views of few arrays.
+
+    Its embeddings are looked up by kernels of their own.
+    """
+
+    def __init__(self, module: Any, dtype: torch.dtype) -> None:
+        self.module, config = module, module.config
+        self.lookups = Lookups(module.base_model.embeddings)
+        self.parts: list[Any] = [parts_of(layer) for layer in layer_stack(module).layer]
+        self.heads = int(getattr(config, "n_heads", 0) or config.num_attention_heads)
+        distil = config.model_type == "distilbert"  # which drops nothing after its attention
+        self.rates = (
+            float(config.attention_dropout if distil else config.attention_probs_dropout_prob),
+            0.0 if distil else float(config.hidden_dropout_prob),
+            float(config.dropout if distil else config.hidden_dropout_prob),
+        )
+        self.dtype, self.width = dtype, int(self.parts[0].out.weight.shape[0])
+        words = self.lookups.words.weight
+        matrices = [layer.weight for part in self.parts for layer in part.matrices]
+        # Norms first: their gradients are added up from parts.
+        norms = [vector for part in self.parts for vector in part.norms]
+        vectors = [*norms, *(bias for part in self.parts for bias in part.biases)]
+        stacked = {id(parameter) for parameter in (*matrices, *vectors, words)}
+        rest = [parameter for parameter in module.parameters() if id(parameter) not in stacked]
+        self._owners: tuple[list[Any], ...] = (matrices, vectors, rest, [words])
+        self.matrices, self.vectors, self.rest = map(one_array, self._owners[:3])
+        exact = dtype == torch.float32
+        self.rounded = self.matrices if exact else torch.empty_like(self.matrices, dtype=dtype)
+        self.rounded_vectors = self.vectors if exact else torch.empty_like(self.vectors, dtype=dtype)
+        self.gradient = torch.zeros_like(self.rounded)
+        self.vector_gradient, self.rest_gradient = torch.zeros_like(self.vectors), torch.zeros_like(self.rest)
+        self.norm_parts = self.vectors.new_zeros((kernels.PARTS, sum(map(len, norms))))
+        self.room = room_of(self.rounded.device)
+        self.refresh()
+        self.at = places(self.parts)
+        self._weights = list(self._matrices_of(self.rounded))
+        self._gradients = list(self._matrices_of(self.gradient))
+
+    @property
+    def arrays(self) -> tuple[Tensor, ...]:
+        """All weights: matrices and vectors of layers, the rest, and the table of words."""
+        return self.matrices, self.vectors, self.rest, self.lookups.words.weight.detach()
+
+    def refresh(self) -> None:
+        """After the weights were written from elsewhere."""
+        if self.rounded is not self.matrices:
+            self.rounded.copy_(self.matrices)
+            self.rounded_vectors.copy_(self.vectors)
+
+    def states(self, embedded: Tensor, row: Row, training: bool) -> Tensor:
+        """What the last layer says of each token, in fp32."""
+        with torch.autocast(embedded.device.type, enabled=False):
+            bias = by_distance(layer_stack(self.module), row.longest)
+            found: Tensor = _Layers.apply(embedded.float(), bias, self, row, training)
+        return found
+
+    def clear(self) -> None:
+        """Before a step: gradients of the rest are added up where they lie, others overwritten."""
+        self.rest_gradient.zero_()
+        for parameter, piece in zip(self._owners[2], pieces(self.rest_gradient, self._owners[2]), strict=True):
+            parameter.grad = piece
+
+    def named(self, arrays: Sequence[Tensor]) -> dict[str, Tensor]:
+        """Pieces of arrays that are laid out as `arrays` are, by the names that the module has for them."""
+        names = {id(parameter): name for name, parameter in self.module.named_parameters()}
+        return {
+            names[id(parameter)]: piece
+            for array, owners in zip(arrays, self._owners, strict=True)
+            for parameter, piece in zip(owners, pieces(array.flatten(), owners), strict=True)
+        }
+
+    def _matrices_of(self, array: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+        at = 0
+        for part in self.parts:
+            found = []
+            for rows, columns in ((3 * self.width, self.width), part.out.weight.shape, part.up.weight.shape,
+                                  part.down.weight.shape):  # fmt: skip
+                found.append(array[at : at + rows * columns].view(rows, columns))
+                at += rows * columns
+            yield tuple(found)
+
+    def _vectors_of(self, array: Tensor, layer: int) -> Vectors:
+        return Vectors(*(array[where] for where in vars(self.at[layer]).values()))
+
+    def _dropouts(self, layer: int, row: Row, training: bool) -> list[Dropout]:
+        rates = self.rates if training else (0.0,) * SITES
+        return [Dropout(rate, row.seed, layer * SITES + site) for site, rate in enumerate(rates)]
+
+    def _attention(self, bias: Tensor | None, row: Row) -> Attention:
+        most = fitting(self.width // self.heads, self.rounded.element_size(), bias is not None, self.room)
+        return Attention(self.heads, row.lengths, row.longest, bias, most)
+
+    def forward(self, states: Tensor, bias: Tensor | None, row: Row, training: bool, keep: list[Any] | None) -> Tensor:
+        attention = self._attention(bias, row)
+        rounded = states.to(self.dtype)
+        # The rows of a pass fill a GPU, as torch's own products are made to.
+        own = keep is not None
+        linear, linear_gelu = (products.forward, products.forward_gelu) if own else (nn.functional.linear, _linear_gelu)
+        for number, part in enumerate(self.parts):
+            weights, added = self._weights[number], self._vectors_of(self.rounded_vectors, number)
+            norms = self._vectors_of(self.vectors, number)
+            dropped, after_attention, after_down = self._dropouts(number, row, training)
+            qkv = linear(rounded, weights[0], added.qkv)
+            gathered, sums = attention.forward(qkv, dropped)
+            out = linear(gathered, weights[1], added.out)
+            middle, rounded_middle, middle_moments = kernels.add_norm(
+                states, out, norms.middle_gain, norms.middle_bias, part.middle_norm.eps, after_attention, self.dtype
+            )
+            up, active = linear_gelu(rounded_middle, weights[2], added.up)
+            down = linear(active, weights[3], added.down)
+            last, rounded_last, last_moments = kernels.add_norm(
+                middle, down, norms.last_gain, norms.last_bias, part.last_norm.eps, after_down, self.dtype
+            )
+            if keep is not None:
+                keep.append((states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
+                             active, down, last_moments))  # fmt: skip
+            states, rounded = last, rounded_last
+        return states
+
+    def backward(
+        self, above: Tensor, bias: Tensor | None, row: Row, training: bool, kept: list[Any]
+    ) -> tuple[Tensor, Tensor | None]:
+        """The gradients of what came in, and of the bias; those of the weights go to their arrays."""
+        attention = self._attention(bias, row)
+        beside: Tensor | None = None
+        of_bias: list[Tensor] = []
+        for number in reversed(range(len(self.parts))):
+            (states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
+             active, down, last_moments) = kept.pop()  # fmt: skip
+            weights, gradients, at = self._weights[number], self._gradients[number], self.at[number]
+            norms, biases = (self._vectors_of(array, number) for array in (self.vectors, self.vector_gradient))
+            dropped, after_attention, after_down = self._dropouts(number, row, training)
+            of_middle, of_down = kernels.add_norm_back(
+                above, beside, middle, down, norms.last_gain, last_moments, after_down, self.norm_parts,
+                (at.last_gain.start, at.last_bias.start),
+            )  # fmt: skip
+            products.of_weights(of_down, active, gradients[3], biases.down)
+            of_up = products.back_gelu(of_down, weights[3], up)
+            products.of_weights(of_up, rounded_middle, gradients[2], biases.up)
+            above, of_out = kernels.add_norm_back(
+                of_middle, products.back(of_up, weights[2]), states, out, norms.middle_gain, middle_moments,
+                after_attention, self.norm_parts, (at.middle_gain.start, at.middle_bias.start),
+            )  # fmt: skip
+            products.of_weights(of_out, gathered, gradients[1], biases.out)
+            of_gathered = products.back(of_out, weights[1])
+            of_qkv, pairs = attention.backward(of_gathered, qkv, gathered, sums, dropped)
+            if pairs is not None:
+                of_bias.append(sums_by_distance(pairs, row.positions))
+            products.of_weights(of_qkv, rounded, gradients[0], biases.qkv)
+            beside = products.back(of_qkv, weights[0])
+        kernels.add_parts(self.norm_parts, self.vector_gradient)
+        return above if beside is None else above + beside, sum(of_bias[1:], of_bias[0]) if of_bias else None
+
+
+def _linear_gelu(values: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    said = nn.functional.linear(values, weight, bias)
+    return said, kernels.gelu(said)
+
+
+class _Layers(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, embedded: Tensor, bias: Tensor | None, stack: Stack, row: Row, training: bool) -> Tensor:
+        ctx.stack, ctx.row, ctx.training = stack, row, training
+        ctx.bias = None if bias is None else bias.detach()
+        ctx.kept = [] if embedded.requires_grad else None
+        return stack.forward(embedded, bias, row, training, ctx.kept)
+
+    @staticmethod
+    def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
+        found = ctx.stack.backward(above.contiguous(), ctx.bias, ctx.row, ctx.training, ctx.kept)
+        return *found, None, None, None
+
+
+def teach_stack(module: Any, dtype: torch.dtype, first_tokens: bool) -> Stack:
+    """Makes a stackable encoder take the `Row` that its lookups read; other batches go through its own layers.
+
+    `first_tokens` says that its head reads the first token of a text alone.
+    """
+    stack, layers = Stack(module, dtype), layer_stack(module)
+    own = layers.forward
+
+    def forward(hidden_states: Tensor, *args: Any, **others: Any) -> Any:
+        if (row := stack.lookups.being_read) is None:
+            return own(hidden_states, *args, **others)
+        states = stack.states(hidden_states[0], row, module.training)
+        return Said(last_hidden_state=row.means(states)[:, None] if first_tokens else states[None])
+
+    layers.forward = forward
+    return stack

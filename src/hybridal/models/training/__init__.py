@@ -1,0 +1,1 @@
+"""Training rounds: steps, optimiser, early stopping, forward passes, probe."""

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSequenceClassification
+
+from hybridal.backbones import Backbone
+from hybridal.errors import UserError
+from hybridal.models.classifier import Classifier
+from hybridal.models.encoders.cls_token_classifier import POOLER, FirstTokenClassifier, load_first, save_first
+from hybridal.models.encoders.saved_model import WEIGHTS
+from hybridal.tasks import Task
+
+from ..parts import classifier_of, random_backbone
+
+
+@pytest.fixture
+def backbone(tiny: Backbone, tmp_path: Path) -> Backbone:
+    return random_backbone("bert", tiny.folder, tmp_path / "bert")
+
+
+def with_pooler(backbone: Backbone, pooler: dict[str, Any]) -> None:
+    """The same encoder with another pooler, or none."""
+    weights = load_file(backbone.folder / WEIGHTS)
+    kept = {name: value for name, value in weights.items() if f"bert.{name}" not in POOLER}
+    save_file({**kept, **pooler}, backbone.folder / WEIGHTS, {"format": "pt"})
+
+
+@pytest.mark.parametrize("architecture", ["bert", "roberta"])
+def test_what_is_saved_says_the_same_in_transformers(
+    architecture: str, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    classifier = classifier_of(random_backbone(architecture, tiny.folder, tmp_path / "encoder"), task)
+    assert isinstance(classifier.module, FirstTokenClassifier) == (architecture == "bert")
+    save_first(classifier.module, tmp_path / "saved")
+    model, loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved", output_loading_info=True)
+    assert not any(loaded[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    assert model.config.id2label == dict(enumerate(task.classes))
+    ids = torch.randint(5, 2000, (3, 9), generator=torch.Generator().manual_seed(0))
+    mask = torch.ones_like(ids)
+    with torch.inference_mode():
+        torch.testing.assert_close(model.eval()(ids, attention_mask=mask).logits, classifier.logits(ids, mask))
+
+
+def test_what_is_saved_is_loaded_again_without_transformers(backbone: Backbone, task: Task, tmp_path: Path) -> None:
+    classifier = classifier_of(backbone, task)
+    save_first(classifier.module, tmp_path / "saved")
+    module, missing = load_first(Backbone("saved", tmp_path / "saved"), task.classes)
+    assert isinstance(module, FirstTokenClassifier)
+    assert missing == []
+    wanted = classifier.module.state_dict()
+    assert all(torch.equal(value, wanted[name]) for name, value in module.state_dict().items())
+
+
+def test_a_head_of_other_classes_is_refused(backbone: Backbone, task: Task, tmp_path: Path) -> None:
+    save_first(classifier_of(backbone, task).module, tmp_path / "saved")
+    with pytest.raises(UserError, match=r"its `classifier.bias` has another shape"):
+        load_first(Backbone("saved", tmp_path / "saved"), [*task.classes, "more"])
+
+
+def test_a_pooler_that_is_not_there_is_drawn_as_the_head_is(backbone: Backbone, task: Task) -> None:
+    with_pooler(backbone, {})
+    module, missing = load_first(backbone, task.classes)
+    assert isinstance(module, FirstTokenClassifier)
+    assert missing == ["bert.pooler.dense.weight", "bert.pooler.dense.bias", "classifier.weight", "classifier.bias"]
+    one, same, other = (
+        Classifier(backbone, task.classes, seed, classifier_of(backbone, task).device) for seed in (1, 1, 2)
+    )
+    name = "bert.pooler.dense.weight"
+    assert torch.equal(one.pretrained[name], same.pretrained[name])
+    assert not torch.equal(one.pretrained[name], other.pretrained[name])
+    assert one.pretrained["bert.pooler.dense.bias"].eq(0).all()
+
+
+def test_a_pooler_of_another_shape_is_refused(backbone: Backbone, task: Task) -> None:
+    names = (name.removeprefix("bert.") for name in POOLER)
+    with_pooler(backbone, dict(zip(names, (torch.ones(3, 3), torch.ones(3)), strict=True)))
+    with pytest.raises(UserError, match=r"its `bert.pooler.dense.bias` has another shape"):
+        load_first(backbone, task.classes)

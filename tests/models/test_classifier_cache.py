@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from hybridal.backbones import Backbone
+from hybridal.core.rules import protocol
+from hybridal.models.classifier import Classifier
+from hybridal.models.classifier_cache import Kept, classifier_for
+from hybridal.models.training.examples import Examples
+from hybridal.models.training.fit import fit
+from hybridal.tasks import Task
+from hybridal.updates import Plan
+
+from .parts import CPU, LENGTH, examples_of, same_weights
+
+RULES = protocol("paper", {"learning_rate": 1e-3, "max_epochs": 1, "stop_after": None, "max_length": LENGTH})
+
+
+def asked(backbone: Backbone, task: Task, seed: int = 1, pooling: str = "mean", top: int | None = None) -> Classifier:
+    return classifier_for(backbone, task.classes, seed, CPU, top, pooling)
+
+
+def trained(classifier: Classifier, backbone: Backbone, task: Task) -> Classifier:
+    tokens = examples_of(backbone, task.train)
+    examples = Examples(classifier.source(tokens.source), tokens.rows, tokens.labels)  # type: ignore[arg-type]
+    fit(classifier, Plan(classifier.pretrained, examples.rows), examples, None, examples.labels, RULES, 3, 1)
+    return classifier
+
+
+@pytest.mark.parametrize(("pooling", "top"), [("mean", None), ("first", None), ("first", 1)])
+def test_one_that_has_served_is_as_good_as_new(tiny: Backbone, task: Task, pooling: str, top: int | None) -> None:
+    kept, new = Kept(), Classifier(tiny, task.classes, 2, CPU, top, pooling)
+    with kept.serving():
+        used = trained(asked(tiny, task, 1, pooling, top), tiny, task)
+    with kept.serving():
+        again = asked(tiny, task, 2, pooling, top)
+    assert again is used
+    for found in (again, again.twin()):
+        assert same_weights(found.pretrained, new.pretrained)
+        assert same_weights(found.weights(), new.weights())
+    assert same_weights(trained(again, tiny, task).weights(), trained(new, tiny, task).weights())
+
+
+def test_another_make_is_another_classifier(tiny: Backbone, task: Task) -> None:
+    kept, found = Kept(), list[Classifier]()
+    for pooling in ("mean", "first", "first", "mean"):
+        with kept.serving():
+            found.append(asked(tiny, task, pooling=pooling))
+    first, other, again, last = found
+    assert again is other is not first
+    assert last is not first  # only the last one is kept
+
+
+def test_one_that_is_in_use_is_not_lent_again(tiny: Backbone, task: Task) -> None:
+    kept = Kept()
+    with kept.serving():
+        mine = asked(tiny, task, 1)
+    with kept.serving():
+        mine = asked(tiny, task, 2)
+        before = mine.weights()
+        assert asked(tiny, task, 3) is not mine
+        assert same_weights(mine.weights(), before)
+
+
+def test_one_that_another_seed_would_draw_otherwise_is_not_kept(tiny: Backbone, task: Task, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "torn")
+    weights = load_file(folder / "model.safetensors")
+    del weights["embeddings.LayerNorm.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    kept, torn = Kept(), Backbone("torn", folder)
+    for pooling in ("mean", "first"):
+        with kept.serving():
+            first = asked(torn, task, pooling=pooling)
+        with kept.serving():
+            assert asked(torn, task, pooling=pooling) is not first
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_what_an_encoder_lacks_is_drawn_anew_for_each_seed(
+    tiny: Backbone, task: Task, tmp_path: Path, pooling: str
+) -> None:
+    folder = shutil.copytree(tiny.folder, tmp_path / "bare")
+    weights = load_file(folder / "model.safetensors")
+    del weights["pooler.dense.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    kept, bare = Kept(), Backbone("bare", folder)
+    for seed in (1, 2):
+        with kept.serving():
+            found = asked(bare, task, seed, pooling)
+        assert same_weights(found.weights(), Classifier(bare, task.classes, seed, CPU, pooling=pooling).weights())
+    with kept.serving():  # where the layers below are taken out of the module
+        asked(bare, task, 1, pooling, top=1)
+
+
+def test_what_was_left_in_the_middle_is_not_used_again(tiny: Backbone, task: Task) -> None:
+    kept, found = Kept(), list[Classifier]()
+
+    def stop() -> None:
+        with kept.serving():
+            found.append(asked(tiny, task))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    with kept.serving():
+        assert asked(tiny, task) is not found[0]
+
+
+def test_outside_and_in_other_threads_everybody_has_their_own(tiny: Backbone, task: Task) -> None:
+    kept, found = Kept(), list[Classifier]()
+    with kept.serving():
+        found.append(asked(tiny, task))
+        other = threading.Thread(target=lambda: found.append(asked(tiny, task)))
+        other.start()
+        other.join(60)
+    found.append(asked(tiny, task))
+    assert len({id(one) for one in found}) == 3
