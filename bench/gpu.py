@@ -27,7 +27,6 @@ from hybridal.backbones import Backbone
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device, choose_device
-from hybridal.models.gpu.graph_steps import GraphSteps
 from hybridal.models.token_arrays import Tokens
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.forward_passes import predict
@@ -84,8 +83,8 @@ def distilbert() -> Iterator[Backbone]:
 
 
 def steps_of(classifier: Classifier) -> Steps:
-    recorder = classifier.recorder
-    return PlainSteps(classifier, RULES) if recorder is None else GraphSteps(classifier, recorder, RULES)
+    steps: Steps = PlainSteps(classifier, RULES) if classifier.graphs is None else classifier.graphs.steps(RULES)
+    return steps
 
 
 def examples_of(tokens: Tokens) -> Examples:

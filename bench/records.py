@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,12 +51,12 @@ RUNS: dict[str, Sequence[str]] = {
 }
 STUDY = """
 name: records
-tasks: [{{task: {task}, text: text, label: label, test_size: 30}}]
+tasks: [{task: texts.csv, text: text, label: label, test_size: 30}]
 schedules: [retrain, newonly]
 backbones: [tiny]
 protocol: paper
 seeds: [1, 2]
-overrides: {{initial: 16, batch: 8, rounds: 3, max_length: 48, max_epochs: 3}}
+overrides: {initial: 16, batch: 8, rounds: 3, max_length: 48, max_epochs: 3}
 device: cpu
 """
 
@@ -77,34 +78,37 @@ def make_texts(path: Path, rows: int = 160) -> Path:
 def make_records(folder: Path) -> None:
     """Make all ten runs, each into a folder of its own."""
     folder.mkdir(parents=True)
-    texts = make_texts(folder / "texts.csv")
-    data = (str(texts), "--text", "text", "--label", "label", "--test-size", "30", "--device", "cpu")
+    make_texts(folder / "texts.csv")
+    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
+    data = ("texts.csv", "--text", "text", "--label", "label", "--test-size", "30", "--device", "cpu")
     for name, (verb, *options) in RUNS.items():
         print(name, flush=True)
-        _command(verb, *data, *options, *SMALL, "--out", str(folder / name))
+        _run(folder, "-m", "hybridal", verb, *data, *options, *SMALL, "--out", name)
     print("study", flush=True)
-    settings = folder / "study.yaml"
-    settings.write_text(STUDY.format(task=json.dumps(str(texts))), encoding="utf-8")
-    _command("study", "run", str(settings), "--out", str(folder / "study"), "--quiet")
+    _run(folder, "-m", "hybridal", "study", "run", "study.yaml", "--out", "study", "--quiet")
     print("library", flush=True)
-    _teach_learner(texts, folder / "library")
+    _run(folder, "-c", "from bench.records import teach_learner; teach_learner()")
 
 
-def _command(*words: str) -> None:
-    subprocess.run([sys.executable, "-W", "ignore", "-m", "hybridal", *words], check=True)
+def _run(folder: Path, *words: str) -> None:
+    """Run Python in the folder. One thread: the last digits of a matrix product depend on the number of threads."""
+    paths = [str(Path(path).resolve()) for path in sys.path if path]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([*paths, str(Path.cwd())])}
+    subprocess.run([sys.executable, "-W", "ignore", *words], check=True, cwd=folder, env=environment)
 
 
-def _teach_learner(texts: Path, folder: Path) -> None:
+def teach_learner() -> None:
+    """Query and teach a learner for three rounds, in the current folder."""
     from hybridal import ActiveLearner, load_task
 
-    task = load_task(str(texts), text="text", label="label", test_size=30)
+    task = load_task("texts.csv", text="text", label="label", test_size=30)
     learner = ActiveLearner(
         task, backbone="tiny", device="cpu", seed=3, initial=16, batch=8, max_length=48, validation="share"
     )
     for _ in range(3):
         batch = learner.query(8)
         learner.teach(batch, [task.answers([id])[id] for id in batch.ids])
-    learner.save(folder)
+    learner.save("library")
 
 
 def differences(old: Path, new: Path) -> Iterator[str]:

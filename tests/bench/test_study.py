@@ -53,7 +53,7 @@ def test_encoders_are_of_kinds_that_we_know(
     task = toy_task()
     study.write_backbone(size, task, tmp_path)
     found = Classifier(Backbone(size, tmp_path), task.classes, 1, Device("cpu", "fp32"), pooling="mean")
-    assert isinstance(found.module.base_model, kind)
+    assert isinstance(found.module.body, kind)
 
 
 def test_the_command_is_that_of_a_study(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import (
+    AlbertConfig,
+    AlbertModel,
     AutoTokenizer,
     BertConfig,
     BertModel,
@@ -60,10 +62,15 @@ ARCHITECTURES: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 
+# Without a module of our own.
+FOREIGN: dict[str, tuple[Any, Any, str]] = {
+    "albert": (AlbertModel, AlbertConfig(max_position_embeddings=LENGTH, embedding_size=16, **_BERT), "classifier"),
+}
+
 
 def random_backbone(architecture: str, tokenizer: Path, folder: Path) -> Backbone:
     """An encoder of this architecture with random weights, saved as transformers saves."""
-    kind, config, _ = ARCHITECTURES[architecture]
+    kind, config, _ = (ARCHITECTURES | FOREIGN)[architecture]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         # Far larger than usual, so that what the layers say differs visibly from text to text.
@@ -81,6 +88,11 @@ def examples_of(backbone: Backbone, split: Split, rows: Any = None) -> Examples:
     encoder = backbone.encoder(LENGTH)
     chosen = np.arange(len(split)) if rows is None else np.asarray(rows, dtype=np.int64)
     return Examples(Tokens.of(encoder.encode(split.texts), encoder.pad), chosen, split.labels[chosen])
+
+
+def padded_logits(classifier: Classifier, source: Source, rows: Any) -> torch.Tensor:
+    """The logits of these rows, padded."""
+    return classifier.run(classifier.padded(source, rows)).logits
 
 
 def row_of(source: Source, row: int) -> Any:

@@ -15,6 +15,7 @@ from hybridal.backbones import Backbone
 from hybridal.core.facts import Cost, Round
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
+from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.export.portable_export import know_pooled
 from hybridal.models.training.fit import fit
 from hybridal.models.training.forward_passes import gradient_norm, predict, sampled_logits
@@ -57,8 +58,8 @@ def test_what_a_backbone_said_of_its_own_head_and_digits_is_not_said_of_ours(
     ids = torch.randint(5, 2000, (3, 9), generator=torch.Generator().manual_seed(0))
     mask = torch.ones_like(ids)
     with torch.inference_mode():
-        said, ours = model(ids, attention_mask=mask).logits, classifier.logits(ids, mask)
-    assert float((said - ours).abs().max()) < 1e-4
+        theirs, ours = model(ids, attention_mask=mask).logits, classifier.run(PaddedBatch(ids, mask)).logits
+    assert float((theirs - ours).abs().max()) < 1e-4
 
 
 # --- weights in and out --------------------------------------------------------------------------------------------
@@ -140,16 +141,6 @@ def test_dropout_is_off_outside_training_even_after_an_error(classifier: Classif
         assert not classifier.module.training
 
 
-def test_nobody_listens_any_more_outside(classifier: Classifier, tiny: Backbone, task: Task) -> None:
-    few = examples_of(tiny, task.train, [0])
-    with classifier.listening() as heard:
-        classifier.logits(*classifier.batch(few.source, few.rows))
-    assert heard.keys() == {"hidden", "embedding"}
-    heard.clear()
-    classifier.logits(*classifier.batch(few.source, few.rows))
-    assert heard == {}
-
-
 # --- each architecture, from its folder to the exported model ------------------------------------------------------
 
 
@@ -171,7 +162,7 @@ def test_every_architecture_learns_and_shows_its_features(backbone: Backbone, ta
     module = classifier.module
     with torch.no_grad():
         for row in range(0, len(task.train), 9):
-            alone = module.base_model(input_ids=row_of(examples.source, row)).last_hidden_state[0, 0]
+            alone = module.body(PaddedBatch(row_of(examples.source, row)))[0, 0]
             np.testing.assert_allclose(outputs.hidden[row], alone.numpy(), atol=1e-4)
     weight, bias = found.weights[f"{head_of(backbone)}.weight"], found.weights[f"{head_of(backbone)}.bias"]
     np.testing.assert_allclose(
@@ -204,7 +195,7 @@ def test_the_longest_text_that_is_allowed_can_be_read(backbone: Backbone, task: 
     classifier, encoder = classifier_of(backbone, task), backbone.encoder(LENGTH)
     ids = torch.tensor(encoder.encode(["goal " * 100]))
     assert ids.shape == (1, LENGTH)
-    assert bool(classifier.logits(ids, torch.ones_like(ids)).isfinite().all())
+    assert bool(classifier.run(PaddedBatch(ids)).logits.isfinite().all())
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])

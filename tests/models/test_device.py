@@ -10,6 +10,7 @@ import torch
 from hybridal.errors import UserError
 from hybridal.models import device
 from hybridal.models.device import Device, choose_device
+from hybridal.models.process_settings import make_deterministic
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda which: f"GPU {which.index or 0}")
-    monkeypatch.setattr(device, "repeatable", lambda: made.append("repeatable"))
+    monkeypatch.setattr(device, "make_deterministic", lambda: made.append("deterministic"))
     return made
 
 
@@ -44,9 +45,9 @@ def test_the_gpu_is_taken_where_there_is_one(gpu: list[str]) -> None:
     assert choose_device() == Device("cuda", "bf16")
     assert choose_device("cuda:1", "fp32", plain=True) == Device("cuda:1", "fp32", fast=False)
     assert choose_device("cuda:1").description == "GPU 1"
-    assert gpu == ["repeatable"] * 3
+    assert gpu == ["deterministic"] * 3
     assert choose_device("cpu") == Device("cpu", "fp32")
-    assert gpu == ["repeatable"] * 3
+    assert gpu == ["deterministic"] * 3
 
 
 @pytest.mark.usefixtures("gpu")
@@ -99,9 +100,9 @@ def switches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("switches")
-class TestRepeatable:
+class TestDeterministic:
     def test_orderly_kernels_are_asked_for(self) -> None:
-        device.repeatable()
+        make_deterministic()
         assert torch.are_deterministic_algorithms_enabled()
         assert torch.is_deterministic_algorithms_warn_only_enabled()
         assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
@@ -109,7 +110,7 @@ class TestRepeatable:
     @pytest.mark.parametrize("calls", [(True, False), (False, True, False)])
     def test_switches_are_never_loosened(self, calls: tuple[bool, ...]) -> None:
         for strictly in calls:
-            device.repeatable(strictly)
+            make_deterministic(strictly)
         assert torch.are_deterministic_algorithms_enabled()
         assert not torch.is_deterministic_algorithms_warn_only_enabled()
 

@@ -1,13 +1,12 @@
-"""A backbone with a head: weights θ that can be loaded, read and asked."""
+"""An encoder with a head: weights θ that can be loaded, read, trained and asked."""
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,32 +14,42 @@ from torch import Tensor, nn
 from hybridal.backbones import Backbone
 from hybridal.backbones.backbone import LOADING
 from hybridal.core.outputs import Ints
+from hybridal.models.acceleration import Graphs, graphs_of
 from hybridal.models.device import Device
-from hybridal.models.encoders.cls_token_classifier import save_first
-from hybridal.models.encoders.frozen_layers import States, Trunk, freeze
-from hybridal.models.encoders.mean_classifier import PooledClassifier
-from hybridal.models.encoders.packing import familiar, pack, packed_logits, teach_masks, teach_packing
-from hybridal.models.encoders.quiet_transformers import quiet
+from hybridal.models.encoders.batches import PackedBatch, PaddedBatch
+from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.dropout import MaskDropout
+from hybridal.models.encoders.foreign_encoder import ForeignClassifier, ForeignEncoder
+from hybridal.models.encoders.frozen_layers import FrozenStates
+from hybridal.models.encoders.layers import Build, Encoder
+from hybridal.models.encoders.mean_classifier import MeanClassifier
+from hybridal.models.encoders.word_embedding import RowGradientEmbedding
 from hybridal.models.export.native_export import survives_plainly
 from hybridal.models.export.portable_export import pooled_classifier, save_portable
-from hybridal.models.gpu.recorder import Recorder
 from hybridal.models.loading import can_draw, draw_head, load_module
-from hybridal.models.memory import keep_freed
+from hybridal.models.process_settings import keep_freed_memory, quiet_transformers
 from hybridal.models.text_source import Source
-from hybridal.models.token_arrays import Encoder, Tokens
+from hybridal.models.token_arrays import Encoder as Tokenizer
+from hybridal.models.token_arrays import Tokens
 from hybridal.models.training.probe import Probe
 from hybridal.system.cache import cache_dir
 
-if TYPE_CHECKING:
-    from hybridal.models.gpu.stack import Stack
-
 
 class Classifier:
-    """The workspace in which a round trains. `pretrained` is θ₀: the backbone's weights and a random head.
+    """The workspace in which a round trains.
 
-    The head's numbers come from the seed alone, so that every RETRAIN starts from the same point on any machine.
-    `train_layers` leaves all but the top layers as they are; `pooling` says what the head reads: the "mean" of all
-    tokens, or the "first" as transformers' own classes do.
+    Args:
+        backbone: Folder of the encoder.
+        classes: Names of the classes.
+        seed: Decides the head's initial weights, and nothing else.
+        device: Where it computes, and in which precision.
+        train_layers: Train only this many top layers; None trains everything.
+        pooling: What the head reads: the "mean" of all tokens, or the "first" as transformers' own classes do.
+
+    Attributes:
+        pretrained: θ₀: the backbone's weights and a random head. Every retraining starts from them.
+        graphs: Recorded CUDA graphs; None on other devices and for encoders that are not our own.
+        packs: Whether texts are packed without padding.
     """
 
     def __init__(
@@ -53,49 +62,46 @@ class Classifier:
         pooling: str = "first",
     ) -> None:
         self.device, on_gpu = device, device.torch.type == "cuda"
-        self._parts = (backbone, classes, seed, device, train_layers, pooling)
+        self._config = (backbone, classes, seed, device, train_layers, pooling)
         self.classes, self.pooling = tuple(classes), pooling
         with LOADING:
-            module, self._drawn = load_module(backbone, classes, seed, pooling)
+            module, self._drawn = load_module(backbone, classes, seed, pooling, _build(device, train_layers, pooling))
             self.module = module.to(device.torch)
         if not on_gpu:
             _own_memory(self.module)
         self.module.eval()
-        self._head = _last_linear(self.module, len(classes))
-        records = device.fast and on_gpu and familiar(self.module)
-        self._trunk: Trunk | None = None
-        self._frozen: list[Any] = []
-        if train_layers is not None and records:
-            self._frozen = freeze(self.module, train_layers)
-        elif train_layers is not None:
-            self._trunk = Trunk(self.module, train_layers)
-        self.recorder = Recorder(device.torch) if records else None
-        self.stack: Stack | None = None
-        if records:
-            teach_masks(self.module)
-        if records and not self._frozen:
-            self.stack = _teach_stack(self.module, device, first_tokens=pooling == "first")
-        self.packs = device.fast and not on_gpu and teach_packing(self.module, first_tokens=pooling == "first")
+        own = isinstance(self._body, Encoder)
+        self.packs = own and device.fast and not on_gpu
+        self.graphs: Graphs | None = graphs_of(self) if own and device.fast and on_gpu else None
         if self.packs:
-            keep_freed()
+            keep_freed_memory()
         self.pretrained = self.weights()
 
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder, if it is our own."""
+        assert isinstance(self._body, Encoder)
+        return self._body
+
+    @property
+    def _body(self) -> nn.Module:
+        return self.module.model if isinstance(self.module, ForeignClassifier) else self.module.body
+
     def twin(self) -> Classifier:
-        """Another one of the same make, with weights of its own."""
-        return Classifier(*self._parts)
+        """A second classifier with the same configuration and its own weights."""
+        return Classifier(*self._config)
 
     @property
     def renewable(self) -> bool:
-        """Whether another seed differs in nothing but the head that is drawn."""
+        """Whether classifiers of other seeds differ in the drawn head only."""
         return can_draw(self.module, self._drawn)
 
     def renew(self, seed: int) -> None:
-        """θ₀ becomes that of another seed. All that was recorded stays of use."""
-        self._parts = (*self._parts[:2], seed, *self._parts[3:])
+        """Become the classifier of another seed; recorded graphs stay valid."""
+        self._config = (*self._config[:2], seed, *self._config[3:])
         self.load(self.pretrained)
         draw_head(self.module, self._drawn, seed)
-        if self.stack is not None:
-            self.stack.refresh()
+        self._weights_changed()
         self.pretrained = self.weights()
 
     @property
@@ -112,87 +118,94 @@ class Classifier:
         return {name: parameter.detach().clone() for name, parameter in self.trainable().items()}
 
     def copy_to(self, weights: Mapping[str, Tensor]) -> None:
-        """Overwrites an earlier copy."""
+        """Overwrite an earlier copy with the trainable parameters."""
         named = self.trainable()
         with torch.no_grad():
             torch._foreach_copy_([weights[name] for name in named], list(named.values()))
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
-        """Takes these weights over, in place."""
+        """Copy these weights into the trainable parameters."""
         with torch.no_grad():
             named = self.trainable()
             torch._foreach_copy_(list(named.values()), [weights[name] for name in named])
-        if self.stack is not None:
-            self.stack.refresh()
+        self._weights_changed()
+
+    def _weights_changed(self) -> None:
+        if self.graphs is not None:
+            self.graphs.weights_changed()
 
     @contextmanager
     def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
-        """Inside, it answers by these weights."""
-        now = self.weights()
+        """Use these weights inside."""
+        before = self.weights()
         self.load(weights)
         try:
             yield
         finally:
-            self.load(now)
+            self.load(before)
 
     def same_encoder(self, one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
-        """Whether two weights differ in their last layer at most."""
-        head = {id(part) for part in (self._head.weight, self._head.bias)}
+        """Whether two sets of weights differ in the last layer at most."""
+        last = self.module.output_layer
+        head = {id(part) for part in (last.weight, last.bias)}
         names = [name for name, parameter in self.trainable().items() if id(parameter) not in head]
         return all(one[name] is other[name] or torch.equal(one[name], other[name]) for name in names)
 
     def head(self) -> Probe:
-        """The last layer, as it is now."""
-        bias = torch.zeros(len(self.classes)) if self._head.bias is None else self._head.bias
-        weight, added = (part.detach().cpu().double().numpy() for part in (self._head.weight, bias))
+        """The last layer as a probe."""
+        last = self.module.output_layer
+        bias = torch.zeros(len(self.classes)) if last.bias is None else last.bias
+        weight, added = (part.detach().cpu().double().numpy() for part in (last.weight, bias))
         return Probe(weight, added)
 
     def with_head(self, weights: Mapping[str, Tensor], probe: Probe) -> dict[str, Tensor]:
-        """These weights with another last layer."""
+        """These weights with a probe as their last layer."""
+        last = self.module.output_layer
         names = {id(parameter): name for name, parameter in self.trainable().items()}
-        head = {names[id(self._head.weight)]: probe.weight, names[id(self._head.bias)]: probe.bias}
+        head = {names[id(last.weight)]: probe.weight, names[id(last.bias)]: probe.bias}
         placed = {name: torch.from_numpy(values).float().to(self.device.torch) for name, values in head.items()}
         return {**weights, **placed}
 
     def save(self, folder: Path, temperature: float = 1.0) -> None:
-        """Writes what `from_pretrained` reads; its probabilities are those at this temperature."""
-        with self._whole():
-            if isinstance(self.module, PooledClassifier):
-                save_portable(*self._parted(temperature), folder)
-                return
-            with self._cooled(temperature):
-                save_first(self.module, folder)
+        """Write what `from_pretrained` reads; its probabilities are those at this temperature."""
+        if isinstance(self.module, MeanClassifier):
+            save_portable(*self._exported_parts(temperature), folder)
+            return
+        with self._cooled(temperature):
+            self.module.save(folder)
 
-    def save_onnx(self, encoder: Encoder, folder: Path, temperature: float = 1.0) -> Path:
-        """Writes `model.onnx`, for those who serve without torch."""
+    def save_onnx(self, tokenizer: Tokenizer, folder: Path, temperature: float = 1.0) -> Path:
+        """Write `model.onnx`, for applications without torch."""
         from hybridal.models.export.onnx_export import Probabilities, export_onnx
 
-        with self._whole():
-            if isinstance(self.module, PooledClassifier):
-                pooled = pooled_classifier(*self._parted(temperature))
-                return export_onnx(Probabilities(pooled), encoder, self.classes, folder)
-            with tempfile.TemporaryDirectory() as scratch, self._cooled(temperature):
-                # Taught to pack texts, the module is no longer what the exporter knows.
-                save_first(self.module, Path(scratch))
-                return export_onnx(Probabilities(_as_saved(Path(scratch))), encoder, self.classes, folder)
+        if isinstance(self.module, MeanClassifier):
+            model = pooled_classifier(*self._exported_parts(temperature))
+            return export_onnx(Probabilities(model), tokenizer, self.classes, folder)
+        with tempfile.TemporaryDirectory() as scratch:
+            # The exporter knows transformers' modules, not ours.
+            self.save(Path(scratch), temperature)
+            return export_onnx(Probabilities(_load_saved(Path(scratch))), tokenizer, self.classes, folder)
 
     @property
     def loads_plainly(self) -> bool:
-        """Whether transformers loads what `save` writes with no code beside it."""
-        return not isinstance(self.module, PooledClassifier) or survives_plainly(self.module.body)
+        """Whether transformers loads what `save` writes without additional code."""
+        return not isinstance(self.module, MeanClassifier) or survives_plainly(self._exported_body)
 
-    def _parted(self, temperature: float) -> tuple[Any, Tensor, Tensor, float, Sequence[str]]:
-        """The body, W, b, T and the classes of one that reads the mean."""
-        head = self.module.classifier
-        return self.module.body, head.weight, head.bias, temperature, self.classes
+    @property
+    def _exported_body(self) -> Any:
+        """The encoder under transformers' names."""
+        return self._body.model if isinstance(self._body, ForeignEncoder) else self._body
 
-    def _whole(self) -> AbstractContextManager[None]:
-        return self._trunk.put_back() if self._trunk else nullcontext()
+    def _exported_parts(self, temperature: float) -> tuple[Any, Tensor, Tensor, float, Sequence[str]]:
+        """Encoder, W, b, T and classes of a classifier over the mean."""
+        head = self.module.output_layer
+        return self._exported_body, head.weight, head.bias, temperature, self.classes
 
     @contextmanager
     def _cooled(self, temperature: float) -> Iterator[None]:
-        """Inside, the last layer divides by the temperature."""
-        parts = [part for part in (self._head.weight, self._head.bias) if part is not None]
+        """Divide the last layer by the temperature inside."""
+        last = self.module.output_layer
+        parts = [part for part in (last.weight, last.bias) if part is not None]
         kept = [part.detach().clone() for part in parts]
         with torch.no_grad():
             for part in parts:
@@ -205,99 +218,66 @@ class Classifier:
                     part.copy_(before)
 
     def source(self, tokens: Tokens) -> Source:
-        """What this classifier reads for these texts: their tokens, or what its frozen layers make of them."""
-        if self._trunk is None:
+        """What this classifier reads for these texts: token ids, or the outputs of its frozen layers."""
+        if self.graphs is not None or not isinstance(self._body, Encoder) or not self._body.frozen_modules:
             return tokens
-        width = self.module.config.hidden_size
-        return States(self._trunk, tokens, width, self.device.torch, cache_dir() / "states")
+        return FrozenStates(self._body, tokens, self.device.torch, cache_dir() / "states")
 
     def matrices(self) -> dict[str, Tensor]:
-        """The weight matrices of all linear layers that learn."""
+        """The weight matrices of all linear layers that are trained."""
         layers = ((name, layer) for name, layer in self.module.named_modules() if isinstance(layer, nn.Linear))
         return {name: layer.weight.detach() for name, layer in layers if layer.weight.requires_grad}
 
-    def batch(self, source: Source, rows: Ints) -> tuple[Tensor, Tensor]:
-        values, mask = source.batch(rows)
-        return torch.from_numpy(values).to(self.device.torch), torch.from_numpy(mask).to(self.device.torch)
-
-    def logits(self, values: Tensor, mask: Tensor) -> Tensor:
-        given = "inputs_embeds" if values.is_floating_point() else "input_ids"
+    def run(self, batch: PaddedBatch | PackedBatch) -> ClassifierOutput:
+        """Logits in float32, and what the layers before computed in their own precision."""
         with self.device.autocast():
-            return self.module(**{given: values}, attention_mask=mask).logits.float()
+            output: ClassifierOutput = self.module(batch)
+        return output._replace(logits=output.logits.float())
+
+    def run_texts(self, source: Source, rows: Ints) -> ClassifierOutput:
+        """As `run` for rows of a source, packed if this classifier packs."""
+        return self.run(PackedBatch.of(source, rows) if self.packs else self.padded(source, rows))
 
     def logits_of(self, source: Source, rows: Ints) -> Tensor:
-        """As `logits` of `batch`, by the fastest way for texts of different lengths."""
-        if self.packs:
-            return packed_logits(self.module, pack(source, rows))
-        return self.logits(*self.batch(source, rows))
+        """The logits of these rows."""
+        return self.run_texts(source, rows).logits
 
-    def logits_of_row(self, inputs: Tensor, texts: int, longest: int) -> Tensor:
-        """As `logits` of texts that stand one after the other, for a classifier with a stack."""
-        from hybridal.models.gpu.token_row import Row
-
-        assert self.stack is not None
-        row = Row.of(inputs, texts, longest, first_tokens=self.pooling == "first")
-        with self.device.autocast(), self.stack.lookups.reading(row):
-            return packed_logits(self.module, row).float()
-
-    @contextmanager
-    def listening(self) -> Iterator[dict[str, Tensor]]:
-        """Inside, each call of `logits` leaves its `hidden` and `embedding` in the dictionary."""
-        heard: dict[str, Tensor] = {}
-        pooled = isinstance(self.module, PooledClassifier)
-        body = self.module.mean if pooled else self.module.base_model
-
-        def hear_body(_module: Any, _inputs: Any, output: Any) -> None:
-            heard["hidden"] = output.float() if pooled else output[0][:, 0].float()
-
-        def hear_head(_module: Any, inputs: Any) -> None:
-            heard["embedding"] = inputs[0].float()
-
-        hooks = [
-            body.register_forward_hook(hear_body),
-            self._head.register_forward_pre_hook(hear_head),
-        ]
-        try:
-            yield heard
-        finally:
-            for hook in hooks:
-                hook.remove()
+    def padded(self, source: Source, rows: Ints) -> PaddedBatch:
+        """These rows as a padded batch on the device."""
+        values, mask = source.batch(rows)
+        device = self.device.torch
+        return PaddedBatch(torch.from_numpy(values).to(device), torch.from_numpy(mask).to(device))
 
     @contextmanager
     def training(self, dropout: bool) -> Iterator[None]:
-        """Dropout on or off inside, and always off outside."""
+        """Switch dropout on or off inside; it is always off outside."""
         self.module.train(dropout)
-        for part in self._frozen:
-            part.eval()
         try:
             yield
         finally:
             self.module.eval()
 
 
-def _teach_stack(module: nn.Module, device: Device, first_tokens: bool) -> Stack | None:
-    """Kernels of our own for layers that we know, where Triton is there: it comes with torch's builds for CUDA."""
-    if importlib.util.find_spec("triton") is None:
-        return None
-    from hybridal.models.gpu.stack import stackable, teach_stack
+def _build(device: Device, train_layers: int | None, pooling: str) -> Build:
+    """The fastest modules for a device; with `path=plain`, torch's own."""
+    fast = device.fast and device.torch.type == "cpu"
+    return Build(
+        dropout=MaskDropout if fast else nn.Dropout,
+        word_embedding=RowGradientEmbedding if fast else None,
+        first_token_only=pooling == "first",
+        trained_layers=train_layers,
+        product_bias=device.fast,
+    )
 
-    dtype = torch.float32 if device.precision == "fp32" else torch.bfloat16
-    return teach_stack(module, dtype, first_tokens) if stackable(module) else None
 
-
-def _as_saved(folder: Path) -> Any:
+def _load_saved(folder: Path) -> Any:
     from transformers import AutoModelForSequenceClassification
 
-    with quiet():
+    with quiet_transformers():
         return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
 
 
 def _own_memory(module: nn.Module) -> None:
-    """Loaded weights are pages of a file: it may be written over, and their first change costs more than a copy."""
+    """Copy weights out of the mapped file: it may be overwritten, and a first change costs more than a copy."""
     for parameter in module.parameters():
         parameter.data = parameter.data.clone()
-
-
-def _last_linear(module: nn.Module, classes: int) -> nn.Module:
-    layers = [m for m in module.modules() if isinstance(m, nn.Linear) and m.out_features == classes]
-    return layers[-1]

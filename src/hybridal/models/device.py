@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import torch
 
 from hybridal.errors import UserError
-
-_SWITCHING = Lock()
+from hybridal.models.process_settings import make_deterministic
 
 
 @dataclass(frozen=True)
 class Device:
-    """A torch device and the precision that it computes in: `bf16` is autocast, with weights in fp32.
+    """A torch device and its precision.
 
-    `fast` takes the fast paths: texts without padding on a processor, recorded graphs on a GPU.
+    Attributes:
+        kind: As in `torch.device`.
+        precision: "fp32", or "bf16" for autocast with weights in float32.
+        fast: Use the fast paths: packed texts on a processor, recorded graphs on a GPU.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Device:
         return mixed
 
     def synchronise(self) -> None:
-        """Waits for the work that this thread launched, so that a clock read here is true."""
+        """Wait for the work that this thread launched, so that a clock shows its time."""
         if self.torch.type == "cuda":
             torch.cuda.current_stream(self.torch).synchronize()
         elif self.torch.type == "mps":
@@ -49,10 +49,18 @@ class Device:
 
 
 def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = False) -> Device:
-    """The device that was asked for, or the best there is; mixed precision only where it is faster.
+    """The requested device, or the best there is.
 
-    `plain` leaves the fast paths out: slower, and easier to look into. Apple's GPU, `mps`, has no other, and is taken
-    only where it is asked for.
+    Args:
+        wanted: auto, cpu, cuda, cuda:N or mps. `auto` never takes Apple's GPU (mps).
+        precision: "auto" uses bf16 where it is faster, else "fp32".
+        plain: Do without the fast paths: slower, and easier to debug. `mps` always does.
+
+    Returns:
+        The device; a CUDA device makes torch deterministic (`process_settings.py`).
+
+    Raises:
+        UserError: If there is no such device.
 
     >>> choose_device("cpu")
     Device(kind='cpu', precision='fp32', fast=True)
@@ -76,37 +84,19 @@ def choose_device(wanted: str = "auto", precision: str = "auto", plain: bool = F
         count = torch.cuda.device_count()
         if (torch.device(wanted).index or 0) >= count:
             raise UserError(f"`device` {wanted}: this machine has {count} GPU(s), counted from 0.", field="device")
-        repeatable()
+        make_deterministic()
     mixed = precision == "auto" and kind == "cuda" and torch.cuda.is_bf16_supported()
     return Device(wanted, "bf16" if mixed else "fp32", fast=not plain and kind != "mps")
 
 
-def repeatable(strictly: bool = False) -> None:
-    """The same run twice gives the same bits: kernels that add up in random order are not used.
-
-    Where there is no other, torch warns; `strictly`, it refuses, and attention takes its orderly kernels too. Switches
-    of the whole process: they are only ever tightened, since another thread may compute or record under them.
-    """
-    with _SWITCHING:
-        orderly = torch.are_deterministic_algorithms_enabled()
-        if orderly and not (strictly and torch.is_deterministic_algorithms_warn_only_enabled()):
-            return
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.backends.cuda.enable_cudnn_sdp(False)
-        # As `use_deterministic_algorithms`, which first imports torch's compiler, for seconds.
-        torch.set_deterministic_debug_mode("error" if strictly else "warn")
-        # Comes with the line above: all memory is filled before it is written, which takes a fifth of a step.
-        torch.utils.deterministic.fill_uninitialized_memory = False
-
-
 def ready_for_threads(device: str, strictly: bool) -> None:
-    """Does what torch does once a process, before there are threads that would do it at the same time.
+    """Do what torch does once per process, before several threads do it at the same time.
 
-    Linear algebra is a library of its own that torch loads at the first call, and fails when two threads make it.
+    Torch loads its linear algebra library at the first call, which fails if two threads make that call.
     """
     chosen = choose_device(device)
     if chosen.torch.type == "cuda":
-        repeatable(strictly)
+        make_deterministic(strictly)
     square = torch.eye(4, dtype=torch.float64, device=chosen.torch)
     torch.linalg.eigvalsh(square)
     torch.linalg.svdvals(square)

@@ -1,36 +1,58 @@
-"""A backbone under a head. What the backbone does not bring is drawn from the seed."""
+"""Build the classifier of a backbone folder. What the folder lacks is drawn from the seed."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hybridal.backbones import Backbone
+from hybridal.backbones.exported import was_exported
 from hybridal.backbones.references import check_references
 from hybridal.backbones.weights import check_weights
 from hybridal.errors import UserError, reason
-from hybridal.models.encoders.cls_token_classifier import load_first
-from hybridal.models.encoders.mean_classifier import load_pooled
-from hybridal.models.gpu.recorder import GENERATOR_IN_USE
+from hybridal.models.encoders.cls_token_classifier import cls_token_classifier
+from hybridal.models.encoders.foreign_encoder import ForeignClassifier, ForeignEncoder
+from hybridal.models.encoders.layers import Build, not_separable
+from hybridal.models.encoders.mean_classifier import MeanClassifier
+from hybridal.models.encoders.own_encoders import encoder_of
+from hybridal.models.encoders.saved_model import Saved
+from hybridal.models.export.portable_export import load_model, read_portable
+from hybridal.models.generators import seeded
+from hybridal.models.process_settings import quiet_transformers
 from hybridal.randomness import key
 
+Loaded = tuple[Any, list[str]]
+"""A module, and the names of the parameters that are still to be drawn."""
 
-def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> tuple[nn.Module, list[str]]:
-    """The classifier, and the names of what was drawn."""
+
+def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str, build: Build) -> Loaded:
+    """Build a classifier with the initial weights of a seed.
+
+    Args:
+        backbone: Folder of an encoder, or of a classifier.
+        classes: Names of the classes.
+        seed: Decides the weights that the folder lacks.
+        pooling: "mean" for a head over the mean of all tokens, "first" for one over the first token.
+        build: How the modules are built.
+
+    Returns:
+        The classifier, and the names of the parameters that were drawn.
+
+    Raises:
+        UserError: If the folder is not an encoder, is damaged, or holds a head for other classes.
+    """
     check_weights(Path(backbone.folder))
     check_references(Path(backbone.folder))
     try:
-        # What is missing is drawn from the global generator, before we draw it anew.
+        # Transformers draws what is missing from the global generator, before `draw_head` draws it again.
         with seeded(key(seed, "head")):
-            if pooling == "mean":
-                module, missing = load_pooled(Path(backbone.folder), classes)
-            else:
-                module, missing = load_first(backbone, classes)
+            load = load_mean_classifier if pooling == "mean" else load_cls_token_classifier
+            module, missing = load(backbone, classes, build)
     except (UserError, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # a damaged folder fails in whichever library meets the damage
@@ -43,7 +65,8 @@ def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: 
 
 def _refuse_untrained_layers(backbone: Backbone, module: nn.Module, missing: Sequence[str]) -> None:
     """Only the head may be missing: a random layer in the middle of an encoder makes its features worthless."""
-    inside = {id(parameter) for parameter in module.base_model.parameters() if parameter.ndim > 1}
+    body = module.model.base_model if isinstance(module, ForeignClassifier) else module.body
+    inside = {id(parameter) for parameter in body.parameters() if parameter.ndim > 1}
     named = dict(module.named_parameters())
     absent = [name for name in missing if name in named and id(named[name]) in inside and "pooler." not in name]
     if absent:
@@ -54,8 +77,91 @@ def _refuse_untrained_layers(backbone: Backbone, module: nn.Module, missing: Seq
         )
 
 
+def load_mean_classifier(backbone: Backbone, classes: Sequence[str], build: Build) -> Loaded:
+    """The encoder of a folder under a head over the mean of all tokens.
+
+    A model that hybridal exported is taken apart again; its head is reused if it has as many classes.
+    """
+    folder, weight, bias = Path(backbone.folder), None, None
+    if was_exported(folder):
+        saved, weight, bias = read_portable(folder)
+        body, missing = encoder_of(saved, build) or ForeignEncoder(load_model(saved)), []
+    else:
+        body, missing = _load_encoder(folder, build)
+    _check_separable(body, build)
+    module = MeanClassifier(body, len(classes), build)
+    if weight is None or bias is None or len(weight) != len(classes):
+        return module, [*(f"body.{name}" for name in missing), "classifier.weight", "classifier.bias"]
+    module.classifier.load_state_dict({"weight": weight, "bias": bias})
+    return module, []
+
+
+def _load_encoder(folder: Path, build: Build) -> Loaded:
+    """Our own encoder, read directly or through transformers; else the encoder of transformers."""
+    saved = Saved.read(folder)
+    if saved is not None and (own := encoder_of(saved, build)) is not None:
+        return own, []
+    from transformers import AutoModel
+
+    with quiet_transformers():
+        model, found = AutoModel.from_pretrained(
+            folder, dtype=torch.float32, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        )
+    missing = [name for name in found["missing_keys"] if not name.startswith("pooler.")]
+    if (own := encoder_of(Saved.of(model), build)) is not None:
+        return own, missing
+    return ForeignEncoder(model), [f"model.{name}" for name in missing]
+
+
+def load_cls_token_classifier(backbone: Backbone, classes: Sequence[str], build: Build) -> Loaded:
+    """The classifier of a folder over the first token: our own, or that of transformers."""
+    saved = Saved.read(backbone.folder)
+    if saved is not None and (own := cls_token_classifier(saved, classes, build)) is not None:
+        return own
+    model, missing = _load_foreign_classifier(backbone, classes)
+    if (own := cls_token_classifier(Saved.of(model), classes, build)) is not None:
+        return own[0], missing
+    module = ForeignClassifier(model, classes)
+    _check_separable(module, build)
+    return module, [f"model.{name}" for name in missing]
+
+
+def _load_foreign_classifier(backbone: Backbone, classes: Sequence[str]) -> Loaded:
+    from transformers import AutoModelForSequenceClassification
+
+    options = {
+        "num_labels": len(classes),
+        "id2label": dict(enumerate(classes)),
+        "label2id": {name: i for i, name in enumerate(classes)},
+        "problem_type": "single_label_classification",
+        "dtype": torch.float32,
+        "use_safetensors": True,
+        "trust_remote_code": False,
+    }
+    with quiet_transformers():
+        model, loaded = AutoModelForSequenceClassification.from_pretrained(
+            Path(backbone.folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
+        )
+    if loaded["mismatched_keys"]:
+        name = sorted(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])[0]
+        raise UserError(
+            f"Backbone '{backbone.name}' cannot be loaded as a text classifier of {len(classes)} classes: its "
+            f"`{name}` has another shape; use an encoder without a head, or one with a head of as many classes."
+        )
+    return model, list(loaded["missing_keys"])
+
+
+def _check_separable(module: nn.Module, build: Build) -> None:
+    """Refuse to train only the top layers of an encoder of transformers; our own check it themselves."""
+    if build.trained_layers is not None and isinstance(module, ForeignEncoder | ForeignClassifier):
+        raise not_separable()
+
+
 def draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
-    """Fills what the backbone did not bring: matrices from a normal distribution, the rest with zeros."""
+    """Draw the missing parameters: matrices from a normal distribution, biases are zero.
+
+    They depend on nothing but the seed, so that every retraining starts from the same point on any machine.
+    """
     generator = torch.Generator().manual_seed(key(seed, "head"))
     spread = float(getattr(module.config, "initializer_range", 0.02))
     with torch.no_grad():
@@ -63,7 +169,9 @@ def draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
             if name not in missing:
                 continue
             if not _drawable(name, parameter):
-                logging.getLogger(__name__).warning("The backbone has no weights for %s; they stay as drawn.", name)
+                logging.getLogger(__name__).warning(
+                    "The backbone has no weights for %s; they are randomly initialised.", name
+                )
             elif parameter.ndim == 1:
                 parameter.zero_()
             else:
@@ -71,36 +179,10 @@ def draw_head(module: nn.Module, missing: Sequence[str], seed: int) -> None:
 
 
 def can_draw(module: nn.Module, missing: Sequence[str]) -> bool:
-    """Whether `draw_head` fills all of it; what it does not know stays as the backbone's own code drew it."""
+    """Whether `draw_head` sets all missing parameters; it leaves others as transformers initialised them."""
     named = dict(module.named_parameters())
     return all(name in named and _drawable(name, named[name]) for name in missing)
 
 
 def _drawable(name: str, parameter: Tensor) -> bool:
     return name.endswith("bias") or (name.endswith("weight") and parameter.ndim > 1)
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Dropout can only draw from torch's global generators: they are lent to one purpose and put back after."""
-    gpus = torch.cuda.device_count()
-    with GENERATOR_IN_USE, torch.random.fork_rng(devices=range(gpus)), _mps_state_kept():
-        # Those of devices that are there: `torch.manual_seed` notes for each kind that is not from where it was called.
-        torch.default_generator.manual_seed(seed)
-        torch.mps.manual_seed(seed)
-        if gpus:
-            torch.cuda.manual_seed_all(seed)
-        yield
-
-
-@contextmanager
-def _mps_state_kept() -> Iterator[None]:
-    """Restore the generator of Apple's GPU, which `fork_rng` leaves alone."""
-    if not torch.backends.mps.is_available():
-        yield
-        return
-    state = torch.mps.get_rng_state()
-    try:
-        yield
-    finally:
-        torch.mps.set_rng_state(state)

@@ -110,7 +110,7 @@ class TransformerModel:
 
     def sample_logits(self, pool: Pool) -> Floats:
         """What the model says of the sample: always of all of it, too. With another head, no text is read again."""
-        if self.classifier.recorder is not None or self.as_probe(pool) is not None:
+        if self.classifier.graphs is not None or self.as_probe(pool) is not None:
             return self.ask(self.sample, pool).logits
         return self.classifier.head().logits(self._kept(self._now).together(self.sample)).astype(np.float32)
 
@@ -149,7 +149,7 @@ class TransformerModel:
         if weights is None:
             return self.classifier.with_head(self.pretrained, self.probe(pool))
         rows, labels = self._known(pool.order, pool)
-        if self.classifier.recorder is None:
+        if self.classifier.graphs is None:
             features: Floats = self._kept(weights).of(rows)
         else:
             self.load(weights)
@@ -205,7 +205,7 @@ class TransformerModel:
     @property
     def _keeps_frozen(self) -> bool:
         """Recorded passes over many texts at once take less time than text by text, even if texts come again."""
-        return self.rules.head == "probe" and self.classifier.recorder is None
+        return self.rules.head == "probe" and self.classifier.graphs is None
 
     @property
     def pretrained(self) -> Weights:

@@ -14,18 +14,18 @@ from hybridal.core.rules import protocol
 from hybridal.errors import RunError, UserError
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
-from hybridal.models.encoders.frozen_layers import States
+from hybridal.models.encoders.frozen_layers import FrozenStates
 from hybridal.models.training.fit import fit
 from hybridal.models.training.forward_passes import predict
 from hybridal.tasks import Task
 from hybridal.updates import Plan
 
-from ..parts import ARCHITECTURES, CPU, LENGTH, classifier_of, examples_of, random_backbone
+from ..parts import CPU, LENGTH, classifier_of, examples_of, random_backbone
 
 RULES = protocol("paper", {"learning_rate": 1e-3, "max_epochs": 2, "stop_after": None, "max_length": LENGTH})
 
 
-@pytest.fixture(scope="module", params=[name for name in ARCHITECTURES if name != "mpnet"])
+@pytest.fixture(scope="module", params=["bert", "roberta", "distilbert", "electra"])
 def backbone(request: pytest.FixtureRequest, tiny: Backbone, tmp_path_factory: pytest.TempPathFactory) -> Backbone:
     return random_backbone(request.param, tiny.folder, tmp_path_factory.mktemp(request.param))
 
@@ -73,22 +73,22 @@ def test_each_text_is_computed_once_when_it_is_first_needed(
     classifier = Classifier(backbone, task.classes, 7, CPU, train_layers=1)
     texts = examples_of(backbone, task.train)
     states = classifier.source(texts.source)  # type: ignore[arg-type]
-    assert isinstance(states, States)
+    assert isinstance(states, FrozenStates)
     seen: list[int] = []
-    trunk = states._trunk
+    compute = classifier.encoder.frozen_states
 
     def counted(ids: torch.Tensor) -> torch.Tensor:
         seen.append(len(ids))
-        return trunk(ids)
+        return compute(ids)
 
-    monkeypatch.setattr(states, "_trunk", counted)
+    monkeypatch.setattr(classifier.encoder, "frozen_states", counted)
     states.joined(np.array([3, 5]))
     states.batch(np.array([5, 7, 3]))
     states.joined(np.array([7]))
     assert len(seen) == 3
 
 
-def test_the_states_of_a_text_do_not_depend_on_its_company(backbone: Backbone, task: Task) -> None:
+def test_the_states_of_a_text_do_not_depend_on_other_texts(backbone: Backbone, task: Task) -> None:
     classifier = Classifier(backbone, task.classes, 7, CPU, train_layers=0)
     texts = examples_of(backbone, task.train)
     at_once, in_parts = (classifier.source(texts.source) for _ in range(2))  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def test_a_full_disk_is_said_and_nothing_half_written_is_read(tiny: Backbone, ta
     classifier = Classifier(tiny, task.classes, 7, CPU, train_layers=1)
     texts = examples_of(tiny, task.train)
     states = classifier.source(texts.source)  # type: ignore[arg-type]
-    assert isinstance(states, States)
+    assert isinstance(states, FrozenStates)
     expected = states.joined(texts.rows[:2])
     file, states._file = states._file, FullDisk()  # type: ignore[assignment]
     with pytest.raises(RunError, match=r"could not be kept in .*states .*No space left.* HYBRIDAL_CACHE"):
@@ -123,7 +123,7 @@ class FullDisk:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_dropout_above_leaves_the_trunk_still(tiny: Backbone, task: Task) -> None:
+def test_frozen_layers_never_drop(tiny: Backbone, task: Task) -> None:
     classifier = Classifier(tiny, task.classes, 7, CPU, train_layers=1)
     texts = examples_of(tiny, task.train)
     with classifier.training(dropout=True):
@@ -148,7 +148,10 @@ def test_more_layers_than_there_are(tiny: Backbone, task: Task) -> None:
         Classifier(tiny, task.classes, 7, CPU, train_layers=3)
 
 
-def test_layers_that_share_a_bias_are_not_taken_apart(tiny: Backbone, task: Task, tmp_path: Path) -> None:
-    backbone = random_backbone("mpnet", tiny.folder, tmp_path)
+@pytest.mark.parametrize(("architecture", "pooling"), [("mpnet", "first"), ("albert", "first"), ("albert", "mean")])
+def test_layers_that_cannot_be_separated_are_refused(
+    architecture: str, pooling: str, tiny: Backbone, task: Task, tmp_path: Path
+) -> None:
+    backbone = random_backbone(architecture, tiny.folder, tmp_path)
     with pytest.raises(UserError, match="`train_layers` does not know the layers of this kind of backbone"):
-        Classifier(backbone, task.classes, 7, CPU, train_layers=1)
+        Classifier(backbone, task.classes, 7, CPU, train_layers=1, pooling=pooling)

@@ -10,37 +10,32 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, BertConfig, BertModel, MPNetConfig, MPNetModel
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 from hybridal.backbones import Backbone
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
-from hybridal.models.encoders import cls_token_classifier as first
-from hybridal.models.encoders import mean_classifier as pooled
+from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.encoders.bert import Bert
-from hybridal.models.encoders.mean_classifier import PooledClassifier
+from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.layers import Build
 from hybridal.models.encoders.mpnet import MPNet
-from hybridal.models.encoders.own_encoders import OURS, USUAL, encoder_of
-from hybridal.models.encoders.packing import teach_masks
+from hybridal.models.encoders.own_encoders import ARCHITECTURES as OWN
+from hybridal.models.encoders.own_encoders import encoder_of, has_own_encoder
 from hybridal.models.encoders.saved_model import CONFIG, WEIGHTS, Saved
-from hybridal.models.training.examples import Examples
 from hybridal.models.training.fit import fit
 from hybridal.models.training.forward_passes import gradient_norm, predict
 from hybridal.tasks import Task
 from hybridal.updates import Plan
 
-from ..bodies import HAS_MINILM, MINILM
-from ..parts import examples_of, random_backbone, same_weights
+from ..bodies import HAS_MINILM, MINILM, batch_of
+from ..parts import ARCHITECTURES, examples_of, random_backbone, same_weights
 
 RULES = protocol(
     "paper", {"learning_rate": 1e-3, "max_epochs": 2, "stop_after": None, "max_length": 32, "train_batch": 8}
 )
-PATHS = [
-    ("bert", True, None), ("bert", False, None), ("bert", True, 1), ("bert", False, 1), ("bert", True, 0),
-    ("mpnet", True, None), ("mpnet", False, None),
-]  # fmt: skip
-KINDS = {"bert": (Bert, BertModel), "mpnet": (MPNet, MPNetModel)}
+PADDED, KINDS = Build(), {name: own.encoder for name, own in OWN.items()}
 
 
 @pytest.fixture
@@ -49,96 +44,104 @@ def made(tiny: Backbone, tmp_path: Path) -> Callable[[str], Backbone]:
     return lambda name: random_backbone(name, tiny.folder, tmp_path / name)
 
 
-@pytest.fixture(params=[*KINDS])
+@pytest.fixture(params=["bert", "mpnet"])
 def backbone(request: pytest.FixtureRequest, made: Callable[[str], Backbone]) -> Backbone:
     return made(request.param)
 
 
 def read(backbone: Backbone) -> Any:
     saved = Saved.read(backbone.folder)
-    return None if saved is None else encoder_of(saved)
+    return None if saved is None else encoder_of(saved, PADDED)
 
 
-def pair(
-    backbone: Backbone, task: Task, monkeypatch: pytest.MonkeyPatch, fast: bool, top: int | None, pooling: str
-) -> list[Classifier]:
-    """The same classifier over our encoder, and over that of transformers."""
+class Theirs(torch.nn.Module):  # type: ignore[misc]
+    """The classifier of transformers, under our interface."""
 
-    def new() -> Classifier:
-        return Classifier(backbone, task.classes, 7, Device("cpu", "fp32", fast=fast), top, pooling=pooling)
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
 
-    ours = new()
-    for place in (pooled, first):
-        monkeypatch.setattr(place, "encoder_of", lambda _saved: None)
-    return [ours, new()]
+    def forward(self, batch: PaddedBatch) -> ClassifierOutput:
+        logits = self.model(input_ids=batch.inputs, attention_mask=batch.mask).logits
+        return ClassifierOutput(logits, logits, logits)
 
 
-@pytest.mark.parametrize(
-    ("name", "fast", "top", "pooling"),
-    [(*path, pooling) for path in PATHS for pooling in ("mean", "first") if (path[0], pooling) != ("mpnet", "first")],
-)
-def test_trained_with_dropout_it_is_transformers_own_to_the_last_bit(
-    name: str,
-    fast: bool,
-    top: int | None,
-    pooling: str,
-    made: Callable[[str], Backbone],
-    task: Task,
-    monkeypatch: pytest.MonkeyPatch,
+def theirs(backbone: Backbone, task: Task) -> Classifier:
+    """A classifier over the first token that runs transformers' module, with the same weights as ours."""
+    classifier = Classifier(backbone, task.classes, 7, Device("cpu", "fp32", fast=False))
+    model = AutoModelForSequenceClassification.from_pretrained(backbone.folder, num_labels=len(task.classes))
+    model.load_state_dict(classifier.module.state_dict())
+    classifier.module = Theirs(model)
+    return classifier
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_trained_with_dropout_it_equals_transformers_to_the_last_bit(
+    name: str, made: Callable[[str], Backbone], task: Task
 ) -> None:
-    found: list[Any] = []
     backbone = made(name)
-    for classifier in pair(backbone, task, monkeypatch, fast, top, pooling):
-        texts = examples_of(backbone, task.train)
-        source: Any = classifier.source(texts.source)  # type: ignore[arg-type]
-        examples = Examples(source, texts.rows, texts.labels)
-        start, norm = classifier.weights(), gradient_norm(classifier, source, texts.rows, texts.labels)
-        learnt = fit(classifier, Plan(start, texts.rows), examples, None, texts.labels, RULES, 1, 1)
+    ours = Classifier(backbone, task.classes, 7, Device("cpu", "fp32", fast=False))
+    assert type(ours.encoder) is KINDS[name]
+    texts, found = examples_of(backbone, task.train), []
+    for classifier in (ours, theirs(backbone, task)):
+        start, norm = classifier.weights(), gradient_norm(classifier, texts.source, texts.rows, texts.labels)
+        learnt = fit(classifier, Plan(start, texts.rows), texts, None, texts.labels, RULES, 1, 1)
+        logits = predict(classifier, texts.source, texts.rows).logits
+        names = [name.removeprefix("model.") for name in learnt.weights]
+        found.append((names, norm, list(learnt.weights.values()), logits))
         assert not same_weights(learnt.weights, start)
-        said = predict(classifier, source, texts.rows, features=True)
-        found.append((type(classifier.module.base_model), start, norm, learnt, said))
-    (ours, *one), (theirs, *other) = found
-    assert (ours, theirs) == KINDS[name]
-    assert [*one[0]] == [*other[0]]  # in the same order too
-    assert same_weights(one[0], other[0])
-    assert one[1] == other[1]
-    assert same_weights(one[2].weights, other[2].weights)
-    for part in ("logits", "hidden", "embedding"):
-        np.testing.assert_array_equal(getattr(one[3], part), getattr(other[3], part))
+    one, other = found
+    assert one[:2] == other[:2]  # names are in the same order, too
+    assert all(torch.equal(a, b) for a, b in zip(one[2], other[2], strict=True))
+    np.testing.assert_array_equal(one[3], other[3])
 
 
 @pytest.mark.skipif(not HAS_MINILM, reason="all-MiniLM-L6-v2 was not fetched before")
-@pytest.mark.parametrize("fast", [True, False])
-def test_the_default_backbone_says_the_same(task: Task, monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
-    minilm = Backbone("minilm", MINILM)
-    texts = examples_of(minilm, task.train, range(12))
-    ours, theirs = pair(minilm, task, monkeypatch, fast, None, "mean")
-    assert [type(classifier.module.body) for classifier in (ours, theirs)] == [Bert, BertModel]
-    one, other = (predict(classifier, texts.source, texts.rows).logits for classifier in (ours, theirs))
-    np.testing.assert_array_equal(one, other)
+def test_the_default_backbone_equals_transformers() -> None:
+    saved = Saved.read(MINILM)
+    assert saved is not None
+    ours, theirs = encoder_of(saved, PADDED), AutoModel.from_pretrained(MINILM).eval()
+    assert ours is not None
+    ids, mask = batch_of(0)
+    with torch.no_grad():
+        expected = theirs(input_ids=ids, attention_mask=mask).last_hidden_state
+        assert torch.equal(ours(PaddedBatch(ids, mask)), expected)
 
 
 @pytest.mark.parametrize(("shape", "kind"), [((3, 9), torch.bool), ((3, 9), torch.int64), ((3, 1, 1, 9), torch.bool)])
-def test_a_mask_over_keys_alone_and_one_over_heads_and_queries_too(
-    backbone: Backbone, shape: tuple[int, ...], kind: torch.dtype
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_masks_over_keys_and_masks_ready_for_attention(
+    name: str, made: Callable[[str], Backbone], shape: tuple[int, ...], kind: torch.dtype
 ) -> None:
+    backbone = made(name)
     ours, theirs = read(backbone), AutoModel.from_pretrained(backbone.folder).eval()
-    for body in (ours, theirs):
-        body.pooler = None
-        teach_masks(PooledClassifier(body, 2))
     ids = torch.randint(5, 2000, (3, 9), generator=torch.Generator().manual_seed(0))
-    shown = torch.arange(9) < torch.tensor([9, 4, 1])[:, None]
-    for mask in (shown, torch.ones_like(shown)):
-        given = {"input_ids": ids, "attention_mask": mask.view(shape).to(kind)}
-        assert torch.equal(ours(**given).last_hidden_state, theirs(**given).last_hidden_state)
+    visible = torch.arange(9) < torch.tensor([9, 4, 1])[:, None]
+    for mask in (visible, torch.ones_like(visible)):
+        expected = theirs(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+        found = ours(PaddedBatch(ids, mask.view(shape).to(kind)))
+        torch.testing.assert_close(found[mask], expected[mask], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("theirs", [BertConfig(), MPNetConfig()], ids=["bert", "mpnet"])
-def test_what_a_configuration_does_not_say_means_what_it_means_there(theirs: Any) -> None:
-    defaults = OURS[theirs.model_type][1]
-    assert {name: getattr(theirs, name) for name in defaults} == defaults
-    said = theirs.to_dict()
-    assert all(said.get(name, usual) == usual for name, usual in USUAL.items())
+@pytest.mark.parametrize("name", OWN)
+def test_a_field_that_a_configuration_leaves_out_means_what_it_means_there(name: str) -> None:
+    theirs, defaults = AutoConfig.for_model(name), OWN[name].defaults
+    assert {field: getattr(theirs, field) for field in defaults} == defaults
+    assert has_own_encoder(theirs.to_dict())
+
+
+def test_a_checkpoint_that_only_transformers_reads_gets_our_encoder(
+    made: Callable[[str], Backbone], task: Task
+) -> None:
+    backbone = made("roberta")
+    expected = Classifier(backbone, task.classes, 7, Device("cpu", "fp32"))
+    model = AutoModel.from_pretrained(backbone.folder)
+    (backbone.folder / WEIGHTS).unlink()
+    model.save_pretrained(backbone.folder, max_shard_size="100KB")
+    assert not (backbone.folder / WEIGHTS).exists()
+    found = Classifier(backbone, task.classes, 7, Device("cpu", "fp32"))
+    assert found.packs
+    assert same_weights(found.pretrained, expected.pretrained)
 
 
 def test_half_precision_is_read_as_whole(backbone: Backbone) -> None:
@@ -153,7 +156,7 @@ def test_half_precision_is_read_as_whole(backbone: Backbone) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        {"model_type": "roberta"}, {"hidden_act": "relu"}, {"is_decoder": True}, {"add_cross_attention": True},
+        {"model_type": "albert"}, {"hidden_act": "relu"}, {"is_decoder": True}, {"add_cross_attention": True},
         {"position_embedding_type": "relative_key"}, {"num_attention_heads": 5}, {"num_hidden_layers": 3},
         {"num_hidden_layers": 1}, {"chunk_size_feed_forward": 4}, {"auto_map": {"AutoModel": "code.Model"}},
     ],

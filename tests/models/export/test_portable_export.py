@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -12,10 +11,14 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from hybridal.backbones import Backbone
 from hybridal.errors import UserError
-from hybridal.models.encoders.bert import Bert
-from hybridal.models.encoders.mpnet import MPNet
 from hybridal.models.export.native_export import survives_plainly
-from hybridal.models.export.portable_export import know_pooled, load_portable, pooled_classifier, save_portable
+from hybridal.models.export.portable_export import (
+    know_pooled,
+    load_model,
+    pooled_classifier,
+    read_portable,
+    save_portable,
+)
 
 from ..bodies import PLAIN, batch_of, body_of, expected, farthest, found, found_alone, head_of
 
@@ -43,10 +46,9 @@ def test_a_saved_model_is_read_back_as_body_and_head(name: str, tmp_path: Path) 
     body, head = body_of(name), head_of(3, 5)
     save_portable(body, *head, 1.7, CLASSES, tmp_path)
     assert (AutoConfig.from_pretrained(tmp_path).model_type == name) == survives_plainly(body)
-    again, weight, bias = load_portable(tmp_path)
-    batch = batch_of(body.config.pad_token_id)
-    ours: dict[str, Any] = {"bert": Bert, "mpnet": MPNet}
-    assert type(again) is (ours[name] if name in ours else type(body))
+    saved, weight, bias = read_portable(tmp_path)
+    batch, again = batch_of(body.config.pad_token_id), load_model(saved)
+    assert type(again) is type(body)
     assert not again.training
     assert farthest(expected(again, weight, bias, 1.0, *batch), expected(body, *head, 1.7, *batch)) < 1e-5
 
@@ -55,7 +57,7 @@ def test_a_classifier_of_somebody_else_is_refused(tmp_path: Path) -> None:
     config = body_of("bert").config
     AutoModelForSequenceClassification.from_config(config).save_pretrained(tmp_path)
     with pytest.raises(UserError, match=f"{tmp_path} holds a classifier that was not exported"):
-        load_portable(tmp_path)
+        read_portable(tmp_path)
 
 
 def test_who_has_nothing_of_ours_loads_it_with_the_file_beside_it(

@@ -24,8 +24,8 @@ class Weights:
         self.words = nn.Embedding(12, 6).to(ON)
         with torch.no_grad():
             self.words.weight.copy_(torch.randn(12, 6, generator=drawn))
-        self.lookups = SimpleNamespace(words=self.words, heard=lambda: self.said)
-        self.said: Any = None
+        self.embeddings = SimpleNamespace(words=self.words, word_gradients=lambda: self.looked_up)
+        self.looked_up: Any = None
 
     @property
     def arrays(self) -> list[Tensor]:
@@ -75,7 +75,7 @@ def by_kernels(runs: list[int]) -> list[Tensor]:
                 (weights.gradient, weights.vector_gradient, weights.rest_gradient), given, strict=True
             ):
                 place.copy_(gradient)
-            weights.said = (row.values[0], row.order, tokens)
+            weights.looked_up = (row.values[0], row.order, tokens)
             optimizer.step()
             number += 1
         optimizer.catch_up()

@@ -8,9 +8,9 @@ import pytest
 from hybridal.backbones import Backbone
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
-from hybridal.models.encoders.packing import teach_masks
 from hybridal.models.gpu import graph_gradients as gradients
 from hybridal.models.gpu.graph_gradients import gradient_norm
+from hybridal.models.gpu.graphs import CudaGraphs
 from hybridal.models.token_arrays import Tokens
 from hybridal.models.training import forward_passes
 from hybridal.tasks import Task
@@ -40,12 +40,11 @@ def test_graphs_find_the_plain_path_s_norm(
 def test_batches_add_up_to_the_whole(tiny: Backbone, task: Task, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gradients, "AT_ONCE", at_once)
     classifier = Classifier(tiny, task.classes, 7, Device("cpu", "fp32", fast=False))
-    texts, recorder = examples_of(tiny, task.train), Repeater()
+    texts, graphs = examples_of(tiny, task.train), CudaGraphs(classifier, Repeater())
     assert isinstance(texts.source, Tokens)
     expected = forward_passes.gradient_norm(classifier, texts.source, texts.rows, texts.labels)
-    teach_masks(classifier.module)
     for _ in range(2):
-        found = gradient_norm(classifier, recorder, texts.source, texts.rows, texts.labels)
+        found = gradient_norm(graphs, texts.source, texts.rows, texts.labels)
         assert found == pytest.approx(expected, rel=1e-4)
     half = np.arange(0, len(texts.rows), 2)
-    assert gradient_norm(classifier, recorder, texts.source, half, texts.labels[half]) != found
+    assert gradient_norm(graphs, texts.source, half, texts.labels[half]) != found

@@ -13,7 +13,7 @@ from hybridal.models.token_arrays import Tokens
 from hybridal.models.training.examples import Examples
 
 LISTS = st.lists(st.lists(st.integers(1, 50), min_size=1, max_size=90), min_size=1, max_size=9)
-ANY: Any = SimpleNamespace(positions=128)
+ANY: Any = SimpleNamespace(classifier=SimpleNamespace(positions=128))
 
 
 def of(texts: list[list[int]]) -> tuple[Examples, list[Any]]:

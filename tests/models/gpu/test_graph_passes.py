@@ -51,9 +51,9 @@ def test_a_pass_sees_weights_that_were_loaded_after_it_was_recorded(tiny: Backbo
 def test_alone_a_text_does_not_notice_its_neighbours(tiny: Backbone, task: Task) -> None:
     _, fast = pair(tiny, task, "mean")
     texts = examples_of(tiny, task.train)
-    together = predict(fast, texts.source, texts.rows, features=True, alone=True)
+    together = predict(fast, texts.source, texts.rows, features=True, batch_invariant=True)
     for row in (0, 3, 50):
-        by_itself = predict(fast, texts.source, texts.rows[[row]], features=True, alone=True)
+        by_itself = predict(fast, texts.source, texts.rows[[row]], features=True, batch_invariant=True)
         assert together.embedding is not None
         assert by_itself.embedding is not None
         assert (by_itself.embedding[0] == together.embedding[row]).all()
@@ -81,7 +81,7 @@ def test_rows_hold_all_texts_in_their_order_and_have_one_shape(longest: int) -> 
 @pytest.mark.parametrize("longest", [3, 40, 700])
 def test_alone_each_text_is_padded_to_its_own_step(longest: int) -> None:
     sizes = np.random.default_rng(0).integers(1, longest + 1, 600)
-    found = list(batches(sizes, 700, TOKENS, alone=True))
+    found = list(batches(sizes, 700, TOKENS, batch_invariant=True))
     assert sorted(row for batch, _ in found for row in batch.tolist()) == list(range(600))
     for batch, length in found:
         assert (np.minimum(-(-sizes[batch] // STEP) * STEP, 700) == length).all()

@@ -13,9 +13,8 @@ from hybridal.core.outputs import Ints
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
-from hybridal.models.encoders.frozen_layers import freeze
-from hybridal.models.encoders.packing import teach_masks
 from hybridal.models.gpu.graph_steps import GraphSteps
+from hybridal.models.gpu.graphs import CudaGraphs
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.fit import fit
 from hybridal.models.training.learning_rate import rates
@@ -30,8 +29,11 @@ RULES = protocol("paper", {"learning_rate": 1e-4})
 
 
 def steps_of(classifier: Classifier) -> Any:
-    recorder = classifier.recorder
-    return PlainSteps(classifier, RULES) if recorder is None else GraphSteps(classifier, recorder, RULES)
+    return PlainSteps(classifier, RULES) if classifier.graphs is None else classifier.graphs.steps(RULES)
+
+
+def repeated(classifier: Classifier) -> CudaGraphs:
+    return CudaGraphs(classifier, Repeater())
 
 
 def run(steps: Any, examples: Examples, batches: list[Ints], seed: int) -> None:
@@ -78,8 +80,8 @@ def test_graphs_read_each_step_s_own_rate(tiny: Backbone, task: Task) -> None:
     rules = protocol("paper", {"learning_rate": 1e-3, "warmup": 0.5, "decay": True})
     texts, found = examples_of(tiny, task.train), []
     batches = texts.batches(16, np.random.default_rng(0))
-    assert fast.recorder is not None
-    for classifier, steps in ((plain, PlainSteps(plain, rules)), (fast, GraphSteps(fast, fast.recorder, rules))):
+    assert fast.graphs is not None
+    for classifier, steps in ((plain, PlainSteps(plain, rules)), (fast, fast.graphs.steps(rules))):
         steps.begin(None)
         steps.run(texts, batches, rates(len(batches), rules).tolist(), 1)
         found.append(classifier.weights())
@@ -148,16 +150,17 @@ def test_what_is_recorded_is_a_step_of_the_plain_path(
     plain, recorded = classifier_of(backbone, task), classifier_of(backbone, task)
     texts = examples_of(backbone, task.train)
     expected = train(plain, PlainSteps(plain, RULES), texts, dropout=False)
-    found = train(recorded, GraphSteps(recorded, Repeater(), RULES), texts, dropout=False)
+    found = train(recorded, GraphSteps(repeated(recorded), RULES), texts, dropout=False)
     assert_same_way(plain.pretrained, expected, found)
 
 
 def test_other_rules_do_not_replay_the_steps_of_the_first(tiny: Backbone, task: Task) -> None:
-    classifier, texts, recorder = classifier_of(tiny, task), examples_of(tiny, task.train), Repeater()
+    classifier, texts = classifier_of(tiny, task), examples_of(tiny, task.train)
+    graphs = repeated(classifier)
     faster = protocol("paper", {"learning_rate": 1e-3})
-    alone = train(classifier, GraphSteps(classifier, Repeater(), faster), texts, dropout=False)
-    train(classifier, GraphSteps(classifier, recorder, RULES), texts, dropout=False)
-    assert same_weights(train(classifier, GraphSteps(classifier, recorder, faster), texts, dropout=False), alone)
+    alone = train(classifier, GraphSteps(repeated(classifier), faster), texts, dropout=False)
+    train(classifier, GraphSteps(graphs, RULES), texts, dropout=False)
+    assert same_weights(train(classifier, GraphSteps(graphs, faster), texts, dropout=False), alone)
 
 
 @pytest.mark.parametrize("on", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -165,7 +168,7 @@ def test_the_steps_of_a_renewed_classifier_are_those_of_a_new_one(on: str, tiny:
     device, texts = Device(on, "fp32"), examples_of(tiny, task.train)
     used, new = (Classifier(tiny, task.classes, seed, device) for seed in (7, 9))
     for classifier in (used, new):
-        classifier.recorder = classifier.recorder or Repeater()
+        classifier.graphs = classifier.graphs or repeated(classifier)
     steps = steps_of(used)
     train(used, steps, texts, dropout=False)
     used.renew(9)
@@ -175,17 +178,16 @@ def test_the_steps_of_a_renewed_classifier_are_those_of_a_new_one(on: str, tiny:
 def test_only_another_decay_makes_another_optimiser(tiny: Backbone, task: Task) -> None:
     """Each keeps two moments of every weight, and graphs of its own."""
     classifier, texts = classifier_of(tiny, task), examples_of(tiny, task.train, range(16))
-    classifier.recorder = recorder = Repeater()
+    classifier.graphs = graphs = repeated(classifier)
     for changes in ({}, {"learning_rate": 1e-3}, {"train_batch": 8}, {"weight_decay": 0.5}):
         rules = protocol("paper", {"max_epochs": 1, "stop_after": None, **changes})
         fit(classifier, Plan(classifier.pretrained, texts.rows), texts, None, texts.labels, rules, 1, 1)
-    assert sum(isinstance(made, GraphSteps) for made in recorder._made.values()) == 2
+    assert sum(isinstance(made, GraphSteps) for made in graphs.recorder._made.values()) == 2
 
 
-def trained_at_the_top(classifier: Classifier, recorder: Repeater | None, texts: Examples) -> dict[str, Any]:
+def trained_at_the_top(classifier: Classifier, texts: Examples) -> dict[str, Any]:
     """Two epochs of the last layer and what is above it."""
-    source = classifier.source(texts.source)  # type: ignore[arg-type]
-    steps: Any = PlainSteps(classifier, RULES) if recorder is None else GraphSteps(classifier, recorder, RULES)
+    source, steps = classifier.source(texts.source), steps_of(classifier)  # type: ignore[arg-type]
     return train(classifier, steps, Examples(source, texts.rows, texts.labels), dropout=False)
 
 
@@ -195,11 +197,9 @@ def test_layers_that_stay_frozen_in_a_graph_say_what_those_that_were_taken_out_s
 ) -> None:
     plain, texts = Device("cpu", "fp32", fast=False), examples_of(tiny, task.train)
     apart = Classifier(tiny, task.classes, 7, plain, train_layers=1, pooling=pooling)
-    whole = Classifier(tiny, task.classes, 7, plain, pooling=pooling)
-    freeze(whole.module, 1)
-    whole.pretrained = whole.weights()
-    teach_masks(whole.module)
-    expected, found = trained_at_the_top(apart, None, texts), trained_at_the_top(whole, Repeater(), texts)
+    whole = Classifier(tiny, task.classes, 7, plain, train_layers=1, pooling=pooling)
+    whole.graphs = repeated(whole)
+    expected, found = trained_at_the_top(apart, texts), trained_at_the_top(whole, texts)
     assert {*found} == {*expected}
     assert {*whole.matrices()} == {*apart.matrices()}
     assert_same_way(apart.pretrained, expected, found)
@@ -214,7 +214,7 @@ def test_graphs_train_the_top_as_the_plain_path_does(
     backbone = random_backbone(architecture, tiny.folder, tmp_path)
     plain, fast = (Classifier(backbone, task.classes, 7, device, train_layers=top) for device in (PLAIN, GRAPHS))
     texts = examples_of(backbone, task.train)
-    assert fast.recorder is not None
+    assert fast.graphs is not None
     assert {*fast.trainable()} == {*plain.trainable()}
     for one in (plain, fast):
         steps, source = steps_of(one), one.source(texts.source)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
 from hybridal.models.gpu.graph_steps import GraphSteps
+from hybridal.models.gpu.graphs import CudaGraphs
 from hybridal.models.training.optimiser_steps import PlainSteps
 from hybridal.tasks import Task
 
@@ -22,11 +23,11 @@ RULES = protocol("paper", {"learning_rate": 1e-4})
 PLAIN = Device(ON.type, "fp32", fast=False)
 
 
-def stacked(classifier: Classifier) -> Classifier:
-    from hybridal.models.gpu.stack import teach_stack
+def stacked(classifier: Classifier) -> CudaGraphs:
+    from hybridal.models.gpu.stack import Stack
 
-    classifier.stack = teach_stack(classifier.module, torch.float32, classifier.pooling == "first")
-    return classifier
+    classifier.graphs = graphs = CudaGraphs(classifier, Repeater(ON.type), Stack(classifier.module, torch.float32))
+    return graphs
 
 
 @needs_kernels
@@ -44,7 +45,7 @@ def test_a_stack_trains_as_the_encoder_s_own_layers_do(
     found = []
     for classifier, steps in (
         (plain, PlainSteps(plain, RULES)),
-        (stacked(other), GraphSteps(other, Repeater(ON.type), RULES)),
+        (other, GraphSteps(stacked(other), RULES)),
     ):
         steps.begin(None)
         steps.run(texts, batches, [1e-4, 1e-3], 1)
@@ -55,10 +56,11 @@ def test_a_stack_trains_as_the_encoder_s_own_layers_do(
 
 @needs_kernels
 def test_weights_that_are_loaded_are_those_that_answer(tiny: Backbone, task: Task) -> None:
-    classifier = stacked(Classifier(tiny, task.classes, 7, PLAIN))
-    assert classifier.stack is not None
+    classifier = Classifier(tiny, task.classes, 7, PLAIN)
+    stack = stacked(classifier).stack
+    assert stack is not None
     start = classifier.weights()
     classifier.load({name: weight + 1 for name, weight in start.items()})
-    names = classifier.stack.named(classifier.stack.arrays)
+    names = stack.named(stack.arrays)
     assert set(names) == set(start)
     assert all(torch.equal(piece, start[name] + 1) for name, piece in names.items())

@@ -21,4 +21,4 @@ def test_means_are_those_of_each_text_s_own_tokens() -> None:
     row = row_of(TEXTS, tail=2)
     states = torch.randn(8, 5, device=ON)
     expected = torch.stack([states[:3].mean(0), states[3], states[4:6].mean(0)])
-    torch.testing.assert_close(row.means(states), expected)
+    torch.testing.assert_close(row.means(states[None]), expected)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
 from hybridal.backbones import Backbone
-from hybridal.models.encoders.packing import layer_stack
 from hybridal.models.gpu.weight_layout import one_array, parts_of, pieces, places
 from hybridal.tasks import Task
 
@@ -19,9 +17,10 @@ def test_vectors_lie_side_by_side_and_those_of_norms_first(
     architecture: str, tiny: Backbone, task: Task, tmp_path: Path
 ) -> None:
     module = classifier_of(random_backbone(architecture, tiny.folder, tmp_path), task).module
-    parts: list[Any] = [parts_of(layer) for layer in layer_stack(module).layer]
+    parts = [parts_of(layer) for layer in module.body.layers]
     norms = [vector for part in parts for vector in part.norms]
-    array = one_array([*norms, *(bias for part in parts for bias in part.biases)])
+    names = {id(parameter): name for name, parameter in module.named_parameters()}
+    array = one_array(module, [names[id(v)] for v in (*norms, *(bias for part in parts for bias in part.biases))])
     taken = torch.zeros(len(array))
     for part, at in zip(parts, places(parts), strict=True):
         for where in vars(at).values():
@@ -35,9 +34,10 @@ def test_vectors_lie_side_by_side_and_those_of_norms_first(
 
 
 def test_parameters_are_views_of_their_array() -> None:
-    first, second = (torch.nn.Parameter(torch.full(shape, value)) for shape, value in (((2, 3), 1.0), ((4,), 2.0)))
-    array = one_array([first, second])
+    module = torch.nn.ParameterDict({"first": torch.full((2, 3), 1.0), "second": torch.full((4,), 2.0)})
+    array = one_array(module, ["first", "second"])
     array += 1
+    first, second = module["first"], module["second"]
     assert first.eq(2.0).all()
     assert [piece.shape for piece in pieces(array, [first, second])] == [(2, 3), (4,)]
     assert second.tolist() == [3.0] * 4

@@ -13,6 +13,7 @@ from hybridal.backbones import Backbone
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.rules import Rules, protocol
 from hybridal.models.classifier import Classifier
+from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.model_protocol import Fit
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.fit import fit, validation_loss
@@ -70,7 +71,7 @@ class PlainLoop:
                 ids = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=0)
                 target = torch.tensor([int(examples.labels[i]) for i in now])
                 self.optimizer.zero_grad()
-                logits = self.module(input_ids=ids, attention_mask=(ids != 0).long()).logits
+                logits = self.module(PaddedBatch(ids, (ids != 0).long())).logits
                 torch.nn.CrossEntropyLoss()(logits, target).backward()
                 self.optimizer.step()
 

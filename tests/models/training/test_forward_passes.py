@@ -10,6 +10,7 @@ from hybridal.backbones import Backbone
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
+from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.training import forward_passes
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.fit import fit
@@ -18,7 +19,7 @@ from hybridal.randomness import stream
 from hybridal.tasks import Task
 from hybridal.updates import Plan
 
-from ..parts import ARCHITECTURES, classifier_of, examples_of, random_backbone, row_of
+from ..parts import ARCHITECTURES, classifier_of, examples_of, padded_logits, random_backbone, row_of
 
 
 @pytest.fixture(scope="module", params=[*ARCHITECTURES])
@@ -50,7 +51,7 @@ def texts(backbone: Backbone, task: Task) -> Examples:
 def test_a_pass_is_each_text_alone_in_the_order_asked(classifier: Classifier, texts: Examples) -> None:
     found = predict(classifier, texts.source, texts.rows).logits
     with torch.no_grad():
-        alone = [classifier.module(input_ids=row_of(texts.source, row)).logits[0].numpy() for row in texts.rows]
+        alone = [classifier.module(PaddedBatch(row_of(texts.source, row))).logits[0].numpy() for row in texts.rows]
     np.testing.assert_allclose(found, alone, atol=1e-4)
     assert np.ptp(found, axis=0).min() > 1e-2
 
@@ -75,7 +76,7 @@ def test_after_a_long_pass_memory_is_given_back(
     count: int, times: int, classifier: Classifier, texts: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[str] = []
-    monkeypatch.setattr(forward_passes, "give_back", lambda: given.append("back"))
+    monkeypatch.setattr(forward_passes, "return_freed_memory", lambda: given.append("back"))
     predict(classifier, texts.source, np.zeros(count, dtype=np.int64))
     assert len(given) == times
 
@@ -126,8 +127,8 @@ def test_the_norm_of_the_mean_gradient(backbone: Backbone, task: Task, texts: Ex
 
     plain = Classifier(backbone, task.classes, 7, Device("cpu", "fp32", fast=False))
     plain.load(classifier.weights())
-    ids, mask = plain.batch(texts.source, texts.rows)
-    loss = torch.nn.functional.cross_entropy(plain.logits(ids, mask), torch.from_numpy(texts.labels))
+    logits = padded_logits(plain, texts.source, texts.rows)
+    loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(texts.labels))
     gradients = torch.autograd.grad(loss, list(plain.module.parameters()))
     expected = float(torch.cat([gradient.ravel() for gradient in gradients]).norm())
     assert found == pytest.approx(expected, rel=1e-4)

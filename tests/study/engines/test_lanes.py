@@ -14,6 +14,7 @@ import torch
 from hybridal.backbones import Backbone, load_backbone
 from hybridal.core.observer import Observer
 from hybridal.models import classifier, device
+from hybridal.models.encoders.layers import Build
 from hybridal.models.loading import load_module
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
@@ -39,9 +40,11 @@ def test_the_next_cell_of_a_lane_takes_over_what_is_loaded(
 ) -> None:
     loaded: list[int] = []
 
-    def load(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str) -> tuple[Any, list[str]]:
+    def load(
+        backbone: Backbone, classes: Sequence[str], seed: int, pooling: str, build: Build
+    ) -> tuple[Any, list[str]]:
         loaded.append(seed)
-        return load_module(backbone, classes, seed, pooling)
+        return load_module(backbone, classes, seed, pooling, build)
 
     monkeypatch.setattr(classifier, "load_module", load)
     folder = begun(tmp_path / "study", small_study(task))

@@ -1,24 +1,32 @@
-"""BERT's encoder as a module of our own: importing transformers' takes longer than a round on a GPU.
+"""BERT, RoBERTa and ELECTRA: one architecture with small differences in the embeddings.
 
-All is computed by the same operations in the same order as there, so that results are the same to the last bit,
-dropout's draws included. It takes packed texts (`packing.py`) as they come.
+Importing transformers' own modules takes longer than a round on a GPU. These apply the same operations in the same
+order, so that padded batches give the same results to the last bit, the draws of dropout included.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hybridal.models.encoders.layers import Config, Embedding, Intermediate, Linear, Residual, Said, key_mask
-from hybridal.models.encoders.packed_attention import attend
+from hybridal.models.encoders.batches import PackedBatch, PaddedBatch
+from hybridal.models.encoders.layers import (
+    Build,
+    Config,
+    Embedding,
+    EmbeddingSum,
+    Encoder,
+    Intermediate,
+    Linear,
+    Residual,
+    split_heads,
+)
 
-if TYPE_CHECKING:
-    from hybridal.models.encoders.packing import Packed
-
-# What a configuration means that does not say.
-DEFAULTS = {
+# What a configuration means that leaves a field out, as in transformers.
+BERT_DEFAULTS = {
     "vocab_size": 30522,
     "hidden_size": 768,
     "num_hidden_layers": 12,
@@ -33,121 +41,154 @@ DEFAULTS = {
     "layer_norm_eps": 1e-12,
     "pad_token_id": 0,
 }
+XLM_ROBERTA_DEFAULTS = {**BERT_DEFAULTS, "pad_token_id": 1}
+ROBERTA_DEFAULTS = {**XLM_ROBERTA_DEFAULTS, "vocab_size": 50265}
+ELECTRA_DEFAULTS = {
+    **BERT_DEFAULTS,
+    "embedding_size": 128,
+    "hidden_size": 256,
+    "num_attention_heads": 4,
+    "intermediate_size": 1024,
+}
 
 
-class Bert(nn.Module):  # type: ignore[misc]
-    """Embeddings and layers, without a pooler."""
+class Bert(Encoder):
+    """BERT's embeddings and layers; with `build.first_token_only` also its pooler, which the classifier applies."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.config = config
-        self.embeddings = Embeddings(config)
-        self.encoder = Layers(config)
+        self.config, self.build = config, build
+        self.embeddings = BertEmbeddings(config, build, config.hidden_size)
+        self.encoder = Layers(config, build)
+        if build.first_token_only:
+            self.pooler = Pooler(config.hidden_size)
+        self.freeze()
 
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        packed: Packed | None = None,
-    ) -> Said:
-        """`inputs_embeds` are for what stands in the embeddings' place (`trunk.py`)."""
-        embedded = self.embeddings(input_ids if inputs_embeds is None else inputs_embeds, token_type_ids, position_ids)
-        said: Said = self.encoder(embedded, key_mask(attention_mask, embedded), packed=packed)
-        return said
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        return self.encoder.layer
 
 
-class Embeddings(nn.Module):  # type: ignore[misc]
-    def __init__(self, config: Config) -> None:
+class Roberta(Encoder):
+    """RoBERTa, XLM-RoBERTa and CamemBERT: BERT with positions that are counted from the padding token's id + 1."""
+
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        width = config.hidden_size
-        self.word_embeddings = Embedding(config.vocab_size, width, padding_idx=config.pad_token_id)
+        self.config, self.build = config, build
+        self.embeddings = RobertaEmbeddings(config, build)
+        self.encoder = Layers(config, build)
+        self.freeze()
+
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        return self.encoder.layer
+
+
+class Electra(Encoder):
+    """ELECTRA: BERT whose embeddings may be narrower than its layers."""
+
+    def __init__(self, config: Config, build: Build) -> None:
+        super().__init__()
+        self.config, self.build = config, build
+        self.embeddings = BertEmbeddings(config, build, config.embedding_size)
+        if config.embedding_size != config.hidden_size:
+            self.embeddings_project = Linear(config.embedding_size, config.hidden_size)
+        self.encoder = Layers(config, build)
+        self.freeze()
+
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        return self.encoder.layer
+
+    @property
+    def frozen_modules(self) -> list[nn.Module]:
+        frozen = super().frozen_modules
+        return [*frozen, self.embeddings_project] if frozen and hasattr(self, "embeddings_project") else frozen
+
+    def project(self, embedded: Tensor) -> Tensor:
+        """Map embeddings to the width of the layers."""
+        if self.config.embedding_size == self.config.hidden_size:
+            return embedded
+        projected: Tensor = self.embeddings_project(embedded)
+        return projected
+
+
+class BertEmbeddings(EmbeddingSum):
+    def __init__(self, config: Config, build: Build, width: int) -> None:
+        super().__init__()
+        self.word_embeddings = build.words(config, width, config.pad_token_id)
         self.position_embeddings = Embedding(config.max_position_embeddings, width)
         self.token_type_embeddings = Embedding(config.type_vocab_size, width)
         self.LayerNorm = nn.LayerNorm(width, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = build.dropout(config.hidden_dropout_prob)
 
-    def forward(
-        self, input_ids: Tensor, token_type_ids: Tensor | None = None, position_ids: Tensor | None = None
-    ) -> Tensor:
-        if token_type_ids is None:
-            token_type_ids = torch.zeros_like(input_ids)
-        if position_ids is None:  # one row for all texts
-            position_ids = torch.arange(input_ids.shape[1], device=input_ids.device)[None]
-        words = self.word_embeddings(input_ids) + self.token_type_embeddings(token_type_ids)
-        embedded: Tensor = self.dropout(self.LayerNorm(words + self.position_embeddings(position_ids)))
-        return embedded
+
+class RobertaEmbeddings(EmbeddingSum):
+    """Parameters are in transformers' order, which differs from BERT's."""
+
+    def __init__(self, config: Config, build: Build) -> None:
+        super().__init__()
+        width, padding = config.hidden_size, config.pad_token_id
+        self.first_position = padding + 1
+        self.word_embeddings = build.words(config, width, padding)
+        self.token_type_embeddings = Embedding(config.type_vocab_size, width)
+        self.LayerNorm = nn.LayerNorm(width, eps=config.layer_norm_eps)
+        self.dropout = build.dropout(config.hidden_dropout_prob)
+        self.position_embeddings = Embedding(config.max_position_embeddings, width, padding_idx=padding)
+
+
+class Pooler(nn.Module):  # type: ignore[misc]
+    """BERT's own layer between the first token and the classifier."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense = Linear(width, width)
+
+    def forward(self, first: Tensor) -> Tensor:
+        return torch.tanh(self.dense(first))
 
 
 class Layers(nn.Module):  # type: ignore[misc]
-    """`first_tokens` says that nothing above reads any other token: of packed texts, one row each comes out."""
-
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.layer = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
-        self.first_tokens = False
-
-    def forward(self, states: Tensor, mask: Tensor | None = None, packed: Packed | None = None) -> Said:
-        if packed is None or not self.first_tokens:
-            for layer in self.layer:
-                states = layer(states, mask, packed)
-            return Said(states)
-        *lower, last = self.layer
-        for layer in lower:
-            states = layer(states, mask, packed)
-        tokens = last(states, mask, packed, of_first_tokens=True)[0]
-        firsts = tokens if len(tokens) == len(packed.spans) else tokens[packed.starts]  # a frozen layer says all
-        return Said(firsts[:, None])
+        self.layer = nn.ModuleList(Layer(config, build) for _ in range(config.num_hidden_layers))
 
 
 class Layer(nn.Module):  # type: ignore[misc]
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.attention = Attention(config)
+        self.attention = Attention(config, build)
         self.intermediate = Intermediate(config)
-        self.output = Residual(config.intermediate_size, config)
+        self.output = Residual(config.intermediate_size, config, build)
 
-    def forward(
-        self,
-        states: Tensor,
-        mask: Tensor | None = None,
-        packed: Packed | None = None,
-        of_first_tokens: bool = False,
-    ) -> Tensor:
-        asking = states[:, packed.starts] if packed is not None and of_first_tokens else states
-        attended = self.attention(asking, states, mask, packed)
+    def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch, _shared: Any) -> Tensor:
+        attended = self.attention(queries, states, batch)
         out: Tensor = self.output(self.intermediate(attended), attended)
         return out
 
 
 class Attention(nn.Module):  # type: ignore[misc]
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.self = Heads(config)
-        self.output = Residual(config.hidden_size, config)
+        self.self = SelfAttention(config, build)
+        self.output = Residual(config.hidden_size, config, build)
 
-    def forward(self, asking: Tensor, states: Tensor, mask: Tensor | None, packed: Packed | None) -> Tensor:
-        out: Tensor = self.output(self.self(asking, states, mask, packed), asking)
+    def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch) -> Tensor:
+        out: Tensor = self.output(self.self(queries, states, batch), queries)
         return out
 
 
-class Heads(nn.Module):  # type: ignore[misc]
-    def __init__(self, config: Config) -> None:
+class SelfAttention(nn.Module):  # type: ignore[misc]
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
         width = config.hidden_size
-        self.heads, self.dropout = config.num_attention_heads, nn.Dropout(config.attention_probs_dropout_prob)
+        self.heads, self.dropout = config.num_attention_heads, build.dropout(config.attention_probs_dropout_prob)
         self.query, self.key, self.value = (Linear(width, width) for _ in range(3))
 
-    def forward(self, asking: Tensor, states: Tensor, mask: Tensor | None, packed: Packed | None) -> Tensor:
-        """What those that ask gather from all."""
+    def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch) -> Tensor:
         query, key, value = (
-            layer(tokens).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for layer, tokens in ((self.query, asking), (self.key, states), (self.value, states))
+            split_heads(layer(tokens), self.heads)
+            for layer, tokens in ((self.query, queries), (self.key, states), (self.value, states))
         )
-        rate, scale = self.dropout.p if self.training else 0.0, query.shape[-1] ** -0.5
-        if packed is not None:
-            return attend(query[0] * scale, key[0], value[0], packed.lengths, rate).flatten(1)[None]
-        found = nn.functional.scaled_dot_product_attention(query, key, value, mask, rate, scale=scale)
-        return found.transpose(1, 2).flatten(2)
+        rate = self.dropout.p if self.training else 0.0
+        return batch.attend(query, key, value, rate, query.shape[-1] ** -0.5)

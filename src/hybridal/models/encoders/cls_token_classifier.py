@@ -1,118 +1,200 @@
-"""A classifier that reads a text's first token: of BERT a module of our own, of all others transformers' own."""
+"""Classifiers over a text's first token, as transformers' own to the last bit and under the same names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hybridal.backbones import Backbone
-from hybridal.errors import UserError
-from hybridal.models.encoders.bert import Bert
-from hybridal.models.encoders.layers import Linear
-from hybridal.models.encoders.own_encoders import encoder_of
-from hybridal.models.encoders.quiet_transformers import quiet
+from hybridal.models.encoders.batches import Batch, PackedBatch, PaddedBatch
+from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.encoders.layers import Build, Encoder, Linear
+from hybridal.models.encoders.own_encoders import UNUSED_WEIGHTS, encoder_of
 from hybridal.models.encoders.saved_model import Saved, about_classifier
 
-KIND = "BertForSequenceClassification"
-POOLER = ("bert.pooler.dense.weight", "bert.pooler.dense.bias")
-HEAD = ("classifier.weight", "classifier.bias")
 
+class ClsTokenClassifier(nn.Module):  # type: ignore[misc]
+    """An own encoder and a head over the first token of each text.
 
-class FirstTokenClassifier(nn.Module):  # type: ignore[misc]
-    """As transformers' own (`KIND`) to the last bit, under the same names."""
+    Subclasses are the heads. `prefix` is what transformers calls the encoder in a classifier.
+    """
 
-    def __init__(self, body: Bert, classes: Sequence[str]) -> None:
+    prefix: str
+
+    def __init__(self, body: Encoder, classes: Sequence[str]) -> None:
         super().__init__()
-        self.config = config = body.config
-        config.id2label, config.label2id = dict(enumerate(classes)), {name: i for i, name in enumerate(classes)}
-        body.encoder.first_tokens = True
-        body.pooler = Pooler(config.hidden_size)
-        self.bert = body
-        dropout = getattr(config, "classifier_dropout", None)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob if dropout is None else dropout)
-        self.classifier = Linear(config.hidden_size, len(classes))
+        self.config: Any = body.config
+        self.config.id2label = dict(enumerate(classes))
+        self.config.label2id = {name: number for number, name in enumerate(classes)}
+        self.add_module(self.prefix, body)
 
     @property
-    def base_model(self) -> Bert:
-        return self.bert
+    def body(self) -> Encoder:
+        encoder: Encoder = self.get_submodule(self.prefix)
+        return encoder
 
-    def forward(self, **inputs: Any) -> Any:
-        states = self.bert(**inputs).last_hidden_state
-        return SimpleNamespace(logits=self.classifier(self.dropout(self.bert.pooler(states))))
+    @property
+    def output_layer(self) -> nn.Linear:
+        """The last linear layer."""
+        raise NotImplementedError
 
-    def saved(self) -> Saved:
-        """For transformers to load."""
-        classes = [*self.config.id2label.values()]
+    def embed(self, first: Tensor) -> Tensor:
+        """The head up to its last linear layer, from the first token's state (texts, width)."""
+        raise NotImplementedError
+
+    def forward(self, batch: PaddedBatch | PackedBatch) -> ClassifierOutput:
+        return self.classify(self.body(batch), batch)
+
+    def classify(self, states: Tensor, _batch: Batch) -> ClassifierOutput:
+        """The head alone, over the encoder's states."""
+        first = states[:, 0]
+        embedding = self.embed(first)
+        return ClassifierOutput(self.output_layer(embedding), first, embedding)
+
+    def save(self, folder: Path) -> None:
+        """Write what `from_pretrained` reads."""
+        about = about_classifier(KINDS[self.config.model_type], [*self.config.id2label.values()])
         weights = {name: value.detach().cpu().clone() for name, value in self.state_dict().items()}
-        return Saved({**self.config.to_diff_dict(), **about_classifier(KIND, classes)}, weights)
+        Saved({**self.config.to_diff_dict(), **about}, weights).write(folder)
 
 
-class Pooler(nn.Module):  # type: ignore[misc]
-    def __init__(self, width: int) -> None:
+class BertClassifier(ClsTokenClassifier):
+    """BERT's pooler is part of its encoder."""
+
+    prefix = "bert"
+
+    def __init__(self, body: Encoder, classes: Sequence[str], build: Build) -> None:
+        super().__init__(body, classes)
+        self.dropout = build.dropout(_dropout_rate(body.config))
+        self.classifier = Linear(body.width, len(classes))
+
+    @property
+    def output_layer(self) -> nn.Linear:
+        return self.classifier
+
+    def embed(self, first: Tensor) -> Tensor:
+        embedding: Tensor = self.dropout(self.body.pooler(first))
+        return embedding
+
+
+class DistilBertClassifier(ClsTokenClassifier):
+    prefix = "distilbert"
+
+    def __init__(self, body: Encoder, classes: Sequence[str], build: Build) -> None:
+        super().__init__(body, classes)
+        self.pre_classifier = Linear(body.width, body.width)
+        self.classifier = Linear(body.width, len(classes))
+        self.dropout = build.dropout(body.config.seq_classif_dropout)
+
+    @property
+    def output_layer(self) -> nn.Linear:
+        return self.classifier
+
+    def embed(self, first: Tensor) -> Tensor:
+        embedding: Tensor = self.dropout(nn.functional.relu(self.pre_classifier(first)))
+        return embedding
+
+
+class DenseClassifier(ClsTokenClassifier):
+    """A head of two linear layers in a module of its own."""
+
+    def __init__(self, body: Encoder, classes: Sequence[str], build: Build) -> None:
+        super().__init__(body, classes)
+        self.classifier = DenseHead(body, len(classes), build)
+
+    @property
+    def output_layer(self) -> nn.Linear:
+        return self.classifier.out_proj
+
+    def activate(self, values: Tensor) -> Tensor:
+        return torch.tanh(values)
+
+    def embed(self, first: Tensor) -> Tensor:
+        head = self.classifier
+        embedding: Tensor = head.dropout(self.activate(head.dense(head.dropout(first))))
+        return embedding
+
+
+class DenseHead(nn.Module):  # type: ignore[misc]
+    """The parts of RoBERTa's head; `DenseClassifier.embed` applies them."""
+
+    def __init__(self, body: Encoder, classes: int, build: Build) -> None:
         super().__init__()
-        self.dense = Linear(width, width)
-
-    def forward(self, states: Tensor) -> Tensor:
-        return torch.tanh(self.dense(states[:, 0]))
-
-
-def load_first(backbone: Backbone, classes: Sequence[str]) -> tuple[Any, list[str]]:
-    """The classifier, and the names of what is still to be drawn."""
-    saved = Saved.read(backbone.folder)
-    ours = None if saved is None else _ours(saved, classes)
-    return _theirs(backbone, classes) if ours is None else ours
+        self.dense = Linear(body.width, body.width)
+        self.dropout = build.dropout(_dropout_rate(body.config))
+        self.out_proj = Linear(body.width, classes)
 
 
-def save_first(module: Any, folder: Path) -> None:
-    """Writes what `from_pretrained` reads."""
-    if isinstance(module, FirstTokenClassifier):
-        module.saved().write(folder)
-        return
-    with quiet():
-        module.save_pretrained(folder)
+class RobertaClassifier(DenseClassifier):
+    prefix = "roberta"
 
 
-def _ours(saved: Saved, classes: Sequence[str]) -> tuple[FirstTokenClassifier, list[str]] | None:
-    """None where it might not be what transformers makes of the files, of an encoder or of such a classifier."""
-    there = {name.removeprefix("bert."): weight for name, weight in saved.weights.items() if name not in HEAD}
-    body = encoder_of(Saved(saved.config, there))
-    if not isinstance(body, Bert):
+class MPNetClassifier(DenseClassifier):
+    prefix = "mpnet"
+
+
+class ElectraClassifier(DenseClassifier):
+    prefix = "electra"
+
+    def activate(self, values: Tensor) -> Tensor:
+        return nn.functional.gelu(values)
+
+
+CLASSIFIERS: dict[str, Any] = {
+    "bert": BertClassifier,
+    "roberta": RobertaClassifier,
+    "xlm-roberta": RobertaClassifier,
+    "camembert": RobertaClassifier,
+    "electra": ElectraClassifier,
+    "distilbert": DistilBertClassifier,
+    "mpnet": MPNetClassifier,
+}
+# What transformers calls the classifier of each architecture.
+KINDS = {
+    "bert": "BertForSequenceClassification",
+    "roberta": "RobertaForSequenceClassification",
+    "xlm-roberta": "XLMRobertaForSequenceClassification",
+    "camembert": "CamembertForSequenceClassification",
+    "electra": "ElectraForSequenceClassification",
+    "distilbert": "DistilBertForSequenceClassification",
+    "mpnet": "MPNetForSequenceClassification",
+}
+
+
+def cls_token_classifier(
+    saved: Saved, classes: Sequence[str], build: Build
+) -> tuple[ClsTokenClassifier, list[str]] | None:
+    """The own classifier of a saved encoder or classifier.
+
+    Returns:
+        The classifier and the names of the head's weights that are still to be drawn; None if it might differ from what
+        transformers makes of the files, or if a head in them has another shape.
+    """
+    kind = CLASSIFIERS.get(saved.config.get("model_type", ""))
+    if kind is None:
         return None
-    module = FirstTokenClassifier(body, classes)
-    found = {name: there.get(name.removeprefix("bert."), saved.weights.get(name)) for name in (*POOLER, *HEAD)}
-    known = {name: weight.float() for name, weight in found.items() if weight is not None}
-    if any(weight.shape != module.get_parameter(name).shape for name, weight in known.items()):
+    bare = {name.removeprefix(f"{kind.prefix}."): weight for name, weight in saved.weights.items()}
+    body = encoder_of(Saved(saved.config, {n: w for n, w in bare.items() if not _is_of_head(n)}), build)
+    if body is None:
         return None
-    module.load_state_dict(known, strict=False, assign=True)
-    module.eval()
-    return module, [name for name in found if name not in known]
+    module = kind(body, classes, build)
+    bare_names = {name: name.removeprefix(f"{kind.prefix}.") for name in module.state_dict()}
+    names = {name: short for name, short in bare_names.items() if _is_of_head(short)}
+    found = {name: bare[short] for name, short in names.items() if short in bare}
+    if any(weight.shape != module.get_parameter(name).shape for name, weight in found.items()):
+        return None
+    module.load_state_dict({name: weight.float() for name, weight in found.items()}, strict=False, assign=True)
+    return module.eval(), [name for name in names if name not in found]
 
 
-def _theirs(backbone: Backbone, classes: Sequence[str]) -> tuple[Any, list[str]]:
-    from transformers import AutoModelForSequenceClassification
+def _is_of_head(name: str) -> bool:
+    return name in UNUSED_WEIGHTS or name.startswith(("classifier.", "pre_classifier."))
 
-    options = {
-        "num_labels": len(classes),
-        "id2label": dict(enumerate(classes)),
-        "label2id": {name: i for i, name in enumerate(classes)},
-        "problem_type": "single_label_classification",
-        "dtype": torch.float32,
-        "use_safetensors": True,
-        "trust_remote_code": False,
-    }
-    with quiet():
-        module, loaded = AutoModelForSequenceClassification.from_pretrained(
-            Path(backbone.folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
-        )
-    if loaded["mismatched_keys"]:
-        name = sorted(str(mismatch[0]) for mismatch in loaded["mismatched_keys"])[0]
-        raise UserError(
-            f"Backbone '{backbone.name}' cannot be loaded as a text classifier of {len(classes)} classes: its "
-            f"`{name}` has another shape; use an encoder without a head, or one with a head of as many classes."
-        )
-    return module, list(loaded["missing_keys"])
+
+def _dropout_rate(config: Any) -> float:
+    """The rate of a head's dropout."""
+    rate = getattr(config, "classifier_dropout", None)
+    return float(config.hidden_dropout_prob if rate is None else rate)

@@ -1,47 +1,223 @@
-"""What the encoders of ours are built of. Modules have the names that they have in transformers."""
+"""What all own encoders are built of. Modules and parameters have the names that transformers gives them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from hybridal.errors import UserError
+from hybridal.models.encoders.batches import PackedBatch, PaddedBatch
+
+# What DistilBERT calls the sizes of an encoder.
+_ALIASES = {
+    "hidden_size": "dim",
+    "num_hidden_layers": "n_layers",
+    "num_attention_heads": "n_heads",
+    "intermediate_size": "hidden_dim",
+}
+
 
 class Config(SimpleNamespace):
-    """What `config.json` says, with the defaults."""
+    """The content of `config.json`, with defaults filled in."""
 
-    _attn_implementation = "sdpa"  # as transformers calls it
+    def __getattr__(self, name: str) -> Any:
+        if name in _ALIASES and _ALIASES[name] in vars(self):
+            return vars(self)[_ALIASES[name]]
+        raise AttributeError(f"the configuration has no `{name}`")
 
     def to_diff_dict(self) -> dict[str, Any]:
-        """For `config.json` again."""
+        """For `config.json`; named as in transformers, so that both kinds of configuration can be exported."""
         return dict(vars(self))
 
 
-class Said(NamedTuple):
-    """What the layers say; the rest is what transformers' models look for, and do not find."""
+@dataclass(frozen=True)
+class Build:
+    """How a classifier's modules are built.
 
-    last_hidden_state: Tensor
-    past_key_values: None = None
-    hidden_states: None = None
-    attentions: None = None
-    cross_attentions: None = None
+    Attributes:
+        dropout: Class of all dropout layers.
+        word_embedding: Class of the word embedding.
+        first_token_only: The head reads only the first token of each text. The last layer then computes only that token
+            of packed texts, and BERT gets its pooler.
+        trained_layers: Number of top layers to train; the layers below and the embeddings are frozen. None trains all.
+        product_bias: Compute MPNet's position bias as a matrix product. Its gradient is deterministic on a GPU; that of
+            the lookup is not.
+    """
+
+    dropout: type[nn.Dropout] = nn.Dropout
+    word_embedding: type[nn.Embedding] | None = None
+    first_token_only: bool = False
+    trained_layers: int | None = None
+    product_bias: bool = False
+
+    def words(self, config: Config, width: int, padding: int) -> nn.Embedding:
+        """The word embedding."""
+        return (self.word_embedding or Embedding)(config.vocab_size, width, padding_idx=padding)
 
 
 class Linear(nn.Linear):  # type: ignore[misc]
-    """Its weights come from a file: to draw some first takes time, and a `meta` device for them imports a compiler."""
+    """A linear layer without initial weights: they are loaded or drawn later.
+
+    Drawing them takes time, and torch's `meta` device, which also avoids it, imports a compiler.
+    """
 
     def reset_parameters(self) -> None: ...
 
 
 class Embedding(nn.Embedding):  # type: ignore[misc]
-    """As `Linear`."""
+    """An embedding without initial weights, as `Linear`."""
 
     def reset_parameters(self) -> None: ...
 
 
+class Encoder(nn.Module):  # type: ignore[misc]
+    """Embeddings, then layers that map states (texts, tokens, width) to states.
+
+    Subclasses set `config`, `build` and `embeddings`, and have their layers in `layers`. Call `freeze` at the end of a
+    constructor.
+    """
+
+    config: Config
+    build: Build
+    embeddings: Any
+    # Whether the last layer of packed texts can compute first tokens only.
+    shortens_last_layer = True
+    # Whether the top layers can be trained without the others.
+    separable = True
+
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        raise NotImplementedError
+
+    @property
+    def width(self) -> int:
+        """The number of features of a state."""
+        return int(self.config.hidden_size)
+
+    @property
+    def frozen_layers(self) -> int:
+        """The number of bottom layers that are not trained."""
+        trained = self.build.trained_layers
+        return 0 if trained is None else len(self.layers) - trained
+
+    @property
+    def frozen_modules(self) -> list[nn.Module]:
+        """The modules that are not trained: embeddings and bottom layers, if any."""
+        if self.build.trained_layers is None:
+            return []
+        return [self.embeddings, *list(self.layers)[: self.frozen_layers]]
+
+    def freeze(self) -> None:
+        """Exclude the frozen modules from training.
+
+        Raises:
+            UserError: If `build.trained_layers` is more than there are, or if the layers cannot be separated.
+        """
+        trained = self.build.trained_layers
+        if trained is not None and not self.separable:
+            raise not_separable()
+        if trained is not None and trained > len(self.layers):
+            raise UserError(
+                f"`train_layers` {trained} is more than the {len(self.layers)} layers of this backbone.",
+                field="protocol.train_layers",
+            )
+        for module in self.frozen_modules:
+            module.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> Encoder:
+        """As in torch, but frozen modules never apply dropout."""
+        super().train(mode)
+        for module in self.frozen_modules:
+            module.eval()
+        return self
+
+    def project(self, embedded: Tensor) -> Tensor:
+        """Map embeddings to the width of the layers; most encoders have one width."""
+        return embedded
+
+    def shared_inputs(self, _states: Tensor, _batch: PaddedBatch | PackedBatch) -> Any:
+        """What all layers get in addition to states and batch."""
+        return None
+
+    def forward(self, batch: PaddedBatch | PackedBatch) -> Tensor:
+        """The states of the last layer.
+
+        Returns:
+            (texts, length, width) for padded texts, (1, tokens, width) for packed ones. With `build.first_token_only`,
+            packed texts give (texts, 1, width).
+        """
+        layers = list(self.layers)
+        if batch.inputs.is_floating_point():
+            states, layers = batch.inputs, layers[self.frozen_layers :]
+        else:
+            states = self.project(self.embeddings(batch))
+        shared = self.shared_inputs(states, batch)
+        shortened = isinstance(batch, PackedBatch) and self.build.first_token_only
+        for number, layer in enumerate(layers, start=1):
+            queries = states
+            if shortened and self.shortens_last_layer and number == len(layers):
+                queries = states[:, batch.starts]
+            states = layer(queries, states, batch, shared)
+        if not shortened:
+            return states
+        return (states if states.shape[1] == len(batch.spans) else states[:, batch.starts])[0][:, None]
+
+    def frozen_states(self, ids: Tensor) -> Tensor:
+        """The outputs of the frozen layers for one text, (tokens, width)."""
+        batch = PaddedBatch(ids[None])
+        states = self.project(self.embeddings(batch))
+        for layer in list(self.layers)[: self.frozen_layers]:
+            states = layer(states, states, batch, None)
+        return states[0]
+
+
+def not_separable() -> UserError:
+    """The error for an encoder whose top layers cannot be trained alone."""
+    return UserError(
+        "`train_layers` does not know the layers of this kind of backbone; leave it out.",
+        field="protocol.train_layers",
+    )
+
+
+class EmbeddingSum(nn.Module):  # type: ignore[misc]
+    """Words, token types and positions, added and normalised. Subclasses have the tables.
+
+    `first_position` is the number of a text's first position in the position table.
+    """
+
+    first_position = 0
+
+    def forward(self, batch: PaddedBatch | PackedBatch) -> Tensor:
+        types = getattr(self, "token_type_embeddings", None)
+        words = self.word_embeddings(batch.inputs)
+        kinds = None if types is None else types(torch.zeros_like(batch.inputs))
+        return self.combine(words, kinds, self.position_embeddings(self.positions(batch)))
+
+    def combine(self, words: Tensor, types: Tensor | None, positions: Tensor) -> Tensor:
+        """Add what was looked up; all texts are of the first token type."""
+        embedded: Tensor = self.dropout(self.LayerNorm((words if types is None else words + types) + positions))
+        return embedded
+
+    def positions(self, batch: PaddedBatch | PackedBatch) -> Tensor:
+        """Numbers for the position table."""
+        if isinstance(batch, PackedBatch):
+            return batch.positions + self.first_position
+        ids = batch.inputs
+        if self.first_position == 0:  # one row for all texts
+            return torch.arange(ids.shape[1], device=ids.device)[None]
+        padding = self.first_position - 1
+        visible = ids.ne(padding).int()
+        return (torch.cumsum(visible, dim=1) * visible).long() + padding
+
+
 class Intermediate(nn.Module):  # type: ignore[misc]
+    """The first half of a feed-forward block."""
+
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.dense = Linear(config.hidden_size, config.intermediate_size)
@@ -51,22 +227,19 @@ class Intermediate(nn.Module):  # type: ignore[misc]
 
 
 class Residual(nn.Module):  # type: ignore[misc]
-    """A product, added to what there was before."""
+    """LayerNorm(dropout(W x + b) + residual)."""
 
-    def __init__(self, wide: int, config: Config) -> None:
+    def __init__(self, inputs: int, config: Config, build: Build) -> None:
         super().__init__()
-        self.dense = Linear(wide, config.hidden_size)
+        self.dense = Linear(inputs, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = build.dropout(config.hidden_dropout_prob)
 
-    def forward(self, states: Tensor, before: Tensor) -> Tensor:
-        out: Tensor = self.LayerNorm(self.dropout(self.dense(states)) + before)
+    def forward(self, states: Tensor, residual: Tensor) -> Tensor:
+        out: Tensor = self.LayerNorm(self.dropout(self.dense(states)) + residual)
         return out
 
 
-def key_mask(mask: Tensor | None, states: Tensor) -> Tensor | None:
-    """One over (texts, keys) as attention takes it, or none where all is shown; one over heads and queries as it is."""
-    if mask is None or mask.ndim == 4:
-        return mask
-    shown = mask.to(device=states.device, dtype=torch.bool)
-    return None if shown.all() else shown[:, None, None].expand(-1, -1, states.shape[1], -1)
+def split_heads(states: Tensor, heads: int) -> Tensor:
+    """(texts, tokens, width) to (texts, heads, tokens, head width)."""
+    return states.unflatten(-1, (heads, -1)).transpose(1, 2)

@@ -1,16 +1,28 @@
-"""MPNet's encoder as a module of our own, as `bert.py` is BERT's. Of packed texts it is told by `mpnet_packing.py`."""
+"""MPNet: BERT's layers with a bias in attention that depends on the distance of two tokens; all layers share it."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from hybridal.models.encoders.layers import Config, Embedding, Intermediate, Linear, Residual, Said, key_mask
+from hybridal.models.encoders.batches import PackedBatch, PaddedBatch
+from hybridal.models.encoders.layers import (
+    Build,
+    Config,
+    Embedding,
+    EmbeddingSum,
+    Encoder,
+    Intermediate,
+    Linear,
+    Residual,
+    split_heads,
+)
 
-# What a configuration means that does not say.
+# What a configuration means that leaves a field out, as in transformers.
 DEFAULTS = {
     "vocab_size": 30527,
     "hidden_size": 768,
@@ -26,129 +38,154 @@ DEFAULTS = {
     "relative_attention_num_buckets": 32,
     "pad_token_id": 1,
 }
-# The number of the padding token, whatever a configuration says; positions are counted from there on.
+# The id of the padding token, whatever a configuration says.
 PADDING = 1
-# Distances have this many buckets, whatever the table has, and the last of them begins here.
+# Distances fall into this many buckets, whatever the table's size; the last bucket begins at `FARTHEST`.
 BUCKETS, FARTHEST = 32, 128
 
 
-class MPNet(nn.Module):  # type: ignore[misc]
-    """Embeddings and layers, without a pooler."""
+class Shared(NamedTuple):
+    """What all layers add to their attention scores.
 
-    def __init__(self, config: Config) -> None:
+    Attributes:
+        bias: By distance: broadcastable to (texts, heads, queries, keys) for padded texts; for packed ones (heads,
+            queries, keys) by length.
+        mask: 0 for visible keys, the lowest number for padding; None if all are visible.
+    """
+
+    bias: Any
+    mask: Tensor | None
+
+
+class MPNet(Encoder):
+    """MPNet's embeddings and layers."""
+
+    separable = False  # all layers share the bias
+
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.config = config
-        self.embeddings = Embeddings(config)
-        self.encoder = Layers(config)
+        self.config, self.build = config, build
+        self.embeddings = Embeddings(config, build)
+        self.encoder = Layers(config, build)
+        self.freeze()
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        **_others: Any,
-    ) -> Said:
-        """It knows no kinds of tokens."""
-        embedded = self.embeddings(input_ids, position_ids)
-        mask = key_mask(attention_mask, embedded)
-        if mask is not None and attention_mask is not mask:  # to be added; one that was ready is as it should be
-            mask = torch.where(mask, embedded.new_zeros(()), torch.finfo(embedded.dtype).min)
-        said: Said = self.encoder(embedded, mask)
-        return said
+    @property
+    def layers(self) -> Sequence[nn.Module]:
+        return self.encoder.layer
+
+    def shared_inputs(self, states: Tensor, batch: PaddedBatch | PackedBatch) -> Shared:
+        """Bias and mask, computed once for all layers."""
+        if isinstance(batch, PackedBatch):
+            whole = self.encoder.bias_product(max(batch.lengths), states.device)
+            return Shared({length: whole[:, :length, :length] for length in set(batch.lengths)}, None)
+        if self.build.product_bias:
+            bias = self.encoder.bias_product(states.shape[1], states.device)[None]
+        else:
+            bias = self.encoder.bias_lookup(*states.shape[:2], states.device)
+        mask = batch.attention_mask
+        if mask is not None:
+            mask = torch.where(mask, states.new_zeros(()), torch.finfo(states.dtype).min)
+        return Shared(bias, mask)
 
 
-class Embeddings(nn.Module):  # type: ignore[misc]
-    padding_idx = PADDING
+class Embeddings(EmbeddingSum):
+    first_position = PADDING + 1
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
         width = config.hidden_size
-        self.word_embeddings = Embedding(config.vocab_size, width, padding_idx=PADDING)
+        self.word_embeddings = build.words(config, width, PADDING)
         self.position_embeddings = Embedding(config.max_position_embeddings, width, padding_idx=PADDING)
         self.LayerNorm = nn.LayerNorm(width, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
-
-    def forward(self, input_ids: Tensor, position_ids: Tensor | None = None) -> Tensor:
-        if position_ids is None:
-            there = input_ids.ne(PADDING).int()
-            position_ids = (torch.cumsum(there, dim=1) * there).long() + PADDING
-        words = self.word_embeddings(input_ids)
-        embedded: Tensor = self.dropout(self.LayerNorm(words + self.position_embeddings(position_ids)))
-        return embedded
+        self.dropout = build.dropout(config.hidden_dropout_prob)
 
 
 class Layers(nn.Module):  # type: ignore[misc]
-    """All share a bias by how far apart two tokens are."""
+    """The layers, and the table of their bias."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.layer = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
+        self.layer = nn.ModuleList(Layer(config, build) for _ in range(config.num_hidden_layers))
         self.relative_attention_bias = Embedding(config.relative_attention_num_buckets, config.num_attention_heads)
 
-    def forward(self, states: Tensor, mask: Tensor | None = None) -> Said:
-        bias = self.compute_position_bias(states)
-        for layer in self.layer:
-            states = layer(states, mask, bias)
-        return Said(states)
+    def bias_lookup(self, texts: int, length: int, device: Any) -> Tensor:
+        """(texts, heads, length, length), looked up as in transformers."""
+        bias: Tensor = self.relative_attention_bias(_buckets(length, device)).permute(2, 0, 1)[None]
+        return bias.expand(texts, -1, -1, -1).contiguous()
 
-    def compute_position_bias(self, states: Tensor) -> Tensor:
-        """(texts, heads, queries, keys)"""
-        places: Any = torch.arange(states.shape[1], device=states.device)
-        buckets = self.relative_position_bucket(places[None, :] - places[:, None])
-        bias: Tensor = self.relative_attention_bias(buckets).permute(2, 0, 1)[None]
-        return bias.expand(len(states), -1, -1, -1).contiguous()
+    def bias_product(self, length: int, device: Any) -> Tensor:
+        """(heads, length, length), by a matrix product: its gradient is fast and sums in the same order each time."""
+        weight = self.relative_attention_bias.weight
+        chosen = _buckets(length, device)[..., None] == torch.arange(len(weight), device=device)
+        return (chosen.to(weight.dtype) @ weight).permute(2, 0, 1)
 
-    @staticmethod
-    def relative_position_bucket(apart: Tensor) -> Tensor:
-        """Half of them for keys that come later; of each half, one a distance at first, then ever wider ones."""
-        half = BUCKETS // 2
-        exact, distance = half // 2, apart.abs()
-        wider = torch.log(distance.float() / exact) / math.log(FARTHEST / exact) * (half - exact)
-        far = (exact + wider.to(torch.long)).clamp(max=half - 1)
-        return (apart > 0).to(torch.long) * half + torch.where(distance < exact, distance, far)
+
+def bucket_of(distance: Tensor) -> Tensor:
+    """The bucket of each distance (key's position minus query's position).
+
+    Half of the buckets are for later keys. Of each half, the first buckets hold one distance each, then they get wider.
+    """
+    half = BUCKETS // 2
+    exact, size = half // 2, distance.abs()
+    wider = torch.log(size.float() / exact) / math.log(FARTHEST / exact) * (half - exact)
+    far = (exact + wider.to(torch.long)).clamp(max=half - 1)
+    return (distance > 0).to(torch.long) * half + torch.where(size < exact, size, far)
+
+
+def _buckets(length: int, device: Any) -> Tensor:
+    places: Any = torch.arange(length, device=device)
+    return bucket_of(places[None, :] - places[:, None])
 
 
 class Layer(nn.Module):  # type: ignore[misc]
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.attention = Attention(config)
+        self.attention = Attention(config, build)
         self.intermediate = Intermediate(config)
-        self.output = Residual(config.intermediate_size, config)
+        self.output = Residual(config.intermediate_size, config, build)
 
-    def forward(self, states: Tensor, mask: Tensor | None, position_bias: Any) -> Tensor:
-        attended = self.attention(states, mask, position_bias)[0]
+    def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch, shared: Shared) -> Tensor:
+        attended = self.attention(queries, states, batch, shared)
         out: Tensor = self.output(self.intermediate(attended), attended)
         return out
 
 
 class Attention(nn.Module):  # type: ignore[misc]
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
-        self.attn = Heads(config)
+        self.attn = SelfAttention(config, build)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = build.dropout(config.hidden_dropout_prob)
 
-    def forward(self, states: Tensor, mask: Tensor | None, position_bias: Tensor) -> tuple[Tensor]:
-        return (self.LayerNorm(self.dropout(self.attn(states, mask, position_bias)) + states),)
+    def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch, shared: Shared) -> Tensor:
+        out: Tensor = self.LayerNorm(self.dropout(self.attn(queries, states, batch, shared)) + queries)
+        return out
 
 
-class Heads(nn.Module):  # type: ignore[misc]
-    def __init__(self, config: Config) -> None:
+class SelfAttention(nn.Module):  # type: ignore[misc]
+    def __init__(self, config: Config, build: Build) -> None:
         super().__init__()
         width = config.hidden_size
-        self.attention_head_size = width // config.num_attention_heads
+        self.heads = config.num_attention_heads
         self.q, self.k, self.v, self.o = (Linear(width, width) for _ in range(4))
-        self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
+        self.dropout = build.dropout(config.attention_probs_dropout_prob)
 
-    def forward(self, states: Tensor, mask: Tensor | None, position_bias: Tensor) -> Tensor:
+    def forward(self, queries: Tensor, states: Tensor, batch: PaddedBatch | PackedBatch, shared: Shared) -> Tensor:
+        if isinstance(batch, PackedBatch):  # the gradients of keys and values are added up before those of queries
+            queries, states = queries[0][None], states[0][None]
         query, key, value = (
-            layer(states).unflatten(-1, (-1, self.attention_head_size)).transpose(1, 2)
-            for layer in (self.q, self.k, self.v)
+            split_heads(layer(tokens), self.heads)
+            for layer, tokens in ((self.q, queries), (self.k, states), (self.v, states))
         )
-        scores = query @ key.transpose(-1, -2) / math.sqrt(self.attention_head_size)
-        scores += position_bias
-        if mask is not None:
-            scores = scores + mask
-        shares = self.dropout(scores.softmax(dim=-1))
-        out: Tensor = self.o((shares @ value).transpose(1, 2).flatten(2))
+        if isinstance(batch, PackedBatch):
+            biases: Mapping[int, Tensor] = shared.bias
+            rate = self.dropout.p if self.training else 0.0
+            gathered = batch.attend(query, key, value, rate, query.shape[-1] ** -0.5, biases)
+        else:
+            scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
+            scores += shared.bias
+            if shared.mask is not None:
+                scores = scores + shared.mask
+            gathered = (self.dropout(scores.softmax(dim=-1)) @ value).transpose(1, 2).flatten(2)
+        out: Tensor = self.o(gathered)
         return out

@@ -38,6 +38,11 @@ class Saved:
             return None
         return cls(json.loads((folder / CONFIG).read_text(encoding="utf-8")), weights)
 
+    @classmethod
+    def of(cls, model: Any) -> Saved:
+        """A model of transformers that is loaded."""
+        return cls(model.config.to_diff_dict(), model.state_dict())
+
     def write(self, folder: Path) -> None:
         from safetensors.torch import save_file
 

@@ -108,10 +108,10 @@ def plain_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: float
 
     f is the mean of what the body says of a text's tokens, normalised.
 
-    >>> from hybridal.models.encoders.bert import DEFAULTS, Bert
-    >>> from hybridal.models.encoders.layers import Config
+    >>> from hybridal.models.encoders.layers import Build
+    >>> from hybridal.models.encoders.own_encoders import empty_encoder
     >>> shape = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-    >>> body = Bert(Config(**{**DEFAULTS, "model_type": "bert", "vocab_size": 10, **shape}))
+    >>> body = empty_encoder({"model_type": "bert", "vocab_size": 10, **shape}, Build())
     >>> model = plain_classifier(body, torch.ones(3, 8), torch.zeros(3), 1.5, ["bad", "fair", "good"])
     >>> model.config["architectures"], model.config["num_hidden_layers"], model.config["id2label"]
     (['BertForSequenceClassification'], 3, {0: 'bad', 1: 'fair', 2: 'good'})

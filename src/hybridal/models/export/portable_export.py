@@ -11,8 +11,6 @@ import torch
 from torch import Tensor
 
 from hybridal.errors import UserError
-from hybridal.models.encoders.own_encoders import encoder_of
-from hybridal.models.encoders.quiet_transformers import quiet
 from hybridal.models.encoders.saved_model import WEIGHTS, Saved, Weights, about_classifier
 from hybridal.models.export.native_export import copies, is_plain, plain_classifier, survives_plainly, taken_apart
 
@@ -40,7 +38,7 @@ def pooled_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: floa
     from hybridal.models.export.pooled_modeling import PooledConfig, PooledForSequenceClassification
 
     saved = _pooled(body, weight, bias, temperature, classes)
-    return _built(PooledForSequenceClassification, PooledConfig.from_dict(saved.config), saved.weights)
+    return _filled(PooledForSequenceClassification(PooledConfig.from_dict(saved.config)), saved.weights)
 
 
 def _pooled(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Saved:
@@ -61,8 +59,15 @@ def _pooled(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes
     return Saved(config, weights)
 
 
-def load_portable(folder: Path) -> tuple[Any, Tensor, Tensor]:
-    """The body, W / T and b / T of a model that was saved in either way; no code in the folder is run."""
+def read_portable(folder: Path) -> tuple[Saved, Tensor, Tensor]:
+    """Take an exported model apart; no code in the folder is run.
+
+    Returns:
+        The encoder, W / T and b / T.
+
+    Raises:
+        UserError: If the folder holds anything else.
+    """
     saved = Saved.read(folder)
     if saved is None:
         raise UserError(f"{folder} has no {WEIGHTS} that can be read; export the model again.")
@@ -70,12 +75,10 @@ def load_portable(folder: Path) -> tuple[Any, Tensor, Tensor]:
         weights = {name: value.float() for name, value in saved.weights.items()}
         know_pooled()  # for the tokenizer
         inner = {name.removeprefix("body."): value for name, value in weights.items() if name.startswith("body.")}
-        body = Saved(saved.config["body"], inner)
-        return _encoder(body), weights["classifier.weight"], weights["classifier.bias"]
+        return Saved(saved.config["body"], inner), weights["classifier.weight"], weights["classifier.bias"]
     if not is_plain(saved):
         raise UserError(f"{folder} holds a classifier that was not exported by this edition of hybridal.")
-    body, weight, bias = taken_apart(saved)
-    return _encoder(body), weight, bias
+    return taken_apart(saved)
 
 
 def know_pooled() -> None:
@@ -88,17 +91,17 @@ def know_pooled() -> None:
     AutoModelForSequenceClassification.register(PooledConfig, PooledForSequenceClassification, exist_ok=True)
 
 
-def _encoder(saved: Saved) -> Any:
-    """Ours where we know it, else transformers' own."""
-    if (body := encoder_of(saved)) is not None:
-        return body
+def load_model(saved: Saved) -> Any:
+    """The encoder of transformers for this configuration, with these weights."""
     from transformers import AutoConfig, AutoModel
 
-    config = AutoConfig.for_model(**saved.config)
-    return _built(AutoModel._model_mapping[type(config)], config, saved.weights)
+    model = AutoModel.from_config(AutoConfig.for_model(**saved.config), dtype=torch.float32)
+    return _filled(model, saved.weights)
 
 
-def _built(kind: Any, config: Any, weights: Weights) -> Any:
-    """A model of these weights: none is drawn at random that is there."""
-    with quiet():
-        return kind.from_pretrained(None, config=config, state_dict=weights, dtype=torch.float32).eval()
+def _filled(model: Any, weights: Weights) -> Any:
+    """With these weights in place of those that were drawn; poolers have none."""
+    if getattr(model, "pooler", None) is not None:
+        model.pooler = None
+    model.load_state_dict(weights, assign=True)
+    return model.eval()

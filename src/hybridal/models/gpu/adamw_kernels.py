@@ -29,7 +29,7 @@ class StackOptimizer:
     """An `Optimizer` of all weights of a classifier with a stack."""
 
     def __init__(self, stack: Stack, decay: float, most: int) -> None:
-        self._stack, self._decay, self._table = stack, decay, stack.lookups.words.weight.detach()
+        self._stack, self._decay, self._table = stack, decay, stack.embeddings.words.weight.detach()
         self._moments = [array.new_zeros((2, *array.shape)) for array in stack.arrays]
         self._taken = self._table.new_zeros(())
         # The step before the first of this run, the rates of its steps from then on, and the last step of each word.
@@ -68,7 +68,7 @@ class StackOptimizer:
             _step[(triton.cdiv(len(weights), MANY),)](
                 weights, gradient, first, second, rounded, *self._clock(), len(weights), MANY, rounded is not weights
             )
-        ids, order, gradient = stack.lookups.heard()
+        ids, order, gradient = stack.embeddings.word_gradients()
         _step_words[(len(order),)](
             ids, order, gradient, len(order), *self._rows(), TOGETHER, triton.next_power_of_2(self._table.shape[1])
         )

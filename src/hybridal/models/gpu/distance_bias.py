@@ -9,20 +9,23 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from hybridal.models.encoders.layers import Encoder
+from hybridal.models.encoders.mpnet import MPNet, bucket_of
+
 # Tokens and distances of a program.
 TOKENS, COLUMNS = 32, 128
 
 
-def by_distance(encoder: Any, longest: int) -> Tensor | None:
+def by_distance(encoder: Encoder, longest: int) -> Tensor | None:
     """(heads, 2 longest - 1), from the key that is farthest before its query to the one that is farthest after it.
 
     None where an encoder has no such bias. As a product, whose gradient adds up in the same order each time.
     """
-    if (table := getattr(encoder, "relative_attention_bias", None)) is None:
+    if not isinstance(encoder, MPNet):
         return None
-    weight = table.weight
+    weight = encoder.encoder.relative_attention_bias.weight
     apart: Any = torch.arange(1 - longest, longest, device=weight.device)
-    buckets = encoder.relative_position_bucket(apart)
+    buckets = bucket_of(apart)
     chosen = buckets[None, :] == torch.arange(len(weight), device=weight.device)[:, None]
     return weight.t() @ chosen.to(weight.dtype)
 

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from hybridal.core.outputs import Ints
-from hybridal.models.classifier import Classifier
 from hybridal.models.gpu.graph_passes import batches, texts_of
 from hybridal.models.gpu.padded_rows import pack, unpack
-from hybridal.models.gpu.recorder import Recorder
 from hybridal.models.token_arrays import Tokens
+
+if TYPE_CHECKING:
+    from hybridal.models.gpu.graphs import CudaGraphs
 
 # Of a batch: all that its layers say is kept until the gradient is known, which takes far more memory than a pass.
 AT_ONCE = 2**13
 
 
-def gradient_norm(classifier: Classifier, recorder: Recorder, tokens: Tokens, rows: Ints, labels: Ints) -> float:
-    """As `evaluation.gradient_norm`."""
-    gradient = recorder.once("gradient", lambda: Gradient(classifier, recorder))
+def gradient_norm(graphs: CudaGraphs, tokens: Tokens, rows: Ints, labels: Ints) -> float:
+    """As `forward_passes.gradient_norm`."""
+    gradient = graphs.recorder.once("gradient", lambda: Gradient(graphs))
     gradient.clear()
-    for batch, length in batches(tokens.lengths(rows), classifier.positions, AT_ONCE):
+    for batch, length in batches(tokens.lengths(rows), graphs.classifier.positions, AT_ONCE):
         gradient.add(tokens, rows[batch], labels[batch], length)
     return gradient.norm() / len(rows)
 
@@ -31,12 +33,12 @@ def gradient_norm(classifier: Classifier, recorder: Recorder, tokens: Tokens, ro
 class Gradient:
     """Adds up the gradients of batches, where the graphs know their sum."""
 
-    def __init__(self, classifier: Classifier, recorder: Recorder) -> None:
-        self._classifier, self._recorder = classifier, recorder
-        self._parameters = list(classifier.trainable().values())
+    def __init__(self, graphs: CudaGraphs) -> None:
+        self._graphs, self._recorder = graphs, graphs.recorder
+        self._parameters = list(graphs.classifier.trainable().values())
         self._sums = [torch.zeros_like(parameter) for parameter in self._parameters]
-        self._squares = torch.zeros(len(self._sums), dtype=torch.float64, device=recorder.device)
-        self._measure = recorder.record(self._square)
+        self._squares = torch.zeros(len(self._sums), dtype=torch.float64, device=graphs.recorder.device)
+        self._measure = graphs.recorder.record(self._square)
 
     def clear(self) -> None:
         torch._foreach_zero_(self._sums)
@@ -59,7 +61,7 @@ class Gradient:
 
         def work() -> None:
             labels, ids, mask = unpack(inputs)
-            loss = nn.functional.cross_entropy(self._classifier.logits(ids, mask), labels, reduction="sum")
+            loss = nn.functional.cross_entropy(self._graphs.run_padded(ids, mask).logits, labels, reduction="sum")
             found = torch.autograd.grad(loss, self._parameters, allow_unused=True)
             known = [(total, part) for total, part in zip(self._sums, found, strict=True) if part is not None]
             torch._foreach_add_([total for total, _ in known], [part for _, part in known])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from hybridal.core.outputs import Ints
-from hybridal.models.classifier import Classifier
 from hybridal.models.gpu.padded_rows import NO_LABEL, bucket, pack, unpack
 from hybridal.models.token_arrays import Tokens
 from hybridal.models.training.examples import Examples
+
+if TYPE_CHECKING:
+    from hybridal.models.gpu.graphs import CudaGraphs
 
 # Steps of length: short enough that little is padded, few enough graphs that recording them pays.
 STEP = 16
@@ -36,35 +38,35 @@ class Feed(Protocol):
         """Logits and labels of an array that lies on the device."""
 
 
-def feed_of(classifier: Classifier) -> Feed:
-    return Padded(classifier) if classifier.stack is None else OneRow(classifier)
+def feed_of(graphs: CudaGraphs) -> Feed:
+    return Padded(graphs) if graphs.stack is None else OneRow(graphs)
 
 
 class Padded:
     """A row a text, padded to the longest."""
 
-    def __init__(self, classifier: Classifier) -> None:
-        self._classifier = classifier
+    def __init__(self, graphs: CudaGraphs) -> None:
+        self._graphs = graphs
 
     def pack(self, examples: Examples, batches: Sequence[Ints], _seed: int) -> Packed:
         tokens = _tokens(examples)
         size, found = max(map(len, batches)), cast("Packed", [])
         for batch in batches:
             rows = examples.rows[batch]
-            length = bucket(int(tokens.lengths(rows).max()), STEP, self._classifier.positions)
+            length = bucket(int(tokens.lengths(rows).max()), STEP, self._graphs.classifier.positions)
             found.append(((size, length), pack(tokens, rows, examples.labels[batch], size, length).ravel()))
         return found
 
     def read(self, inputs: Tensor, shape: Shape) -> tuple[Tensor, Tensor]:
         labels, ids, mask = unpack(inputs.view(shape[0], -1))
-        return self._classifier.logits(ids, mask), labels
+        return self._graphs.run_padded(ids, mask).logits, labels
 
 
 class OneRow:
     """All texts of a batch in one row, padded at its end alone: labels, lengths, a seed, token ids, their order."""
 
-    def __init__(self, classifier: Classifier) -> None:
-        self._classifier = classifier
+    def __init__(self, graphs: CudaGraphs) -> None:
+        self._graphs = graphs
 
     def pack(self, examples: Examples, batches: Sequence[Ints], seed: int) -> Packed:
         tokens = _tokens(examples)
@@ -89,7 +91,7 @@ class OneRow:
 
     def read(self, inputs: Tensor, shape: Shape) -> tuple[Tensor, Tensor]:
         size, _, longest = shape
-        return self._classifier.logits_of_row(inputs, size, longest), inputs[:size].long()
+        return self._graphs.run_row(inputs, size, longest).logits, inputs[:size].long()
 
 
 def one_row(words: Ints, lengths: Ints, shape: Shape, pad: int) -> NDArray[np.int32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hybridal.core.outputs import Floats, Ints, Outputs
-from hybridal.models.classifier import Classifier
+from hybridal.models.encoders.classifier_output import ClassifierOutput
 from hybridal.models.gpu.graph_inputs import Shape, one_row, row_length, text_length
 from hybridal.models.gpu.padded_rows import bucket, pack, unpack
-from hybridal.models.gpu.recorder import Recorder
 from hybridal.models.token_arrays import Progress, Tokens
+
+if TYPE_CHECKING:
+    from hybridal.models.gpu.graphs import CudaGraphs
 
 # Steps of length: short enough that little is padded, few enough graphs that recording them pays.
 STEP = 16
@@ -38,15 +40,14 @@ class Pass:
 
 
 def predict(
-    classifier: Classifier,
-    recorder: Recorder,
+    graphs: CudaGraphs,
     tokens: Tokens,
     rows: Ints,
     features: bool,
     progress: Progress,
-    alone: bool = False,
+    batch_invariant: bool = False,
 ) -> Outputs:
-    """As `evaluation.predict`. A row of a recorded pass does not see the others, but for the length of the batch."""
+    """As `forward_passes.predict`. The rows of a recorded pass depend on each other only by their length."""
     done = 0
     found: dict[str, Floats] = {}
     waiting: list[tuple[Ints, dict[str, Tensor]]] = []
@@ -62,9 +63,9 @@ def predict(
         waiting.clear()
         progress(done, len(rows))
 
-    way = Padded(classifier) if alone or classifier.stack is None else InRows(classifier)
-    for batch, shape, packed in way.packed(tokens, rows, alone):
-        one = recorder.once((type(way), shape), lambda: _record(classifier, recorder, way, shape, packed.size))  # noqa: B023
+    way = Padded(graphs) if batch_invariant or graphs.stack is None else InRows(graphs)
+    for batch, shape, packed in way.packed(tokens, rows, batch_invariant):
+        one = graphs.recorder.once((type(way), shape), lambda: _record(graphs, way, shape, packed.size))  # noqa: B023
         # Pinned, so that the next batch is packed here while this one is computed there.
         one.inputs.copy_(torch.from_numpy(packed.ravel()).pin_memory(), non_blocking=True)
         one.replay()
@@ -79,37 +80,43 @@ def predict(
 class Way(Protocol):
     """One of the two below."""
 
-    def packed(self, tokens: Tokens, rows: Ints, alone: bool) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
+    def packed(
+        self, tokens: Tokens, rows: Ints, batch_invariant: bool
+    ) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
         """Which of the rows are in a batch, the shape that it has, and the batch as numbers."""
 
-    def logits(self, inputs: Tensor, shape: Shape) -> Tensor:
-        """Of such a batch that lies on the device."""
+    def run(self, inputs: Tensor, shape: Shape) -> ClassifierOutput:
+        """The outputs for such a batch on the device."""
 
 
 class Padded:
     """A row a text, longest first, so that little is padded."""
 
-    def __init__(self, classifier: Classifier) -> None:
-        self._classifier = classifier
+    def __init__(self, graphs: CudaGraphs) -> None:
+        self._graphs = graphs
 
-    def packed(self, tokens: Tokens, rows: Ints, alone: bool) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
-        for batch, length in batches(tokens.lengths(rows), self._classifier.positions, TOKENS, alone):
+    def packed(
+        self, tokens: Tokens, rows: Ints, batch_invariant: bool
+    ) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
+        for batch, length in batches(tokens.lengths(rows), self._graphs.classifier.positions, TOKENS, batch_invariant):
             shape = texts_of(length, TOKENS), length
             yield batch, shape, pack(tokens, rows[batch], None, *shape)
 
-    def logits(self, inputs: Tensor, shape: Shape) -> Tensor:
+    def run(self, inputs: Tensor, shape: Shape) -> ClassifierOutput:
         _, ids, mask = unpack(inputs.view(shape[0], -1))
-        return self._classifier.logits(ids, mask)
+        return self._graphs.run_padded(ids, mask)
 
 
 class InRows:
     """Texts in rows, one after the other, padded at their end alone. All rows of a pass have one shape: a second graph
     costs more to record than a few rows that are not full."""
 
-    def __init__(self, classifier: Classifier) -> None:
-        self._classifier = classifier
+    def __init__(self, graphs: CudaGraphs) -> None:
+        self._graphs = graphs
 
-    def packed(self, tokens: Tokens, rows: Ints, _alone: bool) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
+    def packed(
+        self, tokens: Tokens, rows: Ints, _batch_invariant: bool
+    ) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
         lengths = tokens.lengths(rows)
         parts = list(stretches(lengths))
         longest = max(int(lengths[part].sum()) for part in parts)
@@ -118,8 +125,8 @@ class InRows:
             batch = np.arange(part.start, part.stop)
             yield batch, shape, one_row(tokens.joined(rows[batch]), lengths[batch], shape, tokens.pad)
 
-    def logits(self, inputs: Tensor, shape: Shape) -> Tensor:
-        return self._classifier.logits_of_row(inputs, shape[0], shape[2])
+    def run(self, inputs: Tensor, shape: Shape) -> ClassifierOutput:
+        return self._graphs.run_row(inputs, shape[0], shape[2])
 
 
 def stretches(lengths: Ints) -> Iterator[slice]:
@@ -136,16 +143,16 @@ def stretches(lengths: Ints) -> Iterator[slice]:
         start = stop
 
 
-def batches(lengths: Ints, most: int, at_once: int, alone: bool = False) -> Iterator[tuple[Ints, int]]:
+def batches(lengths: Ints, most: int, at_once: int, batch_invariant: bool = False) -> Iterator[tuple[Ints, int]]:
     """The rows of each batch of so many tokens, longest first, and the length that they are padded to.
 
-    With `alone`, each is padded to its own.
+    With `batch_invariant`, each is padded to its own.
     """
     order = np.argsort(-lengths, kind="stable")
     while len(order):
         length = bucket(int(lengths[order[0]]), STEP, most)
         size = texts_of(length, at_once)
-        if alone:
+        if batch_invariant:
             size = min(size, int(np.count_nonzero(lengths[order] > (length - 1) // STEP * STEP)))
         yield order[:size], length
         order = order[size:]
@@ -156,14 +163,11 @@ def texts_of(length: int, at_once: int) -> int:
     return max(1, min(TEXTS, at_once // length))
 
 
-def _record(classifier: Classifier, recorder: Recorder, way: Way, shape: Shape, numbers: int) -> Pass:
-    inputs = torch.ones(numbers, dtype=torch.int32, device=recorder.device)
+def _record(graphs: CudaGraphs, way: Way, shape: Shape, numbers: int) -> Pass:
+    inputs = torch.ones(numbers, dtype=torch.int32, device=graphs.recorder.device)
     outputs: dict[str, Tensor] = {}
 
     def work() -> None:
-        outputs["logits"] = way.logits(inputs, shape)
-        outputs.update(heard)
+        outputs.update({name: values.float() for name, values in way.run(inputs, shape)._asdict().items()})
 
-    with classifier.listening() as heard:
-        replay = recorder.record(work, inference=True)
-    return Pass(inputs, outputs, replay)
+    return Pass(inputs, outputs, graphs.recorder.record(work, inference=True))

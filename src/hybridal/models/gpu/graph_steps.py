@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -11,12 +11,14 @@ from torch import Tensor, nn
 
 from hybridal.core.outputs import Ints
 from hybridal.core.rules import Rules
-from hybridal.models.classifier import Classifier
 from hybridal.models.gpu.graph_inputs import Shape, feed_of
-from hybridal.models.gpu.recorder import WARM_UPS, Recorder
+from hybridal.models.gpu.recorder import WARM_UPS
 from hybridal.models.training.adamw import AdamW
 from hybridal.models.training.examples import Examples
 from hybridal.updates import Weights
+
+if TYPE_CHECKING:
+    from hybridal.models.gpu.graphs import CudaGraphs
 
 # Steps between which a word that does not occur may wait for its own.
 AT_ONCE = 1024
@@ -79,10 +81,10 @@ class TorchOptimizer:
 class GraphSteps:
     """One graph per shape of a batch and mode of dropout; the optimiser is reset in place, where graphs know it."""
 
-    def __init__(self, classifier: Classifier, recorder: Recorder, rules: Rules) -> None:
-        self._classifier, self._recorder, self._feed = classifier, recorder, feed_of(classifier)
-        self._named = classifier.trainable()
-        self._optimizer = _optimizer(classifier, rules, recorder)
+    def __init__(self, graphs: CudaGraphs, rules: Rules) -> None:
+        self._classifier, self._recorder, self._feed = graphs.classifier, graphs.recorder, feed_of(graphs)
+        self._named = graphs.classifier.trainable()
+        self._optimizer = _optimizer(graphs, rules)
         self._state = self._optimizer.state()
 
     def begin(self, moments: Weights | None) -> None:
@@ -142,9 +144,9 @@ class GraphSteps:
         return inputs, replay
 
 
-def _optimizer(classifier: Classifier, rules: Rules, recorder: Recorder) -> Optimizer:
-    if (stack := classifier.stack) is None:
-        return TorchOptimizer(classifier.trainable(), rules.weight_decay, recorder.device)
+def _optimizer(graphs: CudaGraphs, rules: Rules) -> Optimizer:
+    if (stack := graphs.stack) is None:
+        return TorchOptimizer(graphs.classifier.trainable(), rules.weight_decay, graphs.recorder.device)
     from hybridal.models.gpu.adamw_kernels import StackOptimizer
 
     return StackOptimizer(stack, rules.weight_decay, AT_ONCE)

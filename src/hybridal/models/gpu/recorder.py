@@ -5,21 +5,19 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from threading import RLock
 from typing import Any, TypeVar
 
 import torch
 
 from hybridal.errors import UserError
-from hybridal.models.device import repeatable
+from hybridal.models.generators import GENERATOR_LOCK
+from hybridal.models.process_settings import make_deterministic
 
 Made = TypeVar("Made")
 
 # A GPU runs some kernels in another way the first time: those must not be recorded.
 WARM_UPS = 1
 
-# One at a time in a process: while a graph is recorded, torch's own random generator is exchanged.
-GENERATOR_IN_USE = RLock()
 # Torch has this many streams of an urgency, and hands them out again and again.
 STREAMS = 32
 _LENT: set[int] = set()
@@ -38,7 +36,7 @@ class Recorder:
 
     def __init__(self, device: Any) -> None:
         # What has no orderly kernel is refused, not let pass with a warning: a graph would hold it for good.
-        repeatable(strictly=True)
+        make_deterministic(strictly=True)
         self.device = device
         self.generator = torch.Generator(device)
         self._pool = torch.cuda.graph_pool_handle()
@@ -63,7 +61,7 @@ class Recorder:
         graph, side = torch.cuda.CUDAGraph(), self._side
         with (
             _said_plainly(),
-            GENERATOR_IN_USE,
+            GENERATOR_LOCK,
             self._borrowed_generator(),
             torch.inference_mode(inference),
         ):
@@ -109,7 +107,7 @@ class Recorder:
 
 def _stream_of_its_own(device: Any) -> Any:
     """One of an urgency that nobody asks for to work on."""
-    with GENERATOR_IN_USE:
+    with GENERATOR_LOCK:
         for number in range(2 * STREAMS):
             side = torch.cuda.Stream(device, priority=-1)
             if side.cuda_stream not in _LENT:

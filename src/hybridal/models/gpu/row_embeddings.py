@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -11,61 +9,58 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
+from hybridal.models.encoders.layers import EmbeddingSum
 from hybridal.models.gpu.token_row import Row
 
 
-class Lookups:
-    """The tables of an encoder's embeddings, which know of the row that is being read."""
+class RowEmbeddings:
+    """Looks up the tokens of a row in an encoder's embeddings; the tables stay the encoder's own.
 
-    def __init__(self, embeddings: Any) -> None:
+    Args:
+        embeddings: The embeddings of one of our own encoders.
+    """
+
+    def __init__(self, embeddings: EmbeddingSum) -> None:
+        self.embeddings = embeddings
         self.words: nn.Embedding = embeddings.word_embeddings
-        # Where positions start after the padding's, the embeddings know its number.
-        self.offset = getattr(embeddings, "padding_idx", -1) + 1
+        self.first_position = embeddings.first_position
         self.row: Row | None = None
-        self.being_read: Row | None = None
         self.gradient: Tensor | None = None
-        self._teach(self.words, _Words)
-        self._teach(embeddings.position_embeddings, _Positions)
-        if kinds := getattr(embeddings, "token_type_embeddings", None):
-            self._teach(kinds, _Kinds)
 
-    @contextmanager
-    def reading(self, row: Row) -> Iterator[None]:
-        """Inside, the encoder looks up what is in this row."""
-        self.row = self.being_read = row
-        try:
-            yield
-        finally:
-            self.being_read = None
+    def __call__(self, row: Row) -> Tensor:
+        """The embeddings of a row, (1, tokens, width)."""
+        self.row = row
+        types = getattr(self.embeddings, "token_type_embeddings", None)
+        words = _Words.apply(row.values, self.words.weight, self)
+        kinds = None if types is None else _TokenTypes.apply(row.values, types.weight)
+        table = self.embeddings.position_embeddings.weight
+        positions = _Positions.apply(row.positions + self.first_position, table, self)
+        return self.embeddings.combine(words, kinds, positions)
 
-    def heard(self) -> tuple[Tensor, Tensor, Tensor]:
+    def word_gradients(self) -> tuple[Tensor, Tensor, Tensor]:
         """The words of the last row, their order, and the gradient of what was looked up for each of its tokens."""
         assert self.row is not None
         assert self.gradient is not None
         return self.row.values[0], self.row.order, self.gradient
 
-    def _teach(self, table: nn.Embedding, lookup: Any) -> None:
-        own = table.forward
-        table.forward = lambda ids: lookup.apply(ids, table.weight, self) if self.being_read is not None else own(ids)
-
 
 class _Words(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, ids: Tensor, weight: Tensor, lookups: Lookups) -> Tensor:
-        ctx.lookups = lookups
+    def forward(ctx: Any, ids: Tensor, weight: Tensor, table: RowEmbeddings) -> Tensor:
+        ctx.table = table
         return nn.functional.embedding(ids, weight)
 
     @staticmethod
     def backward(ctx: Any, above: Tensor) -> tuple[None, None, None]:
         """The optimiser reads the gradient from here: as a table it would be zero nearly everywhere."""
-        ctx.lookups.gradient = above[0].contiguous()
+        ctx.table.gradient = above[0].contiguous()
         return None, None, None
 
 
 class _Positions(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, ids: Tensor, weight: Tensor, lookups: Lookups) -> Tensor:
-        ctx.row, ctx.shape, ctx.offset = lookups.row, weight.shape, lookups.offset
+    def forward(ctx: Any, ids: Tensor, weight: Tensor, table: RowEmbeddings) -> Tensor:
+        ctx.row, ctx.shape, ctx.first_position = table.row, weight.shape, table.first_position
         return nn.functional.embedding(ids, weight)
 
     @staticmethod
@@ -73,26 +68,26 @@ class _Positions(torch.autograd.Function):  # type: ignore[misc]
         row, found = ctx.row, above.new_zeros(ctx.shape)
         texts, width = len(row.lengths), above.shape[2]
         # A row's `longest` is rounded up, beyond what a small table has positions for.
-        _positions[(min(row.longest, len(found) - ctx.offset),)](
-            above.contiguous(), row.lengths, found[ctx.offset :], texts, width, triton.next_power_of_2(texts),
+        _positions[(min(row.longest, len(found) - ctx.first_position),)](
+            above.contiguous(), row.lengths, found[ctx.first_position :], texts, width, triton.next_power_of_2(texts),
             triton.next_power_of_2(width),
         )  # fmt: skip
         return None, found, None
 
 
-class _Kinds(torch.autograd.Function):  # type: ignore[misc]
+class _TokenTypes(torch.autograd.Function):  # type: ignore[misc]
     """Of texts that are all of the first kind."""
 
     @staticmethod
-    def forward(ctx: Any, ids: Tensor, weight: Tensor, _lookups: Lookups) -> Tensor:
+    def forward(ctx: Any, ids: Tensor, weight: Tensor) -> Tensor:
         ctx.shape = weight.shape
         return weight[0].expand(*ids.shape, -1)
 
     @staticmethod
-    def backward(ctx: Any, above: Tensor) -> tuple[None, Tensor, None]:
+    def backward(ctx: Any, above: Tensor) -> tuple[None, Tensor]:
         found = above.new_zeros(ctx.shape)
         torch.sum(above, dim=(0, 1), out=found[0])
-        return None, found, None
+        return None, found
 
 
 @triton.jit  # type: ignore[untyped-decorator]

@@ -12,26 +12,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hybridal.models.encoders.layers import Said
-from hybridal.models.encoders.packing import layer_stack
+from hybridal.models.encoders.classifier_output import ClassifierOutput
 from hybridal.models.gpu import layer_kernels as kernels
 from hybridal.models.gpu import matmul_kernels as products
 from hybridal.models.gpu.attention_kernels import Attention, fitting, room_of
 from hybridal.models.gpu.distance_bias import by_distance, sums_by_distance
 from hybridal.models.gpu.layer_kernels import Dropout
-from hybridal.models.gpu.row_embeddings import Lookups
+from hybridal.models.gpu.row_embeddings import RowEmbeddings
 from hybridal.models.gpu.token_row import Row
 from hybridal.models.gpu.weight_layout import Vectors, one_array, parts_of, pieces, places
 
 # Dropouts of a layer, each with a number of its own.
 SITES = 3
-
-
-def stackable(module: Any) -> bool:
-    """Whether an encoder's layers are of the kind that this file knows."""
-    config = module.config
-    act = getattr(config, "hidden_act", None) or getattr(config, "activation", None)
-    return act == "gelu" and all(parts_of(layer) is not None for layer in layer_stack(module).layer)
 
 
 class Stack:
@@ -41,10 +33,11 @@ class Stack:
     """
 
     def __init__(self, module: Any, dtype: torch.dtype) -> None:
-        self.module, config = module, module.config
-        self.lookups = Lookups(module.base_model.embeddings)
-        self.parts: list[Any] = [parts_of(layer) for layer in layer_stack(module).layer]
-        self.heads = int(getattr(config, "n_heads", 0) or config.num_attention_heads)
+        self.module, self.encoder = module, module.body
+        config = module.config
+        self.embeddings = RowEmbeddings(self.encoder.embeddings)
+        self.parts = [parts_of(layer) for layer in self.encoder.layers]
+        self.heads = int(config.num_attention_heads)
         distil = config.model_type == "distilbert"  # which drops nothing after its attention
         self.rates = (
             float(config.attention_dropout if distil else config.attention_probs_dropout_prob),
@@ -52,20 +45,16 @@ class Stack:
             float(config.dropout if distil else config.hidden_dropout_prob),
         )
         self.dtype, self.width = dtype, int(self.parts[0].out.weight.shape[0])
-        words = self.lookups.words.weight
-        matrices = [layer.weight for part in self.parts for layer in part.matrices]
-        # Norms first: their gradients are added up from parts.
-        norms = [vector for part in self.parts for vector in part.norms]
-        vectors = [*norms, *(bias for part in self.parts for bias in part.biases)]
-        stacked = {id(parameter) for parameter in (*matrices, *vectors, words)}
-        rest = [parameter for parameter in module.parameters() if id(parameter) not in stacked]
-        self._owners: tuple[list[Any], ...] = (matrices, vectors, rest, [words])
-        self.matrices, self.vectors, self.rest = map(one_array, self._owners[:3])
+        names = self._group()
+        self.matrices, self.vectors, self.rest = (one_array(module, group) for group in names[:3])
+        self._owners = [[module.get_parameter(name) for name in group] for group in names]
+        self._names = names
         exact = dtype == torch.float32
         self.rounded = self.matrices if exact else torch.empty_like(self.matrices, dtype=dtype)
         self.rounded_vectors = self.vectors if exact else torch.empty_like(self.vectors, dtype=dtype)
         self.gradient = torch.zeros_like(self.rounded)
         self.vector_gradient, self.rest_gradient = torch.zeros_like(self.vectors), torch.zeros_like(self.rest)
+        norms = [vector for part in self.parts for vector in part.norms]
         self.norm_parts = self.vectors.new_zeros((kernels.PARTS, sum(map(len, norms))))
         self.room = room_of(self.rounded.device)
         self.refresh()
@@ -73,10 +62,22 @@ class Stack:
         self._weights = list(self._matrices_of(self.rounded))
         self._gradients = list(self._matrices_of(self.gradient))
 
+    def _group(self) -> list[list[str]]:
+        """The names of all parameters: matrices and vectors of layers, the rest, and the table of words."""
+        words = self.embeddings.words.weight
+        matrices = [layer.weight for part in self.parts for layer in part.matrices]
+        # Norms first: their gradients are added up from parts.
+        norms = [vector for part in self.parts for vector in part.norms]
+        vectors = [*norms, *(bias for part in self.parts for bias in part.biases)]
+        stacked = {id(parameter) for parameter in (*matrices, *vectors, words)}
+        rest = [parameter for parameter in self.module.parameters() if id(parameter) not in stacked]
+        names = {id(parameter): name for name, parameter in self.module.named_parameters()}
+        return [[names[id(parameter)] for parameter in group] for group in (matrices, vectors, rest, [words])]
+
     @property
     def arrays(self) -> tuple[Tensor, ...]:
         """All weights: matrices and vectors of layers, the rest, and the table of words."""
-        return self.matrices, self.vectors, self.rest, self.lookups.words.weight.detach()
+        return self.matrices, self.vectors, self.rest, self.embeddings.words.weight.detach()
 
     def refresh(self) -> None:
         """After the weights were written from elsewhere."""
@@ -84,10 +85,17 @@ class Stack:
             self.rounded.copy_(self.matrices)
             self.rounded_vectors.copy_(self.vectors)
 
+    def run(self, row: Row) -> ClassifierOutput:
+        """What the classifier computes for the texts of a row."""
+        states = self.states(self.encoder.project(self.embeddings(row))[0], row, self.module.training)[None]
+        if self.encoder.build.first_token_only:
+            states = row.means(states)[:, None]
+        return self.module.classify(states, row)
+
     def states(self, embedded: Tensor, row: Row, training: bool) -> Tensor:
-        """What the last layer says of each token, in fp32."""
+        """The last layer's state of each token, in float32."""
         with torch.autocast(embedded.device.type, enabled=False):
-            bias = by_distance(layer_stack(self.module), row.longest)
+            bias = by_distance(self.encoder, row.longest)
             found: Tensor = _Layers.apply(embedded.float(), bias, self, row, training)
         return found
 
@@ -99,11 +107,10 @@ class Stack:
 
     def named(self, arrays: Sequence[Tensor]) -> dict[str, Tensor]:
         """Pieces of arrays that are laid out as `arrays` are, by the names that the module has for them."""
-        names = {id(parameter): name for name, parameter in self.module.named_parameters()}
         return {
-            names[id(parameter)]: piece
-            for array, owners in zip(arrays, self._owners, strict=True)
-            for parameter, piece in zip(owners, pieces(array.flatten(), owners), strict=True)
+            name: piece
+            for array, names, owners in zip(arrays, self._names, self._owners, strict=True)
+            for name, piece in zip(names, pieces(array.flatten(), owners), strict=True)
         }
 
     def _matrices_of(self, array: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
@@ -206,21 +213,3 @@ class _Layers(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
         found = ctx.stack.backward(above.contiguous(), ctx.bias, ctx.row, ctx.training, ctx.kept)
         return *found, None, None, None
-
-
-def teach_stack(module: Any, dtype: torch.dtype, first_tokens: bool) -> Stack:
-    """Makes a stackable encoder take the `Row` that its lookups read; other batches go through its own layers.
-
-    `first_tokens` says that its head reads the first token of a text alone.
-    """
-    stack, layers = Stack(module, dtype), layer_stack(module)
-    own = layers.forward
-
-    def forward(hidden_states: Tensor, *args: Any, **others: Any) -> Any:
-        if (row := stack.lookups.being_read) is None:
-            return own(hidden_states, *args, **others)
-        states = stack.states(hidden_states[0], row, module.training)
-        return Said(last_hidden_state=row.means(states)[:, None] if first_tokens else states[None])
-
-    layers.forward = forward
-    return stack

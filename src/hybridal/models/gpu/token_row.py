@@ -41,9 +41,10 @@ class Row:
         lengths, seed, order = inputs[texts : 2 * texts], inputs[2 * texts :], inputs[2 * texts + 1 + tokens :]
         return cls(ids[None], positions[None], order, lengths, reading, seed, longest)
 
-    def means(self, tokens: Tensor) -> Tensor:
-        with torch.autocast(tokens.device.type, enabled=False):
-            return self.reading @ tokens
+    def means(self, states: Tensor) -> Tensor:
+        """The mean of each text's states, or its first one, (texts, width); `states` are (1, tokens, width)."""
+        with torch.autocast(states.device.type, enabled=False):
+            return self.reading @ states[0]
 
 
 @triton.jit  # type: ignore[untyped-decorator]

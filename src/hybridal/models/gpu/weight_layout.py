@@ -51,18 +51,16 @@ class Vectors:
     down: Any
 
 
-def parts_of(layer: Any) -> Parts | None:
-    """The modules of a layer as BERT names them, DistilBERT, or MPNet; None where it is neither."""
+def parts_of(layer: Any) -> Parts:
+    """The modules of a layer of one of our own encoders."""
     attention = layer.attention
-    if hasattr(attention, "attn"):
+    if hasattr(attention, "attn"):  # MPNet
         inner = attention.attn
         return Parts(inner.q, inner.k, inner.v, inner.o, attention.LayerNorm,
                      layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
-    if hasattr(attention, "q_lin"):
+    if hasattr(attention, "q_lin"):  # DistilBERT
         return Parts(attention.q_lin, attention.k_lin, attention.v_lin, attention.out_lin, layer.sa_layer_norm,
                      layer.ffn.lin1, layer.ffn.lin2, layer.output_layer_norm)  # fmt: skip
-    if not hasattr(attention, "self") or not hasattr(layer, "intermediate"):
-        return None
     inner, after = attention.self, attention.output
     return Parts(inner.query, inner.key, inner.value, after.dense, after.LayerNorm,
                  layer.intermediate.dense, layer.output.dense, layer.output.LayerNorm)  # fmt: skip
@@ -83,11 +81,11 @@ def _bias_sizes(part: Parts) -> list[int]:
     return [queries + keys + values, *others]
 
 
-def one_array(tensors: list[Any]) -> Tensor:
-    """The values of these parameters one after the other; each becomes a view of its piece."""
-    array = torch.cat([tensor.detach().flatten() for tensor in tensors])
-    for tensor, piece in zip(tensors, pieces(array, tensors), strict=True):
-        tensor.data = piece
+def one_array(module: nn.Module, names: Sequence[str]) -> Tensor:
+    """The values of these parameters one after the other; the module gets parameters that are views of the array."""
+    before = [module.get_parameter(name) for name in names]
+    array = torch.cat([parameter.detach().flatten() for parameter in before])
+    module.load_state_dict(dict(zip(names, pieces(array, before), strict=True)), strict=False, assign=True)
     return array
 
 

@@ -14,7 +14,6 @@ from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.rules import Rules
 from hybridal.measures.calibration import nll
 from hybridal.models.classifier import Classifier
-from hybridal.models.gpu.graph_steps import GraphSteps
 from hybridal.models.model_protocol import Fit
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.learning_rate import rates
@@ -154,7 +153,6 @@ def validation_loss(logits: Floats, labels: Ints, rules: Rules) -> float:
 
 
 def _steps(classifier: Classifier, rules: Rules) -> Steps:
-    """The fastest way to train this classifier; graphs, once recorded, serve all its rounds."""
-    if (recorder := classifier.recorder) is None:
-        return PlainSteps(classifier, rules)
-    return recorder.once(("steps", rules.weight_decay), lambda: GraphSteps(classifier, recorder, rules))
+    """The fastest way to train this classifier."""
+    steps: Steps = PlainSteps(classifier, rules) if classifier.graphs is None else classifier.graphs.steps(rules)
+    return steps

@@ -10,10 +10,8 @@ from torch import nn
 
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.models.classifier import Classifier
-from hybridal.models.gpu import graph_gradients as gradients
-from hybridal.models.gpu import graph_passes as passes
-from hybridal.models.loading import seeded
-from hybridal.models.memory import give_back
+from hybridal.models.generators import seeded
+from hybridal.models.process_settings import return_freed_memory
 from hybridal.models.text_source import Source
 from hybridal.models.token_arrays import Progress, Tokens, length_sorted, unheard
 
@@ -29,14 +27,20 @@ def predict(
     rows: Ints,
     features: bool = False,
     progress: Progress = unheard,
-    alone: bool = False,
+    batch_invariant: bool = False,
 ) -> Outputs:
-    """One pass over these rows, dropout off; with `features`, what the layers before the logits said too.
+    """One pass over these rows, without dropout.
 
-    With `alone` a text's outputs do not depend on the others, to the last digit.
+    Args:
+        classifier: Asked as it is now.
+        source: The texts.
+        rows: Which of them; outputs have the same order.
+        features: Also return `hidden` and `embedding`.
+        progress: Called with the number of finished texts and of all.
+        batch_invariant: Compute each text so that its outputs do not depend on the other texts, to the last digit.
     """
-    if classifier.recorder is not None and isinstance(source, Tokens) and len(rows):
-        return passes.predict(classifier, classifier.recorder, source, rows, features, progress, alone)
+    if classifier.graphs is not None and isinstance(source, Tokens) and len(rows):
+        return classifier.graphs.predict(source, rows, features, progress, batch_invariant)
     done = 0
     found: dict[str, Floats] = {}
 
@@ -45,17 +49,18 @@ def predict(
             found[name] = np.empty((len(rows), values.shape[1]), dtype=np.float32)
         found[name][batch] = values.cpu().numpy()
 
-    with torch.inference_mode(), classifier.listening() as heard:
-        batches = np.arange(len(rows))[:, None] if alone else _batches(classifier, source, rows)
+    with torch.inference_mode():
+        batches = np.arange(len(rows))[:, None] if batch_invariant else _batches(classifier, source, rows)
         for batch in batches:
-            keep("logits", batch, classifier.logits_of(source, rows[batch]))
+            output = classifier.run_texts(source, rows[batch])
+            keep("logits", batch, output.logits)
             if features:
-                keep("hidden", batch, heard["hidden"])
-                keep("embedding", batch, heard["embedding"])
+                keep("hidden", batch, output.hidden.float())
+                keep("embedding", batch, output.embedding.float())
             done += len(batch)
             progress(done, len(rows))
     if done >= LONG:
-        give_back()
+        return_freed_memory()
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
 
 
@@ -72,8 +77,8 @@ def sampled_logits(classifier: Classifier, source: Source, rows: Ints, passes: i
 
 def gradient_norm(classifier: Classifier, source: Source, rows: Ints, labels: Ints) -> float:
     """The L2 norm of the gradient of the mean loss over these rows, dropout off."""
-    if classifier.recorder is not None and isinstance(source, Tokens) and len(rows):
-        return gradients.gradient_norm(classifier, classifier.recorder, source, rows, labels)
+    if classifier.graphs is not None and isinstance(source, Tokens) and len(rows):
+        return classifier.graphs.gradient_norm(source, rows, labels)
     parameters = list(classifier.trainable().values())
     classifier.module.zero_grad(set_to_none=True)  # training leaves the gradients of its last batch
     for batch in _batches(classifier, source, rows):

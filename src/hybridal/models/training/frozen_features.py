@@ -39,18 +39,20 @@ class Features:
         """(N, E)"""
         missing = np.array([row for row in dict.fromkeys(rows.tolist()) if row not in self._found], dtype=np.int64)
         if len(missing):
-            read = self._read(missing, alone=True).astype(np.float32)
+            read = self._read(missing, batch_invariant=True).astype(np.float32)
             self._found.update(zip(missing.tolist(), read, strict=True))
         return np.stack([self._found[row] for row in rows.tolist()])
 
     def together(self, rows: Ints) -> Floats:
         """As `of`, for rows that are always asked for together: they are each other's company, and take less time."""
         if (key := rows.tobytes()) not in self._together:
-            self._together[key] = self._read(rows, alone=False)
+            self._together[key] = self._read(rows, batch_invariant=False)
         return self._together[key]
 
-    def _read(self, rows: Ints, alone: bool) -> Floats:
+    def _read(self, rows: Ints, batch_invariant: bool) -> Floats:
         with self._classifier.holding(self.weights):
-            outputs = forward_passes.predict(self._classifier, self._source, rows, features=True, alone=alone)
+            outputs = forward_passes.predict(
+                self._classifier, self._source, rows, features=True, batch_invariant=batch_invariant
+            )
         assert outputs.embedding is not None
         return outputs.embedding

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,25 +8,23 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from hybridal.backbones import Backbone
 from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
-from hybridal.models.encoders import dropout
-from hybridal.models.encoders import packed_attention as attention
-from hybridal.models.encoders.packing import familiar, pack
+from hybridal.models.encoders import dropout, packed_attention
+from hybridal.models.encoders.batches import PackedBatch
 from hybridal.models.token_arrays import Tokens
 from hybridal.tasks import Task
 
-from ..parts import ARCHITECTURES, LENGTH, classifier_of, examples_of, random_backbone
+from ..parts import ARCHITECTURES, LENGTH, classifier_of, examples_of, padded_logits, random_backbone
 
 
 @given(st.lists(st.lists(st.integers(1, 99), min_size=1, max_size=9), min_size=1, max_size=6), st.randoms())
 def test_a_packed_row_holds_each_text_once_from_position_0(texts: list[list[int]], random: Any) -> None:
     rows = np.array(random.sample(range(len(texts)), len(texts)))
-    packed = pack(Tokens.of(texts, pad=0), rows)
-    assert [packed.values[0, a:b].tolist() for a, b in packed.spans] == [texts[row] for row in rows]
+    packed = PackedBatch.of(Tokens.of(texts, pad=0), rows)
+    assert [packed.inputs[0, a:b].tolist() for a, b in packed.spans] == [texts[row] for row in rows]
     assert [packed.positions[0, a:b].tolist() for a, b in packed.spans] == [[*range(len(texts[row]))] for row in rows]
 
 
@@ -58,7 +55,7 @@ def test_packed_texts_give_the_logits_and_gradients_of_padded_ones(
     rows = texts.rows[:16]
     assert classifier.packs
     assert len({*texts.source.lengths(rows).tolist()}) > 3
-    padded = classifier.logits(*classifier.batch(texts.source, rows))
+    padded = padded_logits(classifier, texts.source, rows)
     packed = classifier.logits_of(texts.source, rows)
     torch.testing.assert_close(packed, padded, rtol=1e-4, atol=1e-5)
     expected = gradients(classifier, padded)
@@ -69,10 +66,10 @@ def test_packed_texts_give_the_logits_and_gradients_of_padded_ones(
 def test_with_dropout_on_that_drops_nothing_they_still_do(
     backbone: Backbone, task: Task, pooling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (attention, dropout):
+    for module in (packed_attention, dropout):
         monkeypatch.setattr(module, "draw_mask", lambda shape, _rate: torch.ones(shape))
     classifier, texts = classifier_of(backbone, task, pooling=pooling), examples_of(backbone, task.train)
-    padded = classifier.logits(*classifier.batch(texts.source, texts.rows[:16]))
+    padded = padded_logits(classifier, texts.source, texts.rows[:16])
     expected = gradients(classifier, padded)
     with classifier.training(dropout=True):
         packed = classifier.logits_of(texts.source, texts.rows[:16])
@@ -90,14 +87,14 @@ def test_attention_drops_shares_in_every_layer_and_in_the_last_of_first_tokens_a
         drawn.append((*shape, rate))
         return torch.ones(shape)
 
-    monkeypatch.setattr(attention, "draw_mask", draw)
+    monkeypatch.setattr(packed_attention, "draw_mask", draw)
     classifier, texts = classifier_of(backbone, task), examples_of(backbone, task.train)
     rows, rate, heads = texts.rows[:16], 0.1, 2
     with classifier.training(dropout=True):
         classifier.logits_of(texts.source, rows)
     lengths = texts.source.lengths(rows)
     whole, firsts = heads * int((lengths**2).sum()), heads * int(lengths.sum())
-    # Distilbert adds its residual outside of attention, so that all tokens must leave it.
+    # DistilBERT's last layer computes all tokens.
     assert drawn == [(whole, rate), (whole if backbone.name == "distilbert" else firsts, rate)]
 
 
@@ -105,13 +102,11 @@ def test_attention_drops_shares_in_every_layer_and_in_the_last_of_first_tokens_a
 def test_features_of_packed_texts_are_those_of_padded_ones(backbone: Backbone, task: Task, pooling: str) -> None:
     classifier, texts = classifier_of(backbone, task, pooling=pooling), examples_of(backbone, task.train)
     rows = texts.rows[:8]
-    with torch.no_grad(), classifier.listening() as heard:
-        classifier.logits(*classifier.batch(texts.source, rows))
-        expected = dict(heard)
-        classifier.logits_of(texts.source, rows)
-    assert {*expected} == {"hidden", "embedding"}
-    for name, values in expected.items():
-        torch.testing.assert_close(heard[name], values, rtol=1e-4, atol=1e-5)
+    with torch.no_grad():
+        padded = classifier.run(classifier.padded(texts.source, rows))
+        packed = classifier.run_texts(texts.source, rows)
+    torch.testing.assert_close(packed.hidden, padded.hidden, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(packed.embedding, padded.embedding, rtol=1e-4, atol=1e-5)
 
 
 @settings(max_examples=10)
@@ -132,38 +127,12 @@ def still(tiny: Backbone, task: Task) -> None:
     STILL.update(classifier=classifier_of(tiny, task), texts=examples_of(tiny, task.train))
 
 
-def test_an_encoder_of_another_kind_is_padded(tiny: Backbone, task: Task, tmp_path: Path) -> None:
-    config = AutoConfig.for_model(
-        "albert", vocab_size=2000, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
-    )
-    AutoModel.from_config(config).save_pretrained(tmp_path)
-    AutoTokenizer.from_pretrained(tiny.folder).save_pretrained(tmp_path)
-    classifier = classifier_of(Backbone("albert", tmp_path), task)
-    assert not classifier.packs
-    texts = examples_of(tiny, task.train)
-    assert classifier.logits_of(texts.source, texts.rows[:3]).shape == (3, 2)
-
-
-@pytest.mark.parametrize(
-    ("config", "is_one"),
-    [
-        ({"model_type": "bert", "_attn_implementation": "sdpa"}, True),
-        ({"model_type": "bert", "_attn_implementation": "eager"}, False),
-        ({"model_type": "bert", "_attn_implementation": "sdpa", "is_decoder": True}, False),
-        ({"model_type": "modernbert", "_attn_implementation": "sdpa"}, False),
-    ],
-)
-def test_a_familiar_encoder_takes_what_it_is_given(config: dict[str, Any], is_one: bool) -> None:
-    # Where a token looks at a neighbourhood, or backwards only, a mask of ours would stand in for the one that says so.
-    assert familiar(SimpleNamespace(config=SimpleNamespace(**config))) is is_one
-
-
 def test_texts_of_one_token_and_of_as_many_as_fit_share_a_row(backbone: Backbone, task: Task) -> None:
     classifier, rng = classifier_of(backbone, task), np.random.default_rng(0)
     tokens = Tokens.of([rng.integers(5, 2000, length).tolist() for length in (1, LENGTH, 1, LENGTH - 1)], pad=0)
     rows = np.arange(4)
     with torch.no_grad():
-        padded, packed = classifier.logits(*classifier.batch(tokens, rows)), classifier.logits_of(tokens, rows)
+        padded, packed = padded_logits(classifier, tokens, rows), classifier.logits_of(tokens, rows)
     torch.testing.assert_close(packed, padded, rtol=1e-4, atol=1e-5)
 
 

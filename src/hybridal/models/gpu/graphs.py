@@ -1,0 +1,82 @@
+"""Recorded graphs of one classifier: what `hybridal.models.acceleration` hands out."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from hybridal.core.outputs import Ints, Outputs
+from hybridal.core.rules import Rules
+from hybridal.models.classifier import Classifier
+from hybridal.models.encoders.batches import PaddedBatch
+from hybridal.models.encoders.classifier_output import ClassifierOutput
+from hybridal.models.gpu import graph_gradients, graph_passes
+from hybridal.models.gpu.graph_steps import GraphSteps
+from hybridal.models.gpu.recorder import Recorder
+from hybridal.models.token_arrays import Progress, Tokens
+
+if TYPE_CHECKING:
+    from hybridal.models.gpu.stack import Stack
+
+
+class CudaGraphs:
+    """Steps and forward passes of one classifier as recorded graphs.
+
+    Args:
+        classifier: On a CUDA device, with an encoder of our own.
+        recorder: Records and keeps the graphs.
+        stack: Kernels for the encoder's layers; without them batches are padded and torch's own kernels run.
+    """
+
+    def __init__(self, classifier: Classifier, recorder: Recorder, stack: Stack | None = None) -> None:
+        self.classifier, self.recorder, self.stack = classifier, recorder, stack
+
+    def weights_changed(self) -> None:
+        """Must be called after the classifier's weights were written from elsewhere."""
+        if self.stack is not None:
+            self.stack.refresh()
+
+    def steps(self, rules: Rules) -> GraphSteps:
+        """Optimiser steps; graphs, once recorded, serve all rounds with the same weight decay."""
+        return self.recorder.once(("steps", rules.weight_decay), lambda: GraphSteps(self, rules))
+
+    def predict(self, tokens: Tokens, rows: Ints, features: bool, progress: Progress, batch_invariant: bool) -> Outputs:
+        """As `training.forward_passes.predict`."""
+        return graph_passes.predict(self, tokens, rows, features, progress, batch_invariant)
+
+    def gradient_norm(self, tokens: Tokens, rows: Ints, labels: Ints) -> float:
+        """As `training.forward_passes.gradient_norm`."""
+        return graph_gradients.gradient_norm(self, tokens, rows, labels)
+
+    def run_padded(self, ids: Tensor, mask: Tensor) -> ClassifierOutput:
+        """Texts in rows of one length; the mask is boolean, (texts, 1, 1, length)."""
+        return self.classifier.run(PaddedBatch(ids, mask))
+
+    def run_row(self, inputs: Tensor, texts: int, longest: int) -> ClassifierOutput:
+        """Texts in one row without padding, for a classifier with a stack."""
+        from hybridal.models.gpu.token_row import Row
+
+        assert self.stack is not None
+        row = Row.of(inputs, texts, longest, first_tokens=self.classifier.pooling == "first")
+        with self.classifier.device.autocast():
+            output = self.stack.run(row)
+        return output._replace(logits=output.logits.float())
+
+
+def cuda_graphs(classifier: Classifier) -> CudaGraphs:
+    """The graphs of a classifier, with our own kernels if all its layers are trained."""
+    recorder = Recorder(classifier.device.torch)
+    return CudaGraphs(classifier, recorder, None if classifier.encoder.frozen_modules else stack_of(classifier))
+
+
+def stack_of(classifier: Classifier) -> Stack | None:
+    """Our own kernels, if Triton is installed: torch's builds for CUDA bring it."""
+    if importlib.util.find_spec("triton") is None:
+        return None
+    from hybridal.models.gpu.stack import Stack
+
+    dtype = torch.float32 if classifier.device.precision == "fp32" else torch.bfloat16
+    return Stack(classifier.module, dtype)

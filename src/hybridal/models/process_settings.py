@@ -1,0 +1,94 @@
+"""Settings of the whole process that hybridal changes. There are no others; importing hybridal changes none.
+
+| setting | changed | why | undone |
+|---|---|---|---|
+| malloc's thresholds (glibc) | when a classifier packs texts on a processor | a batch's memory is reused for the next one | no: glibc cannot; not touched if the environment sets one |
+| torch's deterministic mode, `CUBLAS_WORKSPACE_CONFIG`, cuDNN attention off | when a CUDA device is chosen | the same run gives the same bits | no: other threads may compute or record under it |
+| `fill_uninitialized_memory` off | with the deterministic mode, which turns it on | filling takes a fifth of a step | no |
+| verbosity and progress bars of transformers | while it loads or saves a model | warnings about a missing head are expected here | yes, on leaving |
+| torch's global random generators | while dropout draws (`generators.py`) | dropout cannot draw from any other | yes, on leaving |
+
+The command line also sets `GOMP_SPINCOUNT`, and worker processes of a study `TOKENIZERS_PARALLELISM`.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import torch
+
+# Numbers of malloc's options, and their values: more than a batch needs, and the most that malloc accepts.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+KEPT_BYTES, LARGEST_KEPT = 2**29, 2**25
+# If one of these is set, its owner has a reason.
+MALLOC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
+
+_DETERMINISTIC = Lock()
+
+
+def keep_freed_memory() -> None:
+    """Let malloc keep what a batch frees for the next one; else it returns it, and gets it back page by page."""
+    if (malloc := _malloc()) and not any(name in os.environ for name in MALLOC_VARIABLES):
+        malloc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+        malloc.mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
+
+
+def return_freed_memory() -> None:
+    """Return free memory to the system: batches of ever different sizes leave holes that no other batch fits in."""
+    if malloc := _malloc():
+        malloc.malloc_trim(0)
+
+
+@cache
+def _malloc() -> Any:
+    return ctypes.CDLL(None) if platform.libc_ver()[0] == "glibc" else None
+
+
+def make_deterministic(strictly: bool = False) -> None:
+    """Let the same run give the same bits: kernels that sum in random order are not used.
+
+    Settings are only ever tightened, since another thread may compute or record under them.
+
+    Args:
+        strictly: Refuse operations without a deterministic kernel; else torch only warns. A recorded graph would keep
+            such a kernel for good.
+    """
+    with _DETERMINISTIC:
+        enabled = torch.are_deterministic_algorithms_enabled()
+        if enabled and not (strictly and torch.is_deterministic_algorithms_warn_only_enabled()):
+            return
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.backends.cuda.enable_cudnn_sdp(False)
+        # Not `use_deterministic_algorithms`, which does the same but first imports torch's compiler, for seconds.
+        torch.set_deterministic_debug_mode("error" if strictly else "warn")
+        torch.utils.deterministic.fill_uninitialized_memory = False
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Silence transformers' log and progress bars inside."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars
+    from transformers.utils import logging
+
+    verbosity, bars, hub_bars = (
+        logging.get_verbosity(),
+        logging.is_progress_bar_enabled(),
+        not are_progress_bars_disabled(),
+    )
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+        if not hub_bars:
+            disable_progress_bars()

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from hybridal.models import process_settings
+
+glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a malloc that is left as it is")
+
+# In a process of its own: the setting is the process's. The first batches still teach malloc their sizes.
+BATCH_AFTER_BATCH = """
+import resource, torch
+from hybridal.models.process_settings import return_freed_memory, keep_freed_memory
+
+def new_pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    batch = [torch.ones(2**19) for _ in range(20)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+keep_freed_memory()
+new_pages(), new_pages()
+print(new_pages())
+return_freed_memory()
+print(new_pages())
+"""
+PAGES = 20 * 4 * 2**19 // 4096
+
+
+def new_pages(**environment: str) -> tuple[int, int]:
+    """Pages that a batch takes from the system: after others like it, and after all was given back."""
+    command = [sys.executable, "-c", BATCH_AFTER_BATCH]
+    said = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, **environment}, timeout=100
+    )
+    kept, anew = map(int, said.stdout.split())
+    return kept, anew
+
+
+@glibc
+def test_what_one_batch_frees_is_there_for_the_next_until_it_is_given_back() -> None:
+    kept, anew = new_pages()
+    assert kept < PAGES / 10
+    assert anew > PAGES / 2
+
+
+@glibc
+def test_settings_of_others_are_left_alone() -> None:
+    kept, _ = new_pages(MALLOC_MMAP_THRESHOLD_="65536")
+    assert kept > PAGES / 2
+
+
+def test_another_malloc_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
+    process_settings._malloc.cache_clear()
+    try:
+        assert process_settings._malloc() is None
+        process_settings.keep_freed_memory()
+        process_settings.return_freed_memory()
+    finally:
+        process_settings._malloc.cache_clear()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_log_and_the_bars_of_transformers_come_back(enabled: bool) -> None:
+    from transformers.utils import logging
+
+    before = logging.is_progress_bar_enabled()
+    (logging.enable_progress_bar if enabled else logging.disable_progress_bar)()
+    try:
+        verbosity = logging.get_verbosity()
+        with process_settings.quiet_transformers():
+            assert not logging.is_progress_bar_enabled()
+        assert logging.is_progress_bar_enabled() == enabled
+        assert logging.get_verbosity() == verbosity
+    finally:
+        (logging.enable_progress_bar if before else logging.disable_progress_bar)()
+
+
+def test_importing_the_library_changes_no_setting_of_torch() -> None:
+    code = (
+        "import torch; before = torch.are_deterministic_algorithms_enabled(), torch.get_rng_state().sum()\n"
+        "import hybridal.models.transformer, os\n"
+        "assert before == (torch.are_deterministic_algorithms_enabled(), torch.get_rng_state().sum())\n"
+        "assert 'CUBLAS_WORKSPACE_CONFIG' not in os.environ\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "CUBLAS_WORKSPACE_CONFIG"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=100)
