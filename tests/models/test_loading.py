@@ -12,15 +12,12 @@ from safetensors.torch import load_file, save_file
 from hybridal.backbones import Backbone
 from hybridal.errors import UserError
 from hybridal.models.classifier import Classifier
-from hybridal.models.encoders.layers import Build
 from hybridal.models.generators import seeded
 from hybridal.models.loading import can_draw, load_module
 from hybridal.tasks import Task
 
 from .parts import ARCHITECTURES, CPU, classifier_of
 from .parts import same_weights as same
-
-BUILD = Build(first_token_only=True)
 
 
 def body_and_head(classifier: Classifier) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -71,7 +68,7 @@ def test_a_backbone_without_a_pooler_gets_one_of_the_seed(
     assert same(first, again)
     assert not torch.equal(first["bert.pooler.dense.weight"], other["bert.pooler.dense.weight"])
     assert not caplog.records
-    assert can_draw(*load_module(Backbone("bare", folder), task.classes, 1, "first", BUILD))
+    assert can_draw(*load_module(Backbone("bare", folder), task.classes, 1, "first"))
 
 
 def test_a_norm_that_is_missing_is_mentioned_and_the_same_each_time(
@@ -84,7 +81,7 @@ def test_a_norm_that_is_missing_is_mentioned_and_the_same_each_time(
     first, again = (classifier_of(Backbone("torn", folder), task).weights() for _ in range(2))
     assert same(first, again)
     assert "no weights for bert.embeddings.LayerNorm.weight" in caplog.text
-    assert not can_draw(*load_module(Backbone("torn", folder), task.classes, 7, "first", BUILD))
+    assert not can_draw(*load_module(Backbone("torn", folder), task.classes, 7, "first"))
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])

@@ -65,7 +65,7 @@ class Classifier:
         self._config = (backbone, classes, seed, device, train_layers, pooling)
         self.classes, self.pooling = tuple(classes), pooling
         with LOADING:
-            module, self._drawn = load_module(backbone, classes, seed, pooling, _build(device, train_layers, pooling))
+            module, self._drawn = load_module(backbone, classes, seed, pooling, _build(device, train_layers))
             self.module = module.to(device.torch)
         if not on_gpu:
             _own_memory(self.module)
@@ -258,13 +258,12 @@ class Classifier:
             self.module.eval()
 
 
-def _build(device: Device, train_layers: int | None, pooling: str) -> Build:
+def _build(device: Device, train_layers: int | None) -> Build:
     """The fastest modules for a device; with `path=plain`, torch's own."""
     fast = device.fast and device.torch.type == "cpu"
     return Build(
         dropout=MaskDropout if fast else nn.Dropout,
         word_embedding=RowGradientEmbedding if fast else None,
-        first_token_only=pooling == "first",
         trained_layers=train_layers,
         product_bias=device.fast,
     )

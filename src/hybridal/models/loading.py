@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hybridal.backbones.weights import check_weights
 from hybridal.errors import UserError, reason
 from hybridal.models.encoders.cls_token_classifier import cls_token_classifier
 from hybridal.models.encoders.foreign_encoder import ForeignClassifier, ForeignEncoder
-from hybridal.models.encoders.layers import Build, not_separable
+from hybridal.models.encoders.layers import PLAIN, Build, not_separable
 from hybridal.models.encoders.mean_classifier import MeanClassifier
 from hybridal.models.encoders.own_encoders import encoder_of
 from hybridal.models.encoders.saved_model import Saved
@@ -30,7 +31,7 @@ Loaded = tuple[Any, list[str]]
 """A module, and the names of the parameters that are still to be drawn."""
 
 
-def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str, build: Build) -> Loaded:
+def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: str, build: Build = PLAIN) -> Loaded:
     """Build a classifier with the initial weights of a seed.
 
     Args:
@@ -38,7 +39,7 @@ def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: 
         classes: Names of the classes.
         seed: Decides the weights that the folder lacks.
         pooling: "mean" for a head over the mean of all tokens, "first" for one over the first token.
-        build: How the modules are built.
+        build: How the modules are built; `first_token_only` follows from `pooling`.
 
     Returns:
         The classifier, and the names of the parameters that were drawn.
@@ -51,6 +52,7 @@ def load_module(backbone: Backbone, classes: Sequence[str], seed: int, pooling: 
     try:
         # Transformers draws what is missing from the global generator, before `draw_head` draws it again.
         with seeded(key(seed, "head")):
+            build = replace(build, first_token_only=pooling == "first")
             load = load_mean_classifier if pooling == "mean" else load_cls_token_classifier
             module, missing = load(backbone, classes, build)
     except (UserError, MemoryError, torch.OutOfMemoryError):
@@ -85,7 +87,7 @@ def load_mean_classifier(backbone: Backbone, classes: Sequence[str], build: Buil
     folder, weight, bias = Path(backbone.folder), None, None
     if was_exported(folder):
         saved, weight, bias = read_portable(folder)
-        body, missing = encoder_of(saved, build) or ForeignEncoder(load_model(saved)), []
+        body, missing = encoder_of(saved, build) or ForeignEncoder(load_model(saved)), list[str]()
     else:
         body, missing = _load_encoder(folder, build)
     _check_separable(body, build)

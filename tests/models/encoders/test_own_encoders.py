@@ -19,7 +19,7 @@ from hybridal.models.device import Device
 from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.encoders.bert import Bert
 from hybridal.models.encoders.classifier_output import ClassifierOutput
-from hybridal.models.encoders.layers import Build
+from hybridal.models.encoders.layers import PLAIN
 from hybridal.models.encoders.mpnet import MPNet
 from hybridal.models.encoders.own_encoders import ARCHITECTURES as OWN
 from hybridal.models.encoders.own_encoders import encoder_of, has_own_encoder
@@ -35,7 +35,7 @@ from ..parts import ARCHITECTURES, examples_of, random_backbone, same_weights
 RULES = protocol(
     "paper", {"learning_rate": 1e-3, "max_epochs": 2, "stop_after": None, "max_length": 32, "train_batch": 8}
 )
-PADDED, KINDS = Build(), {name: own.encoder for name, own in OWN.items()}
+KINDS = {name: own.encoder for name, own in OWN.items()}
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def backbone(request: pytest.FixtureRequest, made: Callable[[str], Backbone]) ->
 
 def read(backbone: Backbone) -> Any:
     saved = Saved.read(backbone.folder)
-    return None if saved is None else encoder_of(saved, PADDED)
+    return None if saved is None else encoder_of(saved, PLAIN)
 
 
 class Theirs(torch.nn.Module):  # type: ignore[misc]
@@ -100,7 +100,7 @@ def test_trained_with_dropout_it_equals_transformers_to_the_last_bit(
 def test_the_default_backbone_equals_transformers() -> None:
     saved = Saved.read(MINILM)
     assert saved is not None
-    ours, theirs = encoder_of(saved, PADDED), AutoModel.from_pretrained(MINILM).eval()
+    ours, theirs = encoder_of(saved, PLAIN), AutoModel.from_pretrained(MINILM).eval()
     assert ours is not None
     ids, mask = batch_of(0)
     with torch.no_grad():

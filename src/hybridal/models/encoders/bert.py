@@ -6,7 +6,6 @@ order, so that padded batches give the same results to the last bit, the draws o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -64,10 +63,6 @@ class Bert(Encoder):
             self.pooler = Pooler(config.hidden_size)
         self.freeze()
 
-    @property
-    def layers(self) -> Sequence[nn.Module]:
-        return self.encoder.layer
-
 
 class Roberta(Encoder):
     """RoBERTa, XLM-RoBERTa and CamemBERT: BERT with positions that are counted from the padding token's id + 1."""
@@ -78,10 +73,6 @@ class Roberta(Encoder):
         self.embeddings = RobertaEmbeddings(config, build)
         self.encoder = Layers(config, build)
         self.freeze()
-
-    @property
-    def layers(self) -> Sequence[nn.Module]:
-        return self.encoder.layer
 
 
 class Electra(Encoder):
@@ -95,10 +86,6 @@ class Electra(Encoder):
             self.embeddings_project = Linear(config.embedding_size, config.hidden_size)
         self.encoder = Layers(config, build)
         self.freeze()
-
-    @property
-    def layers(self) -> Sequence[nn.Module]:
-        return self.encoder.layer
 
     @property
     def frozen_modules(self) -> list[nn.Module]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
@@ -31,6 +30,7 @@ EPSILON = 1e-12  # of all layer norms
 class DistilBert(Encoder):
     """DistilBERT's embeddings and layers."""
 
+    layers_path = "transformer.layer"
     # The last layer has always computed all tokens: to skip some would change the draws of dropout in recorded runs.
     shortens_last_layer = False
 
@@ -40,10 +40,6 @@ class DistilBert(Encoder):
         self.embeddings = Embeddings(config, build)
         self.transformer = Layers(config, build)
         self.freeze()
-
-    @property
-    def layers(self) -> Sequence[nn.Module]:
-        return self.transformer.layer
 
 
 class Embeddings(EmbeddingSum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -60,6 +59,10 @@ class Build:
         return (self.word_embedding or Embedding)(config.vocab_size, width, padding_idx=padding)
 
 
+# Torch's own modules, everything trained.
+PLAIN = Build()
+
+
 class Linear(nn.Linear):  # type: ignore[misc]
     """A linear layer without initial weights: they are loaded or drawn later.
 
@@ -78,21 +81,24 @@ class Embedding(nn.Embedding):  # type: ignore[misc]
 class Encoder(nn.Module):  # type: ignore[misc]
     """Embeddings, then layers that map states (texts, tokens, width) to states.
 
-    Subclasses set `config`, `build` and `embeddings`, and have their layers in `layers`. Call `freeze` at the end of a
-    constructor.
+    Subclasses set `config`, `build` and `embeddings`, and have their layers at `layers_path`. They call `freeze` at the
+    end of their constructor.
     """
 
     config: Config
     build: Build
     embeddings: Any
+    layers_path = "encoder.layer"
     # Whether the last layer of packed texts can compute first tokens only.
     shortens_last_layer = True
     # Whether the top layers can be trained without the others.
     separable = True
 
     @property
-    def layers(self) -> Sequence[nn.Module]:
-        raise NotImplementedError
+    def layers(self) -> list[nn.Module]:
+        """From the bottom to the top."""
+        stack: Any = self.get_submodule(self.layers_path)
+        return list(stack)
 
     @property
     def width(self) -> int:
@@ -110,7 +116,7 @@ class Encoder(nn.Module):  # type: ignore[misc]
         """The modules that are not trained: embeddings and bottom layers, if any."""
         if self.build.trained_layers is None:
             return []
-        return [self.embeddings, *list(self.layers)[: self.frozen_layers]]
+        return [self.embeddings, *self.layers[: self.frozen_layers]]
 
     def freeze(self) -> None:
         """Exclude the frozen modules from training.
@@ -151,27 +157,25 @@ class Encoder(nn.Module):  # type: ignore[misc]
             (texts, length, width) for padded texts, (1, tokens, width) for packed ones. With `build.first_token_only`,
             packed texts give (texts, 1, width).
         """
-        layers = list(self.layers)
+        layers = self.layers
         if batch.inputs.is_floating_point():
             states, layers = batch.inputs, layers[self.frozen_layers :]
         else:
             states = self.project(self.embeddings(batch))
         shared = self.shared_inputs(states, batch)
-        shortened = isinstance(batch, PackedBatch) and self.build.first_token_only
+        starts = batch.starts if isinstance(batch, PackedBatch) and self.build.first_token_only else None
         for number, layer in enumerate(layers, start=1):
-            queries = states
-            if shortened and self.shortens_last_layer and number == len(layers):
-                queries = states[:, batch.starts]
-            states = layer(queries, states, batch, shared)
-        if not shortened:
+            shortened = starts is not None and self.shortens_last_layer and number == len(layers)
+            states = layer(states[:, starts] if shortened else states, states, batch, shared)
+        if starts is None:
             return states
-        return (states if states.shape[1] == len(batch.spans) else states[:, batch.starts])[0][:, None]
+        return (states if states.shape[1] == len(starts) else states[:, starts])[0][:, None]
 
     def frozen_states(self, ids: Tensor) -> Tensor:
         """The outputs of the frozen layers for one text, (tokens, width)."""
         batch = PaddedBatch(ids[None])
         states = self.project(self.embeddings(batch))
-        for layer in list(self.layers)[: self.frozen_layers]:
+        for layer in self.layers[: self.frozen_layers]:
             states = layer(states, states, batch, None)
         return states[0]
 

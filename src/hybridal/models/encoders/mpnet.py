@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -69,10 +69,6 @@ class MPNet(Encoder):
         self.encoder = Layers(config, build)
         self.freeze()
 
-    @property
-    def layers(self) -> Sequence[nn.Module]:
-        return self.encoder.layer
-
     def shared_inputs(self, states: Tensor, batch: PaddedBatch | PackedBatch) -> Shared:
         """Bias and mask, computed once for all layers."""
         if isinstance(batch, PackedBatch):
@@ -81,7 +77,7 @@ class MPNet(Encoder):
         if self.build.product_bias:
             bias = self.encoder.bias_product(states.shape[1], states.device)[None]
         else:
-            bias = self.encoder.bias_lookup(*states.shape[:2], states.device)
+            bias = self.encoder.bias_lookup(len(states), states.shape[1], states.device)
         mask = batch.attention_mask
         if mask is not None:
             mask = torch.where(mask, states.new_zeros(()), torch.finfo(states.dtype).min)

@@ -76,7 +76,8 @@ def encoder_of(saved: Saved, build: Build) -> Encoder | None:
     if expected != {name: weight.shape for name, weight in weights.items()}:
         return None
     body.load_state_dict({name: weight.float() for name, weight in weights.items()}, strict=False, assign=True)
-    return body.eval()
+    body.eval()
+    return body
 
 
 def empty_encoder(config: Mapping[str, Any], build: Build) -> Encoder:
@@ -84,7 +85,7 @@ def empty_encoder(config: Mapping[str, Any], build: Build) -> Encoder:
     architecture = ARCHITECTURES[config["model_type"]]
     kept = {name: value for name, value in config.items() if name not in IGNORED_CONFIG_KEYS}
     full: Any = Config(**{**architecture.defaults, **kept, "dtype": "float32"})
-    return architecture.encoder(full, build)  # type: ignore[call-arg]
+    return architecture.encoder(full, build)
 
 
 def has_own_encoder(config: Mapping[str, Any]) -> bool:

@@ -90,7 +90,8 @@ class Stack:
         states = self.states(self.encoder.project(self.embeddings(row))[0], row, self.module.training)[None]
         if self.encoder.build.first_token_only:
             states = row.means(states)[:, None]
-        return self.module.classify(states, row)
+        output: ClassifierOutput = self.module.classify(states, row)
+        return output
 
     def states(self, embedded: Tensor, row: Row, training: bool) -> Tensor:
         """The last layer's state of each token, in float32."""
