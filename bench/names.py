@@ -16,8 +16,8 @@ from sklearn.metrics import f1_score
 from bench.tables import interval, table
 from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import nll
-from hybridal.models.training.class_descriptions import said_of, spoken
-from hybridal.models.training.probe import Known, Prober
+from hybridal.models.training.class_descriptions import class_descriptions, readable_names
+from hybridal.models.training.probe import LabelledFeatures, Prober
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model
@@ -73,7 +73,7 @@ class Read:
     labels: Ints
     tested: Floats
     truth: Ints
-    said: Sequence[Known | None]
+    said: Sequence[LabelledFeatures | None]
 
 
 def read(task: Task, model: TransformerModel) -> Read:
@@ -82,9 +82,9 @@ def read(task: Task, model: TransformerModel) -> Read:
     train, test = (
         split.take(rng.permutation(len(split))[:most]) for split, most in ((task.train, POOL), (task.test, TESTED))
     )
-    said: list[Known | None] = [None]
+    said: list[LabelledFeatures | None] = [None]
     for meanings in [{}, task.meanings] if task.meanings else [{}]:
-        texts, of = said_of(task.classes, meanings)
+        texts, of = class_descriptions(task.classes, meanings)
         said.append((model.embed(texts), of))
     return Read(model.embed(train.texts), train.labels, model.embed(test.texts), test.labels, said)
 
@@ -118,7 +118,7 @@ def main(tasks: Sequence[str]) -> None:
     rows: dict[int, list[list[str]]] = {1: [], 2: []}
     for name in tasks or map(str, preset("learners").tasks):
         task = load_task(name).described(MEANINGS.get(name, {}))
-        if not spoken(task.classes):
+        if not readable_names(task.classes):
             print(f"{name}: the names of its classes say nothing.")
             continue
         model = build_model(Settings(name, device="cpu"), task, ())

@@ -21,7 +21,7 @@ from hybridal.acquisition.margin import margins
 from hybridal.core.outputs import Floats, Ints
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import softmax
-from hybridal.models.training.class_descriptions import spoken
+from hybridal.models.training.class_descriptions import readable_names
 from hybridal.models.training.probe import Prober
 from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
@@ -152,7 +152,7 @@ def rows(name: str, skew: Skew, root: Path, seeds: Sequence[int]) -> pd.DataFram
     model: TransformerModel = build_model(
         Settings(task.name, device="cpu", overrides={"max_length": MAX_LENGTH}), task, ()
     )
-    said = spoken(texts.classes)
+    said = readable_names(texts.classes)
     pool, measured = model.embed(texts.pool), model.embed(texts.measured)
     names = model.embed(said) if said else None
     found = [

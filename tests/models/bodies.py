@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
     BertConfig,
     BertModel,
     CamembertConfig,
@@ -24,6 +26,7 @@ from transformers import (
 )
 
 from hybridal.backbones.wheel_models import CARRIED
+from hybridal.models.export.pooled_modeling import PooledConfig, PooledForSequenceClassification
 from hybridal.system.cache import cache_dir
 
 # Read before the tests get a cache of their own.
@@ -44,6 +47,12 @@ PLAIN: dict[str, tuple[Any, Any]] = {
     "electra": (ElectraModel, ElectraConfig(embedding_size=24, **_SHAPE)),
 }
 OTHER: dict[str, tuple[Any, Any]] = {"mpnet": (MPNetModel, MPNetConfig(**_SHAPE))}
+
+
+def register_pooled() -> None:
+    """Let transformers load models with a head over the mean without asking whether their code may run."""
+    AutoConfig.register(PooledConfig.model_type, PooledConfig, exist_ok=True)
+    AutoModelForSequenceClassification.register(PooledConfig, PooledForSequenceClassification, exist_ok=True)
 
 
 def body_of(name: str) -> Any:

@@ -16,7 +16,6 @@ from hybridal.core.facts import Cost, Round
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.encoders.batches import PaddedBatch
-from hybridal.models.export.portable_export import know_pooled
 from hybridal.models.training.fit import fit
 from hybridal.models.training.forward_passes import gradient_norm, predict, sampled_logits
 from hybridal.runs.export import export_model
@@ -24,6 +23,7 @@ from hybridal.runs.settings import Settings
 from hybridal.tasks import Task
 from hybridal.updates import Plan
 
+from .bodies import register_pooled
 from .parts import ARCHITECTURES, LENGTH, classifier_of, examples_of, farthest, random_backbone, row_of
 from .parts import same_weights as same
 
@@ -49,7 +49,7 @@ def test_what_a_backbone_said_of_its_own_head_and_digits_is_not_said_of_ours(
     path.write_text(json.dumps(json.loads(path.read_text()) | about | {"dtype": "float16", "torch_dtype": "float16"}))
     classifier = classifier_of(backbone, task, pooling=pooling)
     classifier.save(tmp_path / "saved")
-    know_pooled()
+    register_pooled()
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
     assert model.dtype == torch.float32
     assert model.config.id2label == dict(enumerate(task.classes))

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from hybridal.backbones import Backbone
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
-from hybridal.models.classifier_cache import Kept, classifier_for
+from hybridal.models.classifier_cache import ClassifierCache, classifier_for
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.fit import fit
 from hybridal.tasks import Task
@@ -34,10 +34,10 @@ def trained(classifier: Classifier, backbone: Backbone, task: Task) -> Classifie
 
 @pytest.mark.parametrize(("pooling", "top"), [("mean", None), ("first", None), ("first", 1)])
 def test_one_that_has_served_is_as_good_as_new(tiny: Backbone, task: Task, pooling: str, top: int | None) -> None:
-    kept, new = Kept(), Classifier(tiny, task.classes, 2, CPU, top, pooling)
-    with kept.serving():
+    kept, new = ClassifierCache(), Classifier(tiny, task.classes, 2, CPU, top, pooling)
+    with kept.activate():
         used = trained(asked(tiny, task, 1, pooling, top), tiny, task)
-    with kept.serving():
+    with kept.activate():
         again = asked(tiny, task, 2, pooling, top)
     assert again is used
     for found in (again, again.twin()):
@@ -47,9 +47,9 @@ def test_one_that_has_served_is_as_good_as_new(tiny: Backbone, task: Task, pooli
 
 
 def test_another_make_is_another_classifier(tiny: Backbone, task: Task) -> None:
-    kept, found = Kept(), list[Classifier]()
+    kept, found = ClassifierCache(), list[Classifier]()
     for pooling in ("mean", "first", "first", "mean"):
-        with kept.serving():
+        with kept.activate():
             found.append(asked(tiny, task, pooling=pooling))
     first, other, again, last = found
     assert again is other is not first
@@ -57,10 +57,10 @@ def test_another_make_is_another_classifier(tiny: Backbone, task: Task) -> None:
 
 
 def test_one_that_is_in_use_is_not_lent_again(tiny: Backbone, task: Task) -> None:
-    kept = Kept()
-    with kept.serving():
+    kept = ClassifierCache()
+    with kept.activate():
         mine = asked(tiny, task, 1)
-    with kept.serving():
+    with kept.activate():
         mine = asked(tiny, task, 2)
         before = mine.weights()
         assert asked(tiny, task, 3) is not mine
@@ -72,11 +72,11 @@ def test_one_that_another_seed_would_draw_otherwise_is_not_kept(tiny: Backbone, 
     weights = load_file(folder / "model.safetensors")
     del weights["embeddings.LayerNorm.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    kept, torn = Kept(), Backbone("torn", folder)
+    kept, torn = ClassifierCache(), Backbone("torn", folder)
     for pooling in ("mean", "first"):
-        with kept.serving():
+        with kept.activate():
             first = asked(torn, task, pooling=pooling)
-        with kept.serving():
+        with kept.activate():
             assert asked(torn, task, pooling=pooling) is not first
 
 
@@ -85,30 +85,30 @@ def test_a_missing_pooler_is_drawn_for_each_seed(tiny: Backbone, task: Task, tmp
     weights = load_file(folder / "model.safetensors")
     del weights["pooler.dense.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    kept, bare = Kept(), Backbone("bare", folder)
+    kept, bare = ClassifierCache(), Backbone("bare", folder)
     for seed in (1, 2):
-        with kept.serving():
+        with kept.activate():
             found = asked(bare, task, seed, "first")
         assert same_weights(found.weights(), Classifier(bare, task.classes, seed, CPU, pooling="first").weights())
 
 
 def test_what_was_left_in_the_middle_is_not_used_again(tiny: Backbone, task: Task) -> None:
-    kept, found = Kept(), list[Classifier]()
+    kept, found = ClassifierCache(), list[Classifier]()
 
     def stop() -> None:
-        with kept.serving():
+        with kept.activate():
             found.append(asked(tiny, task))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         stop()
-    with kept.serving():
+    with kept.activate():
         assert asked(tiny, task) is not found[0]
 
 
 def test_outside_and_in_other_threads_everybody_has_their_own(tiny: Backbone, task: Task) -> None:
-    kept, found = Kept(), list[Classifier]()
-    with kept.serving():
+    kept, found = ClassifierCache(), list[Classifier]()
+    with kept.activate():
         found.append(asked(tiny, task))
         other = threading.Thread(target=lambda: found.append(asked(tiny, task)))
         other.start()

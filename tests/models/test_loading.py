@@ -180,7 +180,7 @@ def test_code_in_the_folder_is_not_run(
     (folder / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\nclass C: pass\n")
     config = json.loads((folder / "config.json").read_text())
     names = ("AutoConfig", "AutoModel", "AutoModelForSequenceClassification")
-    config |= {"model_type": "unheard-of", "auto_map": dict.fromkeys(names, "trap.C")}
+    config |= {"model_type": "no_progress-of", "auto_map": dict.fromkeys(names, "trap.C")}
     (folder / "config.json").write_text(json.dumps(config))
     monkeypatch.setattr("builtins.input", lambda *_: "y")
     with pytest.raises(UserError, match="cannot be loaded as a text classifier"):

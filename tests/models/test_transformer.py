@@ -18,7 +18,7 @@ from hybridal.measures.calibration import nll
 from hybridal.models import token_arrays as tokens
 from hybridal.models.model_protocol import Model
 from hybridal.models.training import forward_passes
-from hybridal.models.training.class_descriptions import spoken
+from hybridal.models.training.class_descriptions import readable_names
 from hybridal.models.training.probe import fit_probe
 from hybridal.models.transformer import TransformerModel
 from hybridal.runs.assemble import build_cell, build_model, watched
@@ -183,7 +183,7 @@ def test_names_of_classes_are_examples_beside_the_labels(task: Task, tiny: Backb
     model, plain = (
         TransformerModel(task, tiny, replace(NAMED, use_class_descriptions=on), 1, CPU) for on in (True, False)
     )
-    names = model.embed(spoken(task.classes))
+    names = model.embed(readable_names(task.classes))
     np.testing.assert_allclose(model.features.of(model.named), names, atol=1e-5)
     # In the probe of the pretrained encoder ...
     labels, features = POOL.labels[POOL.order], model.features.of(POOL.order)
@@ -194,7 +194,7 @@ def test_names_of_classes_are_examples_beside_the_labels(task: Task, tiny: Backb
     assert [cost.examples // cost.epochs for cost in costs] == [5, 3]
     # ... and where a head is fitted to an encoder that was trained.
     trained = model.classifier.weights()
-    read = model.read([*(task.train.texts[row] for row in POOL.order), *spoken(task.classes)])
+    read = model.read([*(task.train.texts[row] for row in POOL.order), *readable_names(task.classes)])
     head = fit_probe(read, np.array([*labels, 0, 1]), 2, model.probe(POOL).penalty)
     model.load(model.start(POOL, trained))
     np.testing.assert_allclose(model.classifier.head().weight, head.weight, atol=1e-3)
@@ -204,9 +204,9 @@ def test_what_is_written_down_of_classes_are_examples_of_them(task: Task, tiny: 
     first, second = task.classes
     described = task.described({second: ["goals and teams", "a match"], first: "meals"})
     model = TransformerModel(described, tiny, NAMED, 1, CPU)
-    texts = [*spoken(task.classes), "meals", "goals and teams", "a match"]
-    assert model.said is not None
-    features, of = model.said
+    texts = [*readable_names(task.classes), "meals", "goals and teams", "a match"]
+    assert model.described is not None
+    features, of = model.described
     np.testing.assert_allclose(features, model.embed(texts), atol=1e-5)
     assert of.tolist() == [0, 1, 0, 1, 1]
     cost = model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost
@@ -222,10 +222,14 @@ def test_texts_that_may_be_measured_on_are_not_learnt_as_examples(task: Task, ti
     pasted = [f" {task.validation.texts[0]} ", task.test.texts[0], task.train.texts[0], "a match"]
     described = task.described({second: pasted})
     fixed = TransformerModel(described, tiny, NAMED, 1, CPU)
-    assert fixed.said_texts[2:] == [task.train.texts[0], "a match"]
+    assert fixed.description_texts[2:] == [task.train.texts[0], "a match"]
     for rules in (replace(NAMED, validation="share"), replace(NAMED, validation="none")):
-        assert TransformerModel(described.merged(), tiny, rules, 1, CPU).said_texts[2:] == ["a match"]
-    assert fixed.said_of([first], {first: pasted})[0] == [*spoken([first]), task.train.texts[0], "a match"]
+        assert TransformerModel(described.merged(), tiny, rules, 1, CPU).description_texts[2:] == ["a match"]
+    assert fixed.class_descriptions([first], {first: pasted})[0] == [
+        *readable_names([first]),
+        task.train.texts[0],
+        "a match",
+    ]
 
 
 def test_what_another_model_of_the_same_encoder_has_read_is_not_read_again(
@@ -250,11 +254,11 @@ def test_what_another_model_of_the_same_encoder_has_read_is_not_read_again(
 def test_numbers_that_are_described_say_something(task: Task, tiny: Backbone) -> None:
     numbered = replace(task, classes=("0", "1")).described({"1": "a match"})
     model = TransformerModel(numbered, tiny, NAMED, 1, CPU)
-    assert model.said is not None
-    assert model.said[1].tolist() == [1]
+    assert model.described is not None
+    assert model.described[1].tolist() == [1]
     assert model.describe_classes() is None  # nothing is said of the other one
     plain = TransformerModel(numbered, tiny, replace(NAMED, use_class_descriptions=False), 1, CPU)
-    assert plain.said is None
+    assert plain.described is None
 
 
 def test_nothing_is_trained_where_nothing_is_planned_names_or_not(task: Task, tiny: Backbone) -> None:
@@ -264,7 +268,7 @@ def test_nothing_is_trained_where_nothing_is_planned_names_or_not(task: Task, ti
 
 def test_names_that_are_numbers_are_no_examples(task: Task, tiny: Backbone) -> None:
     model = TransformerModel(replace(task, classes=("0", "1")), tiny, NAMED, 1, CPU)
-    assert model.said is None
+    assert model.described is None
     assert model.fit(Plan(model.start(POOL), POOL.order), POOL, 1).cost.examples % len(POOL.order) == 0
 
 

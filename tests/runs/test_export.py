@@ -31,7 +31,7 @@ SETTINGS = Settings("toy", backbone="tiny", schedule="fixed:3", seed=9, override
 class Writes:
     """A part of a model that writes one file."""
 
-    pooling, loads_plainly = "mean", True
+    pooling, is_native_exportable = "mean", True
 
     def __init__(self, name: str, text: str = "") -> None:
         self.name, self.text = name, text
@@ -154,7 +154,7 @@ def test_an_export_that_fails_leaves_the_older_one(export: Export) -> None:
 def test_the_card_says_when_code_must_be_trusted(export: Export) -> None:
     parts = Writes("model.safetensors")
     assert "trust_remote_code" not in (export(parts) / "README.md").read_text()
-    parts.loads_plainly = False
+    parts.is_native_exportable = False
     assert "trust_remote_code=True" in (export(parts) / "README.md").read_text()
 
 

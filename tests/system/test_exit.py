@@ -80,7 +80,7 @@ _CTRL_C = "os.kill(os.getpid(), signal.SIGINT)"
         ("pass", "pass", f"try: {_CTRL_C}\nexcept KeyboardInterrupt: print('caught')", 0, "caught\nstill here\n", ""),
         ("signal.signal(signal.SIGINT, signal.SIG_IGN)", _CTRL_C, _CTRL_C, 0, "still here\n", ""),
     ],
-    ids=["inside", "after", "unheard"],
+    ids=["inside", "after", "no_progress"],
 )
 def test_ctrl_c_ends_a_process_that_has_not_begun(
     before: str, inside: str, after: str, code: int, out: str, err: str

@@ -24,13 +24,12 @@ from hybridal.models.encoders.frozen_layers import FrozenStates
 from hybridal.models.encoders.layers import Build, Encoder
 from hybridal.models.encoders.mean_classifier import MeanClassifier
 from hybridal.models.encoders.word_embedding import RowGradientEmbedding
-from hybridal.models.export.native_export import survives_plainly
+from hybridal.models.export.native_export import is_native_exportable
 from hybridal.models.export.portable_export import pooled_classifier, save_portable
 from hybridal.models.loading import can_draw, draw_head, load_module
 from hybridal.models.process_settings import keep_freed_memory, quiet_transformers
 from hybridal.models.text_source import Source
-from hybridal.models.token_arrays import Encoder as Tokenizer
-from hybridal.models.token_arrays import Tokens
+from hybridal.models.token_arrays import Tokenizer, Tokens
 from hybridal.models.training.probe import Probe
 from hybridal.system.cache import cache_dir
 
@@ -187,9 +186,9 @@ class Classifier:
             return export_onnx(Probabilities(_load_saved(Path(scratch))), tokenizer, self.classes, folder)
 
     @property
-    def loads_plainly(self) -> bool:
+    def is_native_exportable(self) -> bool:
         """Whether transformers loads what `save` writes without additional code."""
-        return not isinstance(self.module, MeanClassifier) or survives_plainly(self._exported_body)
+        return not isinstance(self.module, MeanClassifier) or is_native_exportable(self._exported_body)
 
     @property
     def _exported_body(self) -> Any:
@@ -259,7 +258,7 @@ class Classifier:
 
 
 def _build(device: Device, train_layers: int | None) -> Build:
-    """The fastest modules for a device; with `path=plain`, torch's own."""
+    """The fastest modules for a device; with `arithmetic=plain`, torch's own."""
     fast = device.fast and device.torch.type == "cpu"
     return Build(
         dropout=MaskDropout if fast else nn.Dropout,

@@ -1,4 +1,4 @@
-"""A classifier that serves one cell after the other: it is loaded once, and its graphs are recorded once."""
+"""Reuse one loaded classifier, with its recorded CUDA graphs, for consecutive cells of a study."""
 
 from __future__ import annotations
 
@@ -12,56 +12,74 @@ from hybridal.models.classifier import Classifier
 from hybridal.models.device import Device
 
 
-class Kept:
-    """The classifier of the last work that came to a good end, for the next work of its kind."""
+class ClassifierCache:
+    """Holds at most one idle classifier.
+
+    Loading weights and recording graphs takes seconds; consecutive cells of the same task and backbone differ only in
+    their seed. `borrow` hands out the idle classifier if its configuration matches and draws its head again; otherwise
+    it builds a new one.
+    """
 
     def __init__(self) -> None:
-        self._make: tuple[object, ...] = ()
-        self._spare: Classifier | None = None
-        self._lent: Classifier | None = None
+        self._config: tuple[object, ...] = ()
+        self._idle: Classifier | None = None
+        self._borrowed: Classifier | None = None
 
     @contextmanager
-    def serving(self) -> Iterator[None]:
-        """Inside, in this thread, the first who asks for a classifier may get one that has served before."""
-        token = _SERVING.set(self)
+    def activate(self) -> Iterator[None]:
+        """Make this cache the current thread's cache for the duration of one cell.
+
+        A classifier borrowed inside becomes idle again only if the block completes without an exception.
+        """
+        token = _ACTIVE.set(self)
         try:
             yield
-            self._spare = self._lent or self._spare
+            self._idle = self._borrowed or self._idle
         finally:
-            self._lent = None
-            _SERVING.reset(token)
+            self._borrowed = None
+            _ACTIVE.reset(token)
 
-    def drop(self) -> None:
-        """What was left in the middle of its work is of no use to others."""
-        self._spare = None
+    def clear(self) -> None:
+        """Discard the idle classifier, for example after a cell failed halfway."""
+        self._idle = None
 
-    def lend(self, make: tuple[object, ...], seed: int, new: Callable[[], Classifier]) -> Classifier:
-        """One of this make, with the weights θ₀ of this seed."""
-        if self._lent is not None:  # and in use
-            return new()
-        spare, self._spare = self._spare, None
-        if spare is not None and self._make == make:
-            spare.renew(seed)
-        elif spare is not None:
-            spare = None
-            gc.collect()  # it and its graphs hold each other, and there may be no room for two
-        found = spare or new()
+    def borrow(self, config: tuple[object, ...], seed: int, build: Callable[[], Classifier]) -> Classifier:
+        """Return a classifier with the initial weights of `seed`.
+
+        Args:
+            config: Everything but the seed that a classifier is built from; must match for reuse.
+            seed: Seed of the head's initial weights.
+            build: Called if no idle classifier matches, or if one is already borrowed.
+
+        Returns:
+            A classifier that equals, bit for bit, the one that `build` would return.
+        """
+        if self._borrowed is not None:
+            return build()
+        idle, self._idle = self._idle, None
+        if idle is not None and self._config == config:
+            idle.renew(seed)
+        elif idle is not None:
+            idle = None
+            gc.collect()  # classifier and graphs form a reference cycle, and there may be no room for two
+        found = idle or build()
         if found.renewable:
-            self._make, self._lent = make, found
+            self._config, self._borrowed = config, found
         return found
 
 
-_SERVING: ContextVar[Kept | None] = ContextVar("hybridal.kept", default=None)
+_ACTIVE: ContextVar[ClassifierCache | None] = ContextVar("hybridal.classifier_cache", default=None)
 
 
 def classifier_for(
     backbone: Backbone, classes: Sequence[str], seed: int, device: Device, train_layers: int | None, pooling: str
 ) -> Classifier:
-    """A classifier with the weights θ₀ of this seed, new or renewed."""
+    """A classifier with the initial weights of a seed, from the active cache if there is one; see `Classifier`."""
 
-    def new() -> Classifier:
+    def build() -> Classifier:
         return Classifier(backbone, classes, seed, device, train_layers, pooling)
 
-    if (kept := _SERVING.get()) is None:
-        return new()
-    return kept.lend((backbone.folder, tuple(classes), device, train_layers, pooling), seed, new)
+    cache = _ACTIVE.get()
+    if cache is None:
+        return build()
+    return cache.borrow((backbone.folder, tuple(classes), device, train_layers, pooling), seed, build)

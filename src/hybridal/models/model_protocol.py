@@ -1,4 +1,4 @@
-"""What the loop needs of a model: anything that can be trained by a plan and asked can take part."""
+"""What the loop requires of a model: it trains by a plan and answers questions about its texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybridal.updates import Plan, Weights
 
 @dataclass(frozen=True)
 class Fit:
-    """What a round's training gave: θ_t, its cost, the epoch that was kept and the pass over validation at it."""
+    """The result of a round's training: θ_t, its cost, the epoch that was kept and its pass over validation."""
 
     weights: Weights
     cost: Cost
@@ -41,22 +41,22 @@ class Model(Protocol):
 
     @property
     def pretrained(self) -> Weights:
-        """The weights before anything was learnt."""
+        """θ₀: the pretrained weights and a random head."""
 
     def describe(self, rows: Ints) -> Floats:
-        """What is known of texts of the pool before anything is learnt, as vectors."""
+        """Features of texts of the pool from the pretrained encoder, (N, width)."""
 
     def describe_classes(self) -> Floats | None:
-        """The names of the classes as such vectors; None where they say nothing."""
+        """Features of the classes' descriptions, (classes, width); None if a class has none."""
 
     def start(self, pool: Pool, weights: Weights | None = None) -> Weights:
-        """The weights that a training on this pool starts from: θ₀, or those given, with a head for these labels."""
+        """The start weights of a training on this pool: θ₀ or `weights`, with a head fitted to the labels."""
 
     def load(self, weights: Weights) -> None:
-        """Answers about these weights from now on."""
+        """Use these weights from now on."""
 
     def place(self, weights: Weights | None) -> Weights | None:
-        """Weights that came from a file, brought to where this model computes."""
+        """Move weights that were read from a file to the model's device."""
 
     def fit(self, plan: Plan, pool: Pool, round: int) -> Fit: ...
 
@@ -64,13 +64,13 @@ class Model(Protocol):
     def validation_labels(self) -> Ints: ...
 
     def look(self, validation: Outputs | None, pool: Pool) -> ModelView:
-        """What signals may look at."""
+        """What signals may see."""
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> TimedCandidates:
-        """What acquisition may look at."""
+        """What acquisition functions may see."""
 
     def cross_fitted(self, pool: Pool) -> tuple[Floats, Ints] | None:
-        """What cheap models that have not seen a label say of it, and the labels; None where there is no such model."""
+        """Out-of-fold logits of the labelled texts by probes, and their labels; None without a probe."""
 
     def test(self) -> tuple[Outputs, Ints] | None:
-        """A pass over the test split and its labels, where it has any."""
+        """A pass over the test split and its labels; None if it has none."""

@@ -1,4 +1,4 @@
-"""Where a model's inputs come from: token ids, or what frozen layers made of them."""
+"""The interface of a classifier's input: token ids, or the outputs of frozen layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts as token ids: tokenised once, kept on disk as one ragged array, read by memory map."""
+"""Texts as token ids: tokenised once, cached on disk as one ragged array, memory-mapped."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from hybridal.core.outputs import Ints
 from hybridal.system.files import folder_made_whole, remove_folder
 
-# Enough to keep every core busy, and little enough that what the encoder makes of them fits into little memory.
+# Texts that are tokenised at a time: enough to keep every core busy, and few enough to need little memory.
 CHUNK = 4096
 
 Progress = Callable[[int, int], None]
-"""Hears how many texts are done, and of how many."""
+"""Called with the number of finished texts and of all."""
 
 
-def unheard(_done: int, _of: int) -> None:
-    """Progress that nobody asked for."""
+def no_progress(_done: int, _of: int) -> None:
+    """Progress that is not shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Tokens:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], pad: int) -> Tokens:
-        """Tokens that are only needed now, in memory."""
+        """Tokens in memory, not cached."""
         offsets = np.cumsum([0, *map(len, rows)])
         return cls(np.fromiter(chain.from_iterable(rows), np.int32, offsets[-1]), offsets, pad)
 
@@ -71,33 +71,33 @@ class Tokens:
         return np.concatenate([flat[self.offsets[r] : self.offsets[r + 1]] for r in rows]).astype(np.int64)
 
 
-class Encoder(Protocol):
-    """Turns texts into token ids with the special tokens, cut to a length."""
+class Tokenizer(Protocol):
+    """Turns texts into token ids with special tokens, truncated to a length."""
 
     @property
     def pad(self) -> int: ...
 
     @property
     def key(self) -> str:
-        """Equal for encoders that give equal tokens."""
+        """Equal for tokenizers that give equal tokens."""
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
 
 
-def tokenise(texts: Sequence[str], encoder: Encoder, folder: Path, progress: Progress = unheard) -> Tokens:
-    """The tokens of these texts: from `folder` when they were made before, else made and put there."""
-    home = folder / _key(texts, encoder)
+def tokenise(texts: Sequence[str], tokenizer: Tokenizer, folder: Path, progress: Progress = no_progress) -> Tokens:
+    """The tokens of these texts, from the cache in `folder` if they are there; else they are added to it."""
+    home = folder / _key(texts, tokenizer)
     try:
-        return _read(home, len(texts), encoder.pad)
+        return _read(home, len(texts), tokenizer.pad)
     except (OSError, ValueError, EOFError):
-        remove_folder(home)  # where there is one it is damaged: what cleans up caches may take a part
+        remove_folder(home)  # if it exists it is damaged: programs that clean up caches may delete a part
     with folder_made_whole(home) as scratch:
-        _write(texts, encoder, scratch, progress)
-    return _read(home, len(texts), encoder.pad)
+        _write(texts, tokenizer, scratch, progress)
+    return _read(home, len(texts), tokenizer.pad)
 
 
 def length_sorted(lengths: Ints, tokens: int) -> Iterator[Ints]:
-    """Batches of like length and so many tokens at most, longest first so that memory runs out at once or never.
+    """Batches of similar lengths with at most this many tokens; longest first, so that memory runs out early or never.
 
     >>> [batch.tolist() for batch in length_sorted(np.array([3, 9, 1, 9]), 18)]
     [[1, 3], [0, 2]]
@@ -112,25 +112,25 @@ def length_sorted(lengths: Ints, tokens: int) -> Iterator[Ints]:
 def _read(home: Path, rows: int, pad: int) -> Tokens:
     offsets = np.load(home / "offsets.npy")
     if len(offsets) != rows + 1 or (home / "flat.i32").stat().st_size != offsets[-1] * np.dtype(np.int32).itemsize:
-        raise ValueError(f"{home} is not whole")
+        raise ValueError(f"{home} is incomplete")
     # An empty file cannot be mapped.
     flat = np.memmap(home / "flat.i32", dtype=np.int32, mode="r") if offsets[-1] else np.empty(0, np.int32)
     return Tokens(flat, offsets, pad)
 
 
-def _write(texts: Sequence[str], encoder: Encoder, scratch: Path, progress: Progress) -> None:
+def _write(texts: Sequence[str], tokenizer: Tokenizer, scratch: Path, progress: Progress) -> None:
     lengths = np.zeros(len(texts) + 1, dtype=np.int64)
     with (scratch / "flat.i32").open("wb") as file:
         for start in range(0, len(texts), CHUNK):
-            part = Tokens.of(encoder.encode(texts[start : start + CHUNK]), encoder.pad)
+            part = Tokens.of(tokenizer.encode(texts[start : start + CHUNK]), tokenizer.pad)
             lengths[start + 1 : start + 1 + len(part)] = np.diff(part.offsets)
             part.flat.tofile(file)
             progress(start + len(part), len(texts))
     np.save(scratch / "offsets.npy", np.cumsum(lengths))
 
 
-def _key(texts: Sequence[str], encoder: Encoder) -> str:
-    digest = hashlib.sha256(encoder.key.encode())
+def _key(texts: Sequence[str], tokenizer: Tokenizer) -> str:
+    digest = hashlib.sha256(tokenizer.key.encode())
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "little"))

@@ -1,4 +1,4 @@
-"""The model of the loop's role: a transformer, the task's tokens, and the rules of training."""
+"""The loop's model: a classifier over the texts of one task."""
 
 from __future__ import annotations
 
@@ -18,31 +18,41 @@ from hybridal.models.classifier_cache import classifier_for
 from hybridal.models.device import Device
 from hybridal.models.model_protocol import Fit
 from hybridal.models.text_source import Source
-from hybridal.models.token_arrays import Progress, Tokens, tokenise, unheard
+from hybridal.models.token_arrays import Progress, Tokens, no_progress, tokenise
+from hybridal.models.training import fit as round_training
 from hybridal.models.training import forward_passes
-from hybridal.models.training.class_descriptions import middles, said_of
+from hybridal.models.training.class_descriptions import class_centroids, class_descriptions
 from hybridal.models.training.examples import Examples
-from hybridal.models.training.fit import fit as round_training
 from hybridal.models.training.frozen_features import Features
-from hybridal.models.training.probe import Known, Probe, Prober, cross_fitted, fit_probe
+from hybridal.models.training.probe import LabelledFeatures, Probe, Prober, cross_fitted, fit_probe
 from hybridal.models.trial import check_forward, check_vocabulary
-from hybridal.models.views import ModelNow, ScoredCandidates, present
+from hybridal.models.views import ModelView, ScoredCandidates, present
 from hybridal.randomness import stream
 from hybridal.system.cache import cache_dir
 from hybridal.tasks.splits import draw
 from hybridal.tasks.task import Split, Task
 from hybridal.updates import Plan, Weights
 
-# Unlabelled texts that label-free signals look at: of a share of 2%, the standard error is 0.6 points.
-SAMPLE = 512
-# Parts that labels are cut into where nothing else is measured on.
+# Unlabelled texts that label-free signals see: a share of 2% then has a standard error of 0.6 points.
+SAMPLE_SIZE = 512
+# Folds of cross-fitting, when there is no validation split.
 FOLDS = 5
-# Texts between two words about how far a pass is.
-AT_ONCE = 64
+# Texts between two reports of progress.
+TEXTS_PER_REPORT = 64
 
 
 class TransformerModel:
-    """A classifier over one task. `keeps_features` makes each pass over validation keep its features."""
+    """A classifier over the texts of one task; it implements `model_protocol.Model`.
+
+    Args:
+        task: Texts and labels.
+        backbone: The encoder.
+        rules: How it is trained.
+        seed: Decides the head's initial weights and every random choice of training.
+        device: Where it computes.
+        keeps_features: Whether passes over validation return features too.
+        observer: Receives progress.
+    """
 
     def __init__(
         self,
@@ -54,15 +64,17 @@ class TransformerModel:
         keeps_features: bool = False,
         observer: Observer | None = None,
     ) -> None:
-        # With validation of its own a task's pool is never measured on; else any of it may be.
-        apart = (
+        # With a fixed validation split the pool is never used for validation; otherwise any text of it may be.
+        held_out = (
             (task.validation, task.test) if rules.validation == "fixed" else (task.train, task.validation, task.test)
         )
-        self._apart = [split.texts for split in apart]
-        # What is said of classes are rows after those of the pool: they are read and learnt like its texts.
-        self._meant = self.said_of(task.classes, task.meanings)
-        self.said_texts, self._said_of = self._meant if rules.use_class_descriptions else said_of((), {})
-        parts = [[*task.train.texts, *self.said_texts], task.validation.texts, task.test.texts]
+        self._held_out_texts = [split.texts for split in held_out]
+        # Class descriptions are rows after those of the pool, and are trained on like its texts.
+        self._descriptions = self.class_descriptions(task.classes, task.meanings)
+        self.description_texts, self._description_classes = (
+            self._descriptions if rules.use_class_descriptions else class_descriptions((), {})
+        )
+        parts = [[*task.train.texts, *self.description_texts], task.validation.texts, task.test.texts]
         texts = [text for part in parts for text in part]
         self.encoder = backbone.encoder(rules.max_length)
         self.observer = observer or Observer()
@@ -86,38 +98,40 @@ class TransformerModel:
         self._latest = self.features
         self._prober = Prober(seed)
         self._probe: tuple[bytes, Probe] | None = None
-        size = min(SAMPLE, len(task.train))
+        size = min(SAMPLE_SIZE, len(task.train))
         self.sample = np.sort(stream(seed, "sample").choice(len(task.train), size, replace=False))
 
-    def said_of(self, classes: Sequence[str], meanings: Mapping[str, Sequence[str]]) -> tuple[list[str], Ints]:
-        """What is said of classes and may be learnt, and the class of each."""
-        return said_of(classes, meanings, self._measured if meanings else frozenset())
+    def class_descriptions(
+        self, classes: Sequence[str], meanings: Mapping[str, Sequence[str]]
+    ) -> tuple[list[str], Ints]:
+        """Descriptions of classes that may be trained on, and the class of each."""
+        return class_descriptions(classes, meanings, self._excluded if meanings else frozenset())
 
     @cached_property
-    def _measured(self) -> frozenset[str]:
-        return frozenset(text.strip() for texts in self._apart for text in texts)
+    def _excluded(self) -> frozenset[str]:
+        return frozenset(text.strip() for texts in self._held_out_texts for text in texts)
 
     def take_over(self, other: TransformerModel, rows: Mapping[int, int]) -> None:
-        """What a model of the same encoder has read is not read again; `rows` are the other's, by those of this one."""
-        said = {text: len(other.train_ids) + at for at, text in enumerate(other.said_texts)}
-        own = {len(self.train_ids) + at: said[text] for at, text in enumerate(self.said_texts) if text in said}
+        """Reuse the features of a model with the same encoder; `rows` maps rows of this model to rows of the other."""
+        known = {text: len(other.train_ids) + at for at, text in enumerate(other.description_texts)}
+        own = {len(self.train_ids) + at: known[text] for at, text in enumerate(self.description_texts) if text in known}
         self.features.take_over(other.features, {**rows, **own})
 
     @cached_property
     def sample_features(self) -> Floats:
-        """What the pretrained encoder says of the sample: always of all of it, so that it is the same each time."""
+        """The pretrained features of the sample; always of all of it, so that they are the same each time."""
         return self.features.of(self.sample) if self._keeps_frozen else self.describe(self.sample)
 
     def sample_logits(self, pool: Pool) -> Floats:
-        """What the model says of the sample: always of all of it, too. With another head, no text is read again."""
+        """The logits of the sample, also always of all of it. If only the head changed, no text is encoded again."""
         if self.classifier.graphs is not None or self.as_probe(pool) is not None:
             return self.ask(self.sample, pool).logits
-        return self.classifier.head().logits(self._kept(self._now).together(self.sample)).astype(np.float32)
+        return self.classifier.head().logits(self._kept(self._now).of_fixed(self.sample)).astype(np.float32)
 
     def _kept(self, weights: Weights) -> Features:
-        """What the encoder of these weights said of texts, as long as no other one was asked for."""
+        """Cached features of the encoder with these weights; the cache holds one encoder besides the pretrained one."""
         if self.classifier.same_encoder(self._latest.weights, weights):
-            self._latest.weights = weights  # and the older ones can go
+            self._latest.weights = weights  # so that older ones can be freed
         else:
             self._latest = Features(self.classifier, self.train_source, weights)
         return self._latest
@@ -127,16 +141,16 @@ class TransformerModel:
             return self._features(self.train_source, rows)
 
     def describe_classes(self) -> Floats | None:
-        texts, of = self._meant
-        return middles(self.embed(texts), of, len(self.classes)) if texts else None
+        texts, of = self._descriptions
+        return class_centroids(self.embed(texts), of, len(self.classes)) if texts else None
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """What the pretrained encoder says of any texts."""
+        """Features of any texts from the pretrained encoder."""
         with self.classifier.holding(self.pretrained):
             return self.read(texts)
 
     def read(self, texts: Sequence[str]) -> Floats:
-        """What the encoder says of any texts as it is now."""
+        """Features of any texts from the encoder as it is now."""
         tokens = Tokens.of(self.encoder.encode(texts), self.encoder.pad)
         return self._features(self.classifier.source(tokens), np.arange(len(texts)))
 
@@ -154,48 +168,48 @@ class TransformerModel:
         else:
             self.load(weights)
             features = self._features(self.train_source, rows)
-        # An encoder that was trained tells these texts apart by heart: how noisy they are, only the frozen one says.
+        # A fine-tuned encoder has memorised these texts; estimate label noise with the frozen one.
         penalty = self.probe(pool).penalty
         return self.classifier.with_head(weights, fit_probe(features, labels, len(self.classes), penalty))
 
     def _known(self, rows: Ints, pool: Pool) -> tuple[Ints, Ints]:
-        """Rows with their labels, and what is said of the classes after them."""
+        """Rows with their labels, followed by the class descriptions."""
         if not len(rows):
             return rows, pool.labels[rows]
-        return np.concatenate([rows, self.named]), np.concatenate([pool.labels[rows], self._said_of])
+        return np.concatenate([rows, self.named]), np.concatenate([pool.labels[rows], self._description_classes])
 
     def probe(self, pool: Pool) -> Probe:
-        """A logistic regression on what the pretrained encoder says of the labelled texts."""
+        """A logistic regression on the pretrained features of the labelled texts."""
         rows, labels = pool.order, pool.labels[pool.order]
         known = rows.tobytes() + labels.tobytes()
-        if self._probe is None or self._probe[0] != known:  # a round asks for it more than once
+        if self._probe is None or self._probe[0] != known:  # it is needed several times in a round
             self._probe = (
                 known,
-                self._prober.best(self.features.of(rows), labels, len(self.classes), self.said),
+                self._prober.best(self.features.of(rows), labels, len(self.classes), self.described),
             )
         return self._probe[1]
 
     @property
-    def said(self) -> Known | None:
-        """What the pretrained encoder makes of all that is said of the classes, where that is an example of them."""
-        return (self.features.of(self.named), self._said_of) if len(self.named) else None
+    def described(self) -> LabelledFeatures | None:
+        """The pretrained features of the class descriptions and their classes; None if they are not used."""
+        return (self.features.of(self.named), self._description_classes) if len(self.named) else None
 
-    def ask(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = unheard) -> Outputs:
-        """What the model says of texts to learn from, after it has learnt the labels of this pool.
+    def ask(self, rows: Ints, pool: Pool, features: bool = False, progress: Progress = no_progress) -> Outputs:
+        """The outputs for texts of the pool, after training on the labels of `pool`.
 
-        A model that is a probe looks at what its frozen encoder said of a text before, and computes only the rest.
+        If the model is a probe, cached features of its frozen encoder are reused.
         """
         probe = self.as_probe(pool)
         if probe is None:
             return forward_passes.predict(self.classifier, self.train_source, rows, features, progress)
-        for done in range(0, len(rows), AT_ONCE):
-            self.features.of(rows[done : done + AT_ONCE])
-            progress(min(done + AT_ONCE, len(rows)), len(rows))
+        for done in range(0, len(rows), TEXTS_PER_REPORT):
+            self.features.of(rows[done : done + TEXTS_PER_REPORT])
+            progress(min(done + TEXTS_PER_REPORT, len(rows)), len(rows))
         found = self.features.of(rows)
         return Outputs(probe.logits(found).astype(np.float32), embedding=found)
 
     def as_probe(self, pool: Pool) -> Probe | None:
-        """The probe of these labels, where the weights are those of the pretrained encoder under it."""
+        """The probe of these labels, if the current weights are the pretrained encoder under that probe."""
         if not self._keeps_frozen or not 0 < len(pool) < self.rules.probe_until:
             return None
         found = self.probe(pool)
@@ -204,7 +218,7 @@ class TransformerModel:
 
     @property
     def _keeps_frozen(self) -> bool:
-        """Recorded passes over many texts at once take less time than text by text, even if texts come again."""
+        """Whether frozen features are cached; recorded passes over many texts are faster than a cache filled singly."""
         return self.rules.head == "probe" and self.classifier.graphs is None
 
     @property
@@ -235,8 +249,8 @@ class TransformerModel:
         self._now = done.weights
         return done
 
-    def look(self, validation: Outputs | None, pool: Pool) -> ModelNow:
-        return ModelNow(self, validation, pool)
+    def look(self, validation: Outputs | None, pool: Pool) -> ModelView:
+        return ModelView(self, validation, pool)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> ScoredCandidates:
         return ScoredCandidates(self, rows, pool, round, temperature)
@@ -247,7 +261,7 @@ class TransformerModel:
         labels, rng = pool.labels[pool.order], stream(self.seed, "cross", len(pool))
         penalty = self.probe(pool).penalty
         features = self.features.of(pool.order)
-        return cross_fitted(features, labels, len(self.classes), rng, FOLDS, [penalty], self.said)[0], labels
+        return cross_fitted(features, labels, len(self.classes), rng, FOLDS, [penalty], self.described)[0], labels
 
     def test(self) -> tuple[Outputs, Ints] | None:
         known = self.test_examples
@@ -256,7 +270,7 @@ class TransformerModel:
         return forward_passes.predict(self.classifier, known.source, known.rows), known.labels
 
     def relabel_validation(self, labels: Ints) -> None:
-        """Measures by these labels of the validation split from now on; unknown ones are left out."""
+        """Validate on these labels of the validation split from now on; unknown ones are skipped."""
         rows = np.flatnonzero(labels != UNKNOWN)
         known = Examples(self.validation.source, rows, labels[rows])
         self.validation = _subset(known, self.rules.validation_size, self.seed)
@@ -273,7 +287,7 @@ def _labelled(source: Source, split: Split) -> Examples:
 
 
 def _subset(examples: Examples, size: int | None, seed: int) -> Examples:
-    """So many of the examples, stratified by class; all where fewer are there or none is said."""
+    """`size` of the examples, stratified by class; all of them if there are fewer or `size` is None."""
     if size is None or size >= len(examples.rows):
         return examples
     kept = draw(examples.labels, [size], seed, "validation-size")[0]

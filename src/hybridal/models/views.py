@@ -1,4 +1,4 @@
-"""What signals and acquisition may look at: the model after a round, each part computed when it is asked for."""
+"""What signals and acquisition functions may see of the model after a round; every part is computed on demand."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class ModelNow:
-    """What signals may look at: the model as it is now, each part computed when it is asked for."""
+class ModelView:
+    """What signals may see: the model as it is now (see `hybridal.signals.ModelView`)."""
 
     def __init__(self, model: TransformerModel, validation: Outputs | None, pool: Pool) -> None:
         self._model, self._validation, self._pool = model, validation, pool
@@ -44,7 +44,7 @@ class ModelNow:
         return self._model.classifier.matrices()
 
     def gradient_norm(self) -> float:
-        _ = self.validation  # without any, the norm would be 0 and look stable
+        _ = self.validation  # raises if there is none: the norm would be 0 and look stable
         known = self._model.validation
         return forward_passes.gradient_norm(self._model.classifier, known.source, known.rows, known.labels)
 
@@ -61,7 +61,7 @@ class ModelNow:
         model, pool = self._model, self._pool
         free = pool.labels[model.sample] == UNKNOWN
         rows = model.sample[free]
-        if not len(rows):  # all are labelled: nothing to look at, and nothing that could have changed
+        if not len(rows):  # all are labelled, so nothing can have changed
             none = np.empty((0, len(model.classes)), dtype=np.float32)
             return Sample(rows, none, lambda: none)
         logits = model.sample_logits(pool)[free]
@@ -73,7 +73,7 @@ class ModelNow:
 
 
 class ScoredCandidates:
-    """What acquisition may look at; every pass over the texts happens once, and its time is counted."""
+    """What acquisition functions may see; every pass over the texts happens once, and its time is counted."""
 
     def __init__(self, model: TransformerModel, rows: Ints, pool: Pool, round: int, temperature: float) -> None:
         self._model, self._rows, self._pool = model, rows, pool
@@ -86,7 +86,7 @@ class ScoredCandidates:
         return self._watch.seconds.get("score", 0.0)
 
     def probabilities(self) -> Floats:
-        # A pass with features, once made, serves for the logits too.
+        # A pass with features, if there was one, also has the logits.
         outputs = self.__dict__.get("_featured") or self._plain
         return softmax(outputs.logits, self._temperature)
 
@@ -136,6 +136,6 @@ class ScoredCandidates:
 
 
 def present(values: Floats | None) -> Floats:
-    """Features that were asked for."""
+    """Features that were requested, and so are present."""
     assert values is not None
     return values

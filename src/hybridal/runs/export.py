@@ -38,7 +38,7 @@ def export_model(classifier: Any, encoder: Any, task: Task, settings: Settings, 
         "labels": task.label_type.__name__,
         "hybridal": __version__,
     }
-    card = model_card(task, settings, fact, classifier.loads_plainly)
+    card = model_card(task, settings, fact, classifier.is_native_exportable)
     write_model(classifier, encoder, fact.temperature or 1.0, about, card, target)
 
 

@@ -209,7 +209,7 @@ def test_another_kind_of_database_is_refused(url: str) -> None:
     [
         "postgresql+psycopg//al:top-secret@host/x",
         "postgresql+psycopg://al:top-secret@host:port/x",
-        "postgresql+unheard://al:top-secret@host/x",
+        "postgresql+no_progress://al:top-secret@host/x",
     ],
 )
 def test_a_mistyped_address_is_told_without_its_password(url: str) -> None:

@@ -86,8 +86,8 @@ def test_the_first_model_fills_the_queue_and_says_what_it_thinks(project: Projec
     # It asks first about what it is least sure of.
     entropies = [predictions[text.row].entropy for _, text in queue]
     assert entropies == sorted(entropies, reverse=True)
-    said_of = [predictions[one] for one in labelled | {text.row for _, text in queue}]
-    assert all(0.5 <= prediction.probability <= 1 and prediction.round == 1 for prediction in said_of)
+    class_descriptions = [predictions[one] for one in labelled | {text.row for _, text in queue}]
+    assert all(0.5 <= prediction.probability <= 1 and prediction.round == 1 for prediction in class_descriptions)
 
 
 def test_rounds_go_on_in_one_folder_that_is_a_run(project: Project) -> None:
@@ -189,7 +189,7 @@ def test_what_is_written_down_of_a_class_is_learnt_in_the_next_round(project: Pr
     assert (words(project), row(project).error) == (["RR"], "")
     assert cycle.chapter is not None
     assert cycle.chapter.learner.cell.task.meanings == {"sport": ("goals and teams", "the score", "a match")}
-    assert cycle.chapter.model.said_texts[-3:] == ["goals and teams", "the score", "a match"]
+    assert cycle.chapter.model.description_texts[-3:] == ["goals and teams", "the score", "a match"]
     with project.sessions.begin() as session:
         classes.describe(session, classes.find(session, "sport").number, "goals and teams", "the score\n\na match")
     chapter = cycle.chapter

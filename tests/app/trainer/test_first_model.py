@@ -18,7 +18,7 @@ from hybridal.app.trainer.first_model import serving_order
 from hybridal.app.trainer.publish import published_round
 from hybridal.app.trainer.snapshot import snapshot
 from hybridal.loop.first_draw import first_draw
-from hybridal.models.training.class_descriptions import spoken
+from hybridal.models.training.class_descriptions import readable_names
 from hybridal.models.training.probe import Prober
 from hybridal.randomness import stream
 from hybridal.runs.record import RunFolder
@@ -225,7 +225,7 @@ def test_it_learns_what_was_written_down_of_classes_a_moment_ago(project: Projec
     features = model.describe(np.array([rows[id] for id in now.pool]))
     order = list(now.classes)
     labels = np.array([order.index(number) for number in now.pool.values()])
-    said = model.embed([*spoken([*now.classes.values()]), "soup and bread", "a meal"])
+    said = model.embed([*readable_names([*now.classes.values()]), "soup and bread", "a meal"])
     food = order.index(next(number for number, name in now.classes.items() if name == "food"))
     probe = Prober(model.seed).best(features, labels, 2, (said, np.array([0, 1, food, food])))
     some = [id for id in found.ids if id in rows]

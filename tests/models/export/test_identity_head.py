@@ -7,14 +7,16 @@ import pytest
 import torch
 from torch.nn.functional import gelu, layer_norm, relu
 
-from hybridal.models.export.identity_head import RECTIFIER, TANH, Straight
+from hybridal.models.export.identity_head import RECTIFIER, TANH, IdentityHead
 
 KINDS = [(TANH, torch.tanh), (RECTIFIER, relu), (RECTIFIER, gelu)]
 
 
 @pytest.mark.parametrize(("straight", "nonlinearity"), KINDS)
 @pytest.mark.parametrize("classes", [2, 20, 77])
-def test_the_nonlinearity_changes_nothing(straight: Straight, nonlinearity: Callable[[Any], Any], classes: int) -> None:
+def test_the_nonlinearity_changes_nothing(
+    straight: IdentityHead, nonlinearity: Callable[[Any], Any], classes: int
+) -> None:
     generator = torch.Generator().manual_seed(0)
     weight, bias = torch.randn(classes, 48, generator=generator), torch.randn(classes, generator=generator)
     features = torch.randn(100, 48, generator=generator)

@@ -9,7 +9,12 @@ import torch
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertModel, pipeline
 
 from hybridal.models.encoders.saved_model import Saved
-from hybridal.models.export.native_export import is_plain, plain_classifier, survives_plainly, taken_apart
+from hybridal.models.export.native_export import (
+    is_native_export,
+    is_native_exportable,
+    native_classifier,
+    split_native_export,
+)
 
 from ..bodies import (
     HAS_MINILM,
@@ -52,7 +57,7 @@ class TestEveryArchitecture:
         head = head_of(classes, size, features_of(body, *batch))
         truth = expected(body, *head, temperature, *batch)
         assert farthest(truth[:-1], truth[1:]) > 0.1  # texts differ
-        model = saved_and_loaded(plain_classifier(body, *head, temperature, names(classes)), tmp_path)
+        model = saved_and_loaded(native_classifier(body, *head, temperature, names(classes)), tmp_path)
         assert type(model).__module__.startswith("transformers.models.")
         assert farthest(found(model, *batch), truth) < 3e-5
         assert farthest(found_alone(model, *batch), truth) < 3e-5
@@ -64,7 +69,7 @@ class TestEveryArchitecture:
         body, head = body_of(name), head_of(5, 3)
         batch = batch_of(body.config.pad_token_id)
         truth = expected(body, *head, 1.5, *batch)
-        model = saved_and_loaded(plain_classifier(body, *head, 1.5, names(5)), tmp_path, dtype=kind)
+        model = saved_and_loaded(native_classifier(body, *head, 1.5, names(5)), tmp_path, dtype=kind)
         weight, bias = (part.to(kind) for part in head)
         ours = expected(body.to(kind), weight, bias, 1.5, *batch)
         assert farthest(found(model, *batch), truth) < 2 * farthest(ours, truth) + 0.01
@@ -72,9 +77,9 @@ class TestEveryArchitecture:
     def test_the_body_is_left_alone_and_found_again(self, name: str) -> None:
         body, head = body_of(name), head_of(5, 3)
         before = {name: value.clone() for name, value in body.state_dict().items() if "pooler" not in name}
-        model = plain_classifier(body, *head, 2.0, names(5))
-        assert is_plain(model)
-        again, weight, bias = taken_apart(model)
+        model = native_classifier(body, *head, 2.0, names(5))
+        assert is_native_export(model)
+        again, weight, bias = split_native_export(model)
         assert again.config.keys() == model.config.keys()
         layers = [{"n_layers", "num_hidden_layers"} & told.keys() for told in (model.config, again.config)]
         assert [told[name] for told, (name,) in zip((model.config, again.config), layers, strict=True)] == [3, 2]
@@ -85,17 +90,17 @@ class TestEveryArchitecture:
 
 
 def test_whose_attention_asks_for_more_than_queries_and_keys_is_refused() -> None:
-    assert all(survives_plainly(body_of(name)) for name in PLAIN)
-    assert not any(survives_plainly(body_of(name)) for name in OTHER)
+    assert all(is_native_exportable(body_of(name)) for name in PLAIN)
+    assert not any(is_native_exportable(body_of(name)) for name in OTHER)
     shape = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-    assert not survives_plainly(BertModel(BertConfig(is_decoder=True, **shape)))
+    assert not is_native_exportable(BertModel(BertConfig(is_decoder=True, **shape)))
 
 
 def test_other_classifiers_are_told_apart() -> None:
     config = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
     other = AutoModelForSequenceClassification.from_config(config)
-    assert not is_plain(Saved(config.to_diff_dict(), other.state_dict()))
-    assert not is_plain(Saved({"model_type": "albert"}, other.state_dict()))
+    assert not is_native_export(Saved(config.to_diff_dict(), other.state_dict()))
+    assert not is_native_export(Saved({"model_type": "albert"}, other.state_dict()))
 
 
 @pytest.mark.skipif(not HAS_MINILM, reason="all-MiniLM-L6-v2 was not fetched before")
@@ -105,7 +110,7 @@ def test_a_pipeline_over_real_texts(tmp_path: Path) -> None:
     head = head_of(6, 8, width=384)
     batch = tokenizer(texts, padding=True, return_tensors="pt")
     truth = expected(body, *head, 1.4, batch["input_ids"], batch["attention_mask"])
-    plain_classifier(body, *head, 1.4, names(6)).write(tmp_path)
+    native_classifier(body, *head, 1.4, names(6)).write(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["num_hidden_layers"] == 7
     for size in (1, len(texts)):

@@ -11,16 +11,15 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from hybridal.backbones import Backbone
 from hybridal.errors import UserError
-from hybridal.models.export.native_export import survives_plainly
+from hybridal.models.export.native_export import is_native_exportable
 from hybridal.models.export.portable_export import (
-    know_pooled,
     load_model,
     pooled_classifier,
     read_portable,
     save_portable,
 )
 
-from ..bodies import PLAIN, batch_of, body_of, expected, farthest, found, found_alone, head_of
+from ..bodies import PLAIN, batch_of, body_of, expected, farthest, found, found_alone, head_of, register_pooled
 
 CLASSES = ["good", "fair", "bad"]
 
@@ -32,7 +31,7 @@ def test_any_encoder_can_be_saved_with_its_code(name: str, tmp_path: Path) -> No
     truth = expected(body, *head, 1.7, *batch)
     pooled_classifier(body, *head, 1.7, CLASSES).save_pretrained(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"config.json", "model.safetensors", "pooled_modeling.py"}
-    know_pooled()
+    register_pooled()
     model, report = AutoModelForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
     assert not any(report.values()), report
     assert farthest(found(model, *batch), truth) < 1e-5
@@ -45,7 +44,7 @@ def test_any_encoder_can_be_saved_with_its_code(name: str, tmp_path: Path) -> No
 def test_a_saved_model_is_read_back_as_body_and_head(name: str, tmp_path: Path) -> None:
     body, head = body_of(name), head_of(3, 5)
     save_portable(body, *head, 1.7, CLASSES, tmp_path)
-    assert (AutoConfig.from_pretrained(tmp_path).model_type == name) == survives_plainly(body)
+    assert (AutoConfig.from_pretrained(tmp_path).model_type == name) == is_native_exportable(body)
     saved, weight, bias = read_portable(tmp_path)
     batch, again = batch_of(body.config.pad_token_id), load_model(saved)
     assert type(again) is type(body)

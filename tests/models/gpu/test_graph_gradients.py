@@ -38,7 +38,7 @@ def test_graphs_find_the_plain_path_s_norm(
 
 @pytest.mark.parametrize("at_once", [64, 2**13], ids=["many batches", "few"])
 def test_batches_add_up_to_the_whole(tiny: Backbone, task: Task, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gradients, "AT_ONCE", at_once)
+    monkeypatch.setattr(gradients, "TOKENS_PER_BATCH", at_once)
     classifier = Classifier(tiny, task.classes, 7, Device("cpu", "fp32", fast=False))
     texts, graphs = examples_of(tiny, task.train), CudaGraphs(classifier, Repeater())
     assert isinstance(texts.source, Tokens)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hybridal.errors import UserError
-from hybridal.models.gpu.recorder import STREAMS, WARM_UPS, Recorder, _said_plainly
+from hybridal.models.gpu.recorder import STREAMS, WARM_UPS, Recorder, _unrecordable_as_user_error
 
 
 @pytest.mark.gpu
@@ -126,10 +126,10 @@ def test_graphs_of_two_threads_do_not_write_over_each_others_products() -> None:
 def test_what_cannot_be_recorded_is_said_in_a_sentence_with_a_way_around() -> None:
     with (
         pytest.raises(UserError, match=r"recorded as a CUDA graph \(not permitted\); `arithmetic=plain`"),
-        _said_plainly(),
+        _unrecordable_as_user_error(),
     ):
         raise RuntimeError("not permitted.\nCUDA kernel errors might be reported later")
-    with pytest.raises(torch.OutOfMemoryError), _said_plainly():
+    with pytest.raises(torch.OutOfMemoryError), _unrecordable_as_user_error():
         raise torch.OutOfMemoryError("full")
 
 

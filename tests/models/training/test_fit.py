@@ -15,8 +15,9 @@ from hybridal.core.rules import Rules, protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.model_protocol import Fit
+from hybridal.models.training.early_stopping import validation_loss
 from hybridal.models.training.examples import Examples
-from hybridal.models.training.fit import fit, validation_loss
+from hybridal.models.training.fit import fit
 from hybridal.models.training.learning_rate import rates
 from hybridal.randomness import stream
 from hybridal.tasks import Task

@@ -14,7 +14,7 @@ from hybridal.models.encoders.batches import PaddedBatch
 from hybridal.models.training import forward_passes
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.fit import fit
-from hybridal.models.training.forward_passes import LONG, TOKENS, gradient_norm, predict, sampled_logits
+from hybridal.models.training.forward_passes import LONG_PASS, TOKENS, gradient_norm, predict, sampled_logits
 from hybridal.randomness import stream
 from hybridal.tasks import Task
 from hybridal.updates import Plan
@@ -71,7 +71,7 @@ def test_a_row_asked_twice_answers_twice(classifier: Classifier, texts: Examples
     assert len(found) == 3
 
 
-@pytest.mark.parametrize(("count", "times"), [(LONG - 1, 0), (LONG, 1)])
+@pytest.mark.parametrize(("count", "times"), [(LONG_PASS - 1, 0), (LONG_PASS, 1)])
 def test_after_a_long_pass_memory_is_given_back(
     count: int, times: int, classifier: Classifier, texts: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:

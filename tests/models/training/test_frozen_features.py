@@ -36,7 +36,7 @@ def test_they_are_those_of_other_weights_where_these_are_given(tiny: Backbone, t
     assert expected is not None
     features = Features(classifier, texts.source, moved)
     np.testing.assert_allclose(features.of(texts.rows[:9]), expected, atol=1e-4)
-    assert (features.together(texts.rows[:9]) == expected).all()
+    assert (features.of_fixed(texts.rows[:9]) == expected).all()
     assert not np.allclose(Features(classifier, texts.source).of(texts.rows[:9]), expected, atol=1e-3)
 
 
@@ -57,5 +57,5 @@ def test_no_text_is_computed_twice(tiny: Backbone, task: Task) -> None:
         features.of(np.array(rows))
     assert sorted(asked) == [2, 4, 7]
     for _ in range(2):
-        features.together(np.array([1, 3]))
+        features.of_fixed(np.array([1, 3]))
     assert sorted(asked) == [1, 2, 3, 4, 7]

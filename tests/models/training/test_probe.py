@@ -11,8 +11,8 @@ from hybridal.core.outputs import Floats, Ints
 from hybridal.measures.calibration import log_softmax, softmax
 from hybridal.models.training import probe
 from hybridal.models.training.probe import (
-    BEFOREHAND,
     PENALTIES,
+    PRIOR,
     Prober,
     best_penalty,
     cross_fitted,
@@ -32,7 +32,7 @@ def test_the_weights_of_scikit_learn(classes: int, size: int, penalty: float) ->
     """Which is told of the share of a label that each class has beforehand by examples of little weight."""
     features, labels = blobs(1, size, classes)
     points = np.vstack([features, np.tile(features.mean(axis=0), (classes, 1))])
-    weights = [*np.ones(size), *np.full(classes, BEFOREHAND)]
+    weights = [*np.ones(size), *np.full(classes, PRIOR)]
     known = np.concatenate([labels, np.arange(classes)])
     # With two classes scikit-learn has one row of weights, the difference of ours; its square counts half as much.
     C = (2 if classes == 2 else 1) / penalty
@@ -71,7 +71,7 @@ def test_no_step_away_from_it_is_better(seed: int, classes: int, penalty: float)
         points = np.vstack([features, np.tile(features.mean(axis=0), (classes, 1))])
         logs = np.log(softmax(points @ weight.T + bias))
         own = logs[np.arange(len(points)), [*labels, *range(classes)]]
-        return float(penalty / 2 * (weight**2).sum() - own[:30].sum() - BEFOREHAND * own[30:].sum())
+        return float(penalty / 2 * (weight**2).sum() - own[:30].sum() - PRIOR * own[30:].sum())
 
     found, rng = fit_probe(features, labels, classes, penalty), np.random.default_rng(seed)
     least = cost(found.weight, found.bias)
@@ -204,7 +204,7 @@ def test_very_many_classes_are_fitted_with_one_row_beforehand(monkeypatch: pytes
     rng = np.random.default_rng(0)
     features, labels = rng.normal(size=(40, 8)), rng.integers(0, 5, 40)
     rows = fit_probe(features, labels, 12).logits(features)
-    monkeypatch.setattr(probe, "MANY", 11)
+    monkeypatch.setattr(probe, "MAX_PRIOR_ROWS", 11)
     sizes: list[int] = []
 
     def noted(logits: Floats) -> Floats:

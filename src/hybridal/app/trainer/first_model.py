@@ -22,7 +22,7 @@ from hybridal.app.trainer.stored_predictions import Scored
 from hybridal.core.outputs import Floats
 from hybridal.loop.first_draw import first_draw
 from hybridal.measures.calibration import shrunk_temperature, softmax
-from hybridal.models.training.class_descriptions import middles
+from hybridal.models.training.class_descriptions import class_centroids
 from hybridal.models.training.frozen_features import Features
 from hybridal.models.training.probe import Prober
 from hybridal.randomness import stream
@@ -69,7 +69,7 @@ class FirstModel:
         missing, model = self._missing(labelled), self.chapter.model
         if not missing and len(self._said):
             some, self._said = self._said[:AT_ONCE], self._said[AT_ONCE:]
-            texts = [model.said_texts[row - len(model.train_ids)] for row in some]
+            texts = [model.description_texts[row - len(model.train_ids)] for row in some]
             self._read |= zip(texts, model.features.of(some), strict=True)
             return
         if not missing:
@@ -97,8 +97,8 @@ class FirstModel:
         classes = self.chapter.learner.cell.task.classes
         name = dict(zip(self.chapter.frame.classes, classes, strict=True))
         written = {name[number]: said for number, said in meanings.items() if number in name}
-        texts, of = self.chapter.model.said_of(classes, written)
-        return middles(self._embed(texts), of, len(classes)) if texts else None
+        texts, of = self.chapter.model.class_descriptions(classes, written)
+        return class_centroids(self._embed(texts), of, len(classes)) if texts else None
 
     def _embed(self, texts: Sequence[str]) -> Floats:
         """What the encoder makes of what is said of classes; it may have been said a moment ago."""
@@ -120,7 +120,7 @@ class FirstModel:
         pool = {id: classes.index(number) for id, number in now.pool.items() if id in self.known}
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
-        texts, of = self.chapter.model.said_of([*now.classes.values()], now.meant)
+        texts, of = self.chapter.model.class_descriptions([*now.classes.values()], now.meant)
         said = (self._embed(texts), of) if self.chapter.learner.cell.rules.use_class_descriptions and texts else None
         probe = self._prober.best(self._features(pool), labels, len(classes), said)
         truth = np.array([*measured.values()], dtype=np.int64)

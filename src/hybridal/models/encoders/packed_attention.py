@@ -1,4 +1,4 @@
-"""Attention inside each text of a row that holds several, without padding."""
+"""Attention inside each text of a packed row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def attend(
     dropout: float = 0.0,
     biases: Biases | None = None,
 ) -> Tensor:
-    """Of (heads, tokens, width) each, (queries, heads, width); queries come scaled, one a token, or one a text.
+    """Attention over (heads, tokens, width) tensors; returns (queries, heads, width).
+
+    Queries are scaled already, and come one per token or one per text.
 
     `biases` are (heads, queries, keys) by the length of a text, and added before shares are made of the products.
 
@@ -39,9 +41,9 @@ def attend(
 def _by_runs(
     query: Tensor, key: Tensor, value: Tensor, lengths: list[int], asked: list[int], biases: Biases | None
 ) -> Tensor:
-    """Neighbours of one length together."""
+    """Consecutive texts of one length are computed at once."""
     runs = [(len(list(some)), *sizes) for sizes, some in groupby(zip(lengths, asked, strict=True))]
-    # Split, not cut: the gradient of each cut would be a row of zeros as long as all texts.
+    # `split`, not slices: the gradient of each slice would be a row of zeros as long as all texts.
     tokens, queries = [count * length for count, length, _ in runs], [count * wanted for count, _, wanted in runs]
     pieces = zip(query.split(queries, dim=1), key.split(tokens, dim=1), value.split(tokens, dim=1), strict=True)
     parts = []
@@ -62,7 +64,7 @@ def _dropped_out(
     dropout: float,
     biases: Biases | None,
 ) -> Tensor:
-    """With dropout, which torch's own is slow with; text by text, since a single text's pieces need no copies."""
+    """With dropout, for which torch's own kernel is slow; text by text, since slices of one text need no copies."""
     shapes = [(len(query), wanted, length) for wanted, length in zip(asked, lengths, strict=True)]
     sizes = [prod(shape) for shape in shapes]
     masks = draw_mask((sum(sizes),), dropout).split(sizes)

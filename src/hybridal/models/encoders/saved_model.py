@@ -1,4 +1,4 @@
-"""A model as a folder has it, for transformers to load: what it says of itself, and its weights by name."""
+"""A model folder in transformers' format: its configuration and its weights by name."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Saved:
 
     @classmethod
     def read(cls, folder: Path) -> Saved | None:
-        """None where the weights do not lie whole in one file. They are pages of that file."""
+        """Read a folder; None if its weights are not in one complete safetensors file. Tensors are mapped from it."""
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
-        # An adapter changes the weights that lie beside it.
+        # An adapter would change the weights.
         if not (folder / WEIGHTS).is_file() or (folder / "adapter_config.json").is_file():
             return None
         try:
@@ -52,7 +52,7 @@ class Saved:
 
 
 def about_classifier(kind: str, classes: Sequence[str]) -> dict[str, Any]:
-    """What a configuration says of a classifier of this kind, beside its shape."""
+    """The part of a classifier's configuration that does not describe its encoder."""
     return {
         "architectures": [kind],
         "id2label": dict(enumerate(classes)),

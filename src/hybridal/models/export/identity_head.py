@@ -1,6 +1,6 @@
-"""One matrix told as two with a nonlinearity between them that changes nothing.
+"""Express one linear layer as two with a nonlinearity between them that acts as the identity.
 
-Transformers' heads are built that way, ours is not.
+Transformers' heads have two layers, ours has one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from torch import Tensor
 
 # tanh(x) is x where x is small. Features reach √H at most (28 where H is 768), and there it is wrong by 10⁻⁶ of x.
 SMALL = 2.0**-14
-# From here on GELU is the identity to the last digit.
+# From here on GELU is the identity in float32.
 LINEAR = 6.0
 
 
 @dataclass(frozen=True)
 class Head:
-    """Says `after @ φ(before @ features + before_bias) + after_bias`."""
+    """A head that computes `after @ φ(before @ features + before_bias) + after_bias`."""
 
     before: Tensor
     before_bias: Tensor
@@ -29,15 +29,15 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Straight:
-    """For one kind of φ: the head that says W f + b, and W and b of such a head."""
+class IdentityHead:
+    """For one kind of φ: `fill` makes the head that computes W f + b, `read` returns W and b of such a head."""
 
     fill: Callable[[Tensor, Tensor], Head]
     read: Callable[[Head], tuple[Tensor, Tensor]]
 
 
 def _through_tanh(weight: Tensor, bias: Tensor) -> Head:
-    """Features so small that tanh is straight, and made large again after it."""
+    """Features are scaled down to where tanh is linear, and up again after it."""
     width = weight.shape[1]
     return Head(SMALL * torch.eye(width), torch.zeros(width), weight / SMALL, bias)
 
@@ -49,7 +49,7 @@ def _from_tanh(head: Head) -> tuple[Tensor, Tensor]:
 def _through_rectifier(weight: Tensor, bias: Tensor) -> Head:
     """Each logit once as it is and once negated: x = φ(x) - φ(-x), for ReLU and for GELU.
 
-    Where there is no room for so many, the features are lifted to where φ is straight, which costs some digits.
+    If the width is too small for that, features are shifted to where φ is linear, which costs some digits.
     """
     classes, width = weight.shape
     if not _has_room(classes, width):
@@ -77,5 +77,5 @@ def _lift(width: int) -> float:
     return float(math.ceil(math.sqrt(width) + LINEAR))
 
 
-TANH = Straight(_through_tanh, _from_tanh)
-RECTIFIER = Straight(_through_rectifier, _from_rectifier)
+TANH = IdentityHead(_through_tanh, _from_tanh)
+RECTIFIER = IdentityHead(_through_rectifier, _from_rectifier)

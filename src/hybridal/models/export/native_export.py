@@ -1,9 +1,9 @@
-"""A classifier over the mean of all tokens, told in weights that transformers' own classifiers understand.
+"""Export a classifier over the mean of all tokens as a native classifier of transformers, without code of ours.
 
-Ours normalises the mean of a text's tokens, and its head is one matrix. Transformers' classifiers read the first token
-alone, and their heads have a nonlinearity. So the encoder gets one layer more, which makes the first token that mean:
-its attention looks at all tokens alike, and its feed-forward part says nothing. The head is filled such that its
-nonlinearity changes nothing. Whoever loads the folder needs no code of ours, and the temperature is in the weights.
+Our classifier normalises the mean of a text's states, and its head is one matrix. Transformers' classifiers read only
+the first token, and their heads have a nonlinearity. So the encoder gets one more layer that turns the first token into
+that mean: its attention weighs all tokens alike, and its feed-forward block is zero. The head is filled such that its
+nonlinearity is the identity (`identity_head.py`). The temperature is in the weights.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import torch
 from torch import Tensor
 
 from hybridal.models.encoders.saved_model import Saved, Weights, about_classifier
-from hybridal.models.export.identity_head import RECTIFIER, TANH, Head, Straight
+from hybridal.models.export.identity_head import RECTIFIER, TANH, Head, IdentityHead
 
-# To the mean that its attention finds, a layer adds the token itself, which we do not want. The token is made this much
-# smaller first, and the mean this much larger twice, so that 2⁻²² of the token is left. Powers of two cost no digits,
-# and even float16 can hold the numbers in between.
+# A layer adds the token itself to the mean from its attention, which is not wanted. The token is scaled down by this
+# factor first, and the mean scaled up by it twice, so that 2⁻²² of the token is left. Powers of two are exact, and even
+# float16 can represent the intermediate numbers.
 SCALE = 2.0**11
 
 
 @dataclass(frozen=True)
 class Names:
-    """What an architecture calls its classifier, and the parts that we fill: of a layer, then of the head."""
+    """An architecture's names for its classifier, and for the parts that are filled: of a layer, then of the head."""
 
     kind: str
     prefix: str
@@ -42,7 +42,7 @@ class Names:
     second_norm: str
     before: str
     after: str
-    head: Straight
+    head: IdentityHead
 
 
 _BERT = Names(
@@ -94,25 +94,24 @@ NAMES = {
 }
 
 
-def survives_plainly(body: Any) -> bool:
-    """Whether `plain_classifier` knows this encoder.
+def is_native_exportable(body: Any) -> bool:
+    """Whether `native_classifier` supports this encoder.
 
-    In its layers nothing but queries and keys may say where attention goes. MPNet's, for one, also ask how far apart
-    two tokens are.
+    Its attention must depend on queries and keys only; MPNet's also depends on the distance of two tokens.
     """
     return body.config.model_type in NAMES and not getattr(body.config, "is_decoder", False)
 
 
-def plain_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Saved:
-    """Transformers' own classifier of this architecture, with logits (W f + b) / T; the body itself is left alone.
+def native_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Saved:
+    """Transformers' own classifier of this architecture, with logits (W f + b) / T; the body is not changed.
 
-    f is the mean of what the body says of a text's tokens, normalised.
+    f is the normalised mean of the body's states.
 
     >>> from hybridal.models.encoders.layers import Build
     >>> from hybridal.models.encoders.own_encoders import empty_encoder
     >>> shape = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
     >>> body = empty_encoder({"model_type": "bert", "vocab_size": 10, **shape}, Build())
-    >>> model = plain_classifier(body, torch.ones(3, 8), torch.zeros(3), 1.5, ["bad", "fair", "good"])
+    >>> model = native_classifier(body, torch.ones(3, 8), torch.zeros(3), 1.5, ["bad", "fair", "good"])
     >>> model.config["architectures"], model.config["num_hidden_layers"], model.config["id2label"]
     (['BertForSequenceClassification'], 3, {0: 'bad', 1: 'fair', 2: 'good'})
     """
@@ -128,8 +127,8 @@ def plain_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: float
     return Saved(_config(body.config, names, classes), weights)
 
 
-def is_plain(model: Saved) -> bool:
-    """Whether a classifier of transformers was made here: its last layer is the one that averages."""
+def is_native_export(model: Saved) -> bool:
+    """Whether a classifier was made by `native_classifier`: its last layer is the averaging one."""
     names = NAMES.get(model.config["model_type"])
     if names is None:
         return False
@@ -138,8 +137,8 @@ def is_plain(model: Saved) -> bool:
     return mixed is not None and torch.equal(mixed, SCALE * torch.eye(len(mixed)).to(mixed))
 
 
-def taken_apart(model: Saved) -> tuple[Saved, Tensor, Tensor]:
-    """The body, W / T and b / T of a plain classifier; the body is the one that it was made of."""
+def split_native_export(model: Saved) -> tuple[Saved, Tensor, Tensor]:
+    """The encoder, W / T and b / T that a native export was made of."""
     names, weights, count = NAMES[model.config["model_type"]], model.weights, _count(model.config)
     parts = (f"{name}.{part}" for name in (names.before, names.after) for part in ("weight", "bias"))
     weight, bias = names.head.read(Head(*(weights[part].float() for part in parts)))
@@ -157,28 +156,28 @@ def taken_apart(model: Saved) -> tuple[Saved, Tensor, Tensor]:
 
 
 def copies(body: Any) -> Weights:
-    """All its weights but those of a pooler, which reads the first token for nobody."""
+    """Copies of all weights except a pooler's, which are not used."""
     kept = {name: value for name, value in body.state_dict().items() if not name.startswith("pooler.")}
     return {name: value.detach().cpu().float().clone() for name, value in kept.items()}
 
 
 def _config(body: Any, names: Names, classes: Sequence[str]) -> dict[str, Any]:
-    """The body's, for one layer more and these classes; of how its attention is computed here it says nothing."""
-    said = body.to_diff_dict()
-    return {**said, _count(said): body.num_hidden_layers + 1, **about_classifier(names.kind, classes)}
+    """The encoder's configuration with one more layer and these classes."""
+    config = body.to_diff_dict()
+    return {**config, _count(config): body.num_hidden_layers + 1, **about_classifier(names.kind, classes)}
 
 
 def _count(config: dict[str, Any]) -> str:
-    """What the number of layers is called."""
+    """The name of the number of layers."""
     return "n_layers" if config["model_type"] == "distilbert" else "num_hidden_layers"
 
 
 def _averaging_layer(names: Names, config: Any) -> Weights:
-    """Makes every token the normalised mean of all that the mask shows."""
+    """A layer that turns every token into the normalised mean of all visible ones."""
     width = config.hidden_size
     wide = config.hidden_dim if config.model_type == "distilbert" else config.intermediate_size
     nothing, larger = torch.zeros(width, width), SCALE * torch.eye(width)
-    # What the second norm reads is normalised already; it must not shrink for the little that is added to its variance.
+    # The second norm's input is normalised already; compensate for the epsilon that is added to its variance.
     epsilon = getattr(config, "layer_norm_eps", 1e-12)
     return {
         **_linear(names.query, nothing),

@@ -1,4 +1,4 @@
-"""The classifier as an ONNX file: tokens in, probabilities out, without torch or transformers."""
+"""A classifier as an ONNX file: token ids in, probabilities out, to be used without torch or transformers."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ import torch
 from torch import Tensor, nn
 
 from hybridal.errors import UserError
-from hybridal.models.token_arrays import Encoder, Tokens
+from hybridal.models.token_arrays import Tokenizer, Tokens
 from hybridal.system.files import strict_json
 
 NAME = "model.onnx"
 INPUTS, OUTPUT = ("input_ids", "attention_mask"), "probabilities"
 NEEDED = ("onnxruntime", "onnxscript")
-# Old enough that runtimes of the last years read it; newer ones brought nothing that encoders use.
+# Old enough for the runtimes of the last years; newer versions add nothing that encoders use.
 OPSET = 18
 TOLERANCE = 1e-4
-# Texts of many lengths: nothing but the special tokens, the usual, and more than any encoder reads.
-SAMPLES = ("", "a", "Good.", "The parcel came late, and nobody could say why.", "one more word " * 40, "x " * 9999)
+# Texts of many lengths: special tokens only, the usual, and longer than any encoder reads.
+SAMPLES = ("", "a", "Good.", "The parcel came late, and no one could explain it.", "one more word " * 40, "x " * 9999)
 
 
 class Probabilities(nn.Module):  # type: ignore[misc]
-    """What a classifier of transformers says of (input_ids, attention_mask), as probabilities."""
+    """A classifier of transformers whose output is probabilities."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -43,28 +43,28 @@ class Probabilities(nn.Module):  # type: ignore[misc]
 
 
 def check_onnx() -> None:
-    """Refuses at once where the packages are missing."""
+    """Raise a UserError if a required package is missing."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         verb = "is" if len(missing) == 1 else "are"
         raise UserError(f"{' and '.join(missing)} {verb} not installed; `pip install 'hybridal[onnx]'` brings ONNX.")
 
 
-def export_onnx(module: nn.Module, encoder: Encoder, classes: Sequence[str], folder: Path) -> Path:
-    """Writes `model.onnx` into the folder, once onnxruntime has been seen to answer like the module.
+def export_onnx(module: nn.Module, tokenizer: Tokenizer, classes: Sequence[str], folder: Path) -> Path:
+    """Write `model.onnx` into the folder after checking that onnxruntime computes what the module computes.
 
     The module gives probabilities (N, C) from token ids and their mask, both (N, length), on the processor. Any number
-    of texts of any length that the encoder reads may be given to the file, which also holds the names of the classes.
+    of texts of any length that the encoder reads may be given to the file, which also has the names of the classes.
     A model of more than two gigabytes keeps its weights in a second file, `model.onnx.data`.
     """
     check_onnx()
-    rows = encoder.encode(SAMPLES)
+    rows = tokenizer.encode(SAMPLES)
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{NAME}.") as scratch:
-        program = _traced(module.eval(), _batch(rows[1:4], encoder.pad))
+        program = _traced(module.eval(), _batch(rows[1:4], tokenizer.pad))
         program.model.metadata_props["classes"] = strict_json(list(classes))
         program.save(Path(scratch) / NAME)
-        batches = [_batch([row], encoder.pad) for row in rows] + [_batch(rows, encoder.pad)]
+        batches = [_batch([row], tokenizer.pad) for row in rows] + [_batch(rows, tokenizer.pad)]
         _check(module, Path(scratch) / NAME, batches)
-        # The weights first: a model must never be seen without them.
+        # The weights first, so that a model never appears without them.
         for path in sorted(Path(scratch).iterdir(), reverse=True):
             os.replace(path, folder / path.name)
     return folder / NAME
@@ -96,7 +96,7 @@ def _traced(module: nn.Module, example: tuple[Tensor, Tensor]) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter warns of packages and names that are no concern of ours."""
+    """Silence the exporter's warnings about optional packages and names."""
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)

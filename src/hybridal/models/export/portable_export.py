@@ -1,4 +1,4 @@
-"""The classifier as others load it: with transformers alone where that can be, else with one file of code beside it."""
+"""Export a classifier over the mean: in transformers' own format if possible, else with one file of code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from torch import Tensor
 
 from hybridal.errors import UserError
 from hybridal.models.encoders.saved_model import WEIGHTS, Saved, Weights, about_classifier
-from hybridal.models.export.native_export import copies, is_plain, plain_classifier, survives_plainly, taken_apart
+from hybridal.models.export.native_export import (
+    copies,
+    is_native_export,
+    is_native_exportable,
+    native_classifier,
+    split_native_export,
+)
 
 CODE = Path(__file__).with_name("pooled_modeling.py")
 
@@ -20,21 +26,29 @@ CODE = Path(__file__).with_name("pooled_modeling.py")
 def save_portable(
     body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str], folder: Path
 ) -> None:
-    """Writes all that transformers needs to load a model with logits (W f + b) / T.
+    """Write all that transformers needs to load a model with logits (W f + b) / T.
 
-    f is the mean of what the body says of a text's tokens, normalised. Where `survives_plainly(body)` does not hold,
-    whoever loads the model must say `trust_remote_code=True`.
+    f is the normalised mean of the body's states. If `is_native_exportable(body)` does not hold, the folder contains
+    code and must be loaded with `trust_remote_code=True`.
+
+    Args:
+        body: The encoder.
+        weight: W, (classes, width).
+        bias: b, (classes).
+        temperature: T.
+        classes: Names of the classes.
+        folder: Where to write.
     """
     parts = (body, weight, bias, temperature, classes)
-    if survives_plainly(body):
-        plain_classifier(*parts).write(folder)
+    if is_native_exportable(body):
+        native_classifier(*parts).write(folder)
     else:
         _pooled(*parts).write(folder)
         shutil.copy(CODE, folder)
 
 
 def pooled_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Any:
-    """A model of transformers with these logits, for every encoder."""
+    """A model of transformers with these logits, for any encoder; see `save_portable`."""
     from hybridal.models.export.pooled_modeling import PooledConfig, PooledForSequenceClassification
 
     saved = _pooled(body, weight, bias, temperature, classes)
@@ -42,7 +56,7 @@ def pooled_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: floa
 
 
 def _pooled(body: Any, weight: Tensor, bias: Tensor, temperature: float, classes: Sequence[str]) -> Saved:
-    """As `plain_classifier`, for every encoder: what transformers cannot do goes along as a file of code."""
+    """As `native_classifier`, for any encoder: the head over the mean is code of ours."""
     kind = "PooledForSequenceClassification"
     config = {
         "model_type": "hybridal-pooled",
@@ -73,22 +87,11 @@ def read_portable(folder: Path) -> tuple[Saved, Tensor, Tensor]:
         raise UserError(f"{folder} has no {WEIGHTS} that can be read; export the model again.")
     if saved.config["model_type"] == "hybridal-pooled":
         weights = {name: value.float() for name, value in saved.weights.items()}
-        know_pooled()  # for the tokenizer
         inner = {name.removeprefix("body."): value for name, value in weights.items() if name.startswith("body.")}
         return Saved(saved.config["body"], inner), weights["classifier.weight"], weights["classifier.bias"]
-    if not is_plain(saved):
+    if not is_native_export(saved):
         raise UserError(f"{folder} holds a classifier that was not exported by this edition of hybridal.")
-    return taken_apart(saved)
-
-
-def know_pooled() -> None:
-    """Lets transformers load our own kind of model, and what lies beside it, without asking whether code may be run."""
-    from transformers import AutoConfig, AutoModelForSequenceClassification
-
-    from hybridal.models.export.pooled_modeling import PooledConfig, PooledForSequenceClassification
-
-    AutoConfig.register(PooledConfig.model_type, PooledConfig, exist_ok=True)
-    AutoModelForSequenceClassification.register(PooledConfig, PooledForSequenceClassification, exist_ok=True)
+    return split_native_export(saved)
 
 
 def load_model(saved: Saved) -> Any:

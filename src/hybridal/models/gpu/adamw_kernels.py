@@ -1,8 +1,8 @@
-"""AdamW as kernels: over the arrays of a stack, and over the words that occur.
+"""AdamW as Triton kernels: over the arrays of a stack, and lazily over word embeddings.
 
-AdamW moves every row of a table at every step, also those of words that are not in the batch. Here such a row waits:
-the steps that it missed are made up for when its word occurs, or when the table is to be read. It is then where it
-would be, and a step touches some hundred rows of thirty thousand.
+AdamW changes every row of a table in every step, also those of words that are not in the batch. Here these updates are
+lazy: the missed steps are applied when the word occurs again, or when the table is read. The result is the same, and a
+step touches some hundred rows of thirty thousand.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hybridal.models.gpu.recorder import WARM_UPS
 from hybridal.models.gpu.stack import Stack
 from hybridal.models.training.adamw import PARTS
 
-# Elements of a program that has no rows.
-MANY = 1024
-# Occurrences of a word that are added up at once.
-TOGETHER = 8
+# Elements that one program updates.
+ELEMENTS = 1024
+# Occurrences of a word whose gradients are summed at once.
+OCCURRENCES = 8
 
 
 class StackOptimizer:
-    """An `Optimizer` of all weights of a classifier with a stack."""
+    """An `Optimizer` (`graph_steps.py`) for all weights of a stack."""
 
     def __init__(self, stack: Stack, decay: float, most: int) -> None:
         self._stack, self._decay, self._table = stack, decay, stack.embeddings.words.weight.detach()
@@ -65,12 +65,20 @@ class StackOptimizer:
             (stack.vectors, stack.vector_gradient, stack.rounded_vectors, self._moments[1]),
             (stack.rest, stack.rest_gradient, stack.rest, self._moments[2]),
         ):
-            _step[(triton.cdiv(len(weights), MANY),)](
-                weights, gradient, first, second, rounded, *self._clock(), len(weights), MANY, rounded is not weights
+            _step[(triton.cdiv(len(weights), ELEMENTS),)](
+                weights,
+                gradient,
+                first,
+                second,
+                rounded,
+                *self._clock(),
+                len(weights),
+                ELEMENTS,
+                rounded is not weights,
             )
         ids, order, gradient = stack.embeddings.word_gradients()
         _step_words[(len(order),)](
-            ids, order, gradient, len(order), *self._rows(), TOGETHER, triton.next_power_of_2(self._table.shape[1])
+            ids, order, gradient, len(order), *self._rows(), OCCURRENCES, triton.next_power_of_2(self._table.shape[1])
         )
 
     def catch_up(self) -> None:
@@ -85,7 +93,7 @@ class StackOptimizer:
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _moved(
+def _adamw_step(
     w: tl.tensor, m: tl.tensor, v: tl.tensor, g: tl.tensor, step: tl.tensor, rate: tl.tensor, decay: tl.tensor
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
     """One step, with torch's own constants."""
@@ -101,17 +109,17 @@ def _moved(
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _waited(
+def _lazy_steps(
     w: tl.tensor, m: tl.tensor, v: tl.tensor, last: tl.tensor, until: tl.tensor,
     before: tl.tensor, rates: tl.tensor, decay: tl.tensor,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
-    """The steps without a gradient, from after `last` to `until`."""
-    if tl.max(tl.abs(m)) + tl.max(v) == 0.0:  # a word that has never occurred only decays
+    """The lazy steps without a gradient, from after `last` to `until`."""
+    if tl.max(tl.abs(m)) + tl.max(v) == 0.0:  # a word that has never occurred is only decayed
         for step in range(last + 1, until + 1):
             w *= 1.0 - tl.load(rates + step - before) * decay
     else:
         for step in range(last + 1, until + 1):
-            w, m, v = _moved(w, m, v, m * 0.0, step, tl.load(rates + step - before), decay)
+            w, m, v = _adamw_step(w, m, v, m * 0.0, step, tl.load(rates + step - before), decay)
     return w, m, v
 
 
@@ -119,17 +127,17 @@ def _waited(
 def _step(
     weights: tl.tensor, gradient: tl.tensor, first: tl.tensor, second: tl.tensor, rounded: tl.tensor,
     taken: tl.tensor, before: tl.tensor, rates: tl.tensor, decay: tl.tensor, count: tl.tensor,
-    MANY: tl.constexpr, ROUNDED: tl.constexpr,
+    ELEMENTS: tl.constexpr, ROUNDED: tl.constexpr,
 ) -> None:  # fmt: skip
-    """`rounded` gets what products are made of."""
-    place = tl.program_id(0) * MANY + tl.arange(0, MANY)
+    """`rounded` receives the weights in the products' precision."""
+    place = tl.program_id(0) * ELEMENTS + tl.arange(0, ELEMENTS)
     there = place < count
     now = tl.load(taken).to(tl.int32)
     g = tl.load(gradient + place, mask=there, other=0.0).to(tl.float32)
     w = tl.load(weights + place, mask=there, other=0.0)
     m = tl.load(first + place, mask=there, other=0.0)
     v = tl.load(second + place, mask=there, other=0.0)
-    w, m, v = _moved(w, m, v, g, now, tl.load(rates + now - tl.load(before)), decay)
+    w, m, v = _adamw_step(w, m, v, g, now, tl.load(rates + now - tl.load(before)), decay)
     tl.store(weights + place, w, mask=there)
     tl.store(first + place, m, mask=there)
     tl.store(second + place, v, mask=there)
@@ -142,30 +150,30 @@ def _step_words(
     ids: tl.tensor, order: tl.tensor, gradient: tl.tensor, tokens: tl.tensor,
     weights: tl.tensor, first: tl.tensor, second: tl.tensor, stepped: tl.tensor,
     taken: tl.tensor, before: tl.tensor, rates: tl.tensor, decay: tl.tensor, width: tl.tensor,
-    TOGETHER: tl.constexpr, WIDTH: tl.constexpr,
+    OCCURRENCES: tl.constexpr, WIDTH: tl.constexpr,
 ) -> None:  # fmt: skip
-    """A program for each token, in the order of words: the first of its word adds all of them up."""
+    """One program per token, in the order of words; the first token of a word sums the gradients of all of them."""
     place, column = tl.program_id(0), tl.arange(0, WIDTH)
     word = tl.load(ids + tl.load(order + place))
     if (place > 0) & (tl.load(ids + tl.load(order + tl.maximum(place - 1, 0))) == word):
         return
     used = column < width
-    total = tl.zeros((TOGETHER, WIDTH), tl.float32)
+    total = tl.zeros((OCCURRENCES, WIDTH), tl.float32)
     more = True
     while more:
-        index = place + tl.arange(0, TOGETHER)
+        index = place + tl.arange(0, OCCURRENCES)
         at = tl.load(order + index, mask=index < tokens, other=0)
         own = (index < tokens) & (tl.load(ids + at) == word)
         total += tl.load(gradient + at[:, None] * width + column[None, :], mask=own[:, None] & used[None, :], other=0.0)
-        place += TOGETHER
-        more = tl.sum(own.to(tl.int32)) == TOGETHER
+        place += OCCURRENCES
+        more = tl.sum(own.to(tl.int32)) == OCCURRENCES
     row = word * width + column
     w = tl.load(weights + row, mask=used, other=0.0)
     m = tl.load(first + row, mask=used, other=0.0)
     v = tl.load(second + row, mask=used, other=0.0)
     now, start = tl.load(taken).to(tl.int32), tl.load(before)
-    w, m, v = _waited(w, m, v, tl.load(stepped + word), now - 1, start, rates, decay)
-    w, m, v = _moved(w, m, v, tl.sum(total, axis=0), now, tl.load(rates + now - start), decay)
+    w, m, v = _lazy_steps(w, m, v, tl.load(stepped + word), now - 1, start, rates, decay)
+    w, m, v = _adamw_step(w, m, v, tl.sum(total, axis=0), now, tl.load(rates + now - start), decay)
     tl.store(weights + row, w, mask=used)
     tl.store(first + row, m, mask=used)
     tl.store(second + row, v, mask=used)
@@ -187,7 +195,7 @@ def _catch_up(
     w = tl.load(weights + row, mask=used, other=0.0)
     m = tl.load(first + row, mask=used, other=0.0)
     v = tl.load(second + row, mask=used, other=0.0)
-    w, m, v = _waited(w, m, v, last, now, tl.load(before), rates, decay)
+    w, m, v = _lazy_steps(w, m, v, last, now, tl.load(before), rates, decay)
     tl.store(weights + row, w, mask=used)
     tl.store(first + row, m, mask=used)
     tl.store(second + row, v, mask=used)

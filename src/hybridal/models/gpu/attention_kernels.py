@@ -1,7 +1,7 @@
-"""Attention inside each text of a row that holds several, forward and backward, as kernels.
+"""Attention inside each text of a row, forward and backward, as Triton kernels.
 
 A program has a block of one text's queries (backward, of its keys) in one head, and goes through the text's blocks in
-order: nothing is added up by chance, and nothing of the size of a text's square is kept.
+order: deterministic accumulation, and O(n) memory.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from torch import Tensor
 
 from hybridal.models.gpu.layer_kernels import Dropout, kept
 
-# Tokens of a block, between what a product takes and what fits beside each other.
+# Tokens of a block: at least what a product needs, at most what fits into shared memory.
 LEAST, MOST = 16, 64
-# So many blocks of a head lie beside each other at once on the way back, and of the bias.
-BESIDE, OF_BIAS = 10, 3
+# Blocks of a head, and of the bias, that the backward pass holds at once.
+BLOCKS, OF_BIAS = 10, 3
 
 
 class Attention:
@@ -80,14 +80,14 @@ def fitting(side: int, size: int, biased: bool, room: int | None) -> int:
     block = MOST
     while room is not None and block > LEAST:
         of_bias = OF_BIAS * block * 4 if biased else 0
-        if block * (BESIDE * triton.next_power_of_2(side) * size + of_bias) <= room:
+        if block * (BLOCKS * triton.next_power_of_2(side) * size + of_bias) <= room:
             break
         block //= 2
     return block
 
 
 def room_of(device: torch.device) -> int | None:
-    """Bytes of fast memory that a program may have; None where nobody says."""
+    """Bytes of shared memory that a program may use; None if unknown."""
     if device.type != "cuda":
         return None
     return getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", None)

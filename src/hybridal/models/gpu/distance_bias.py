@@ -1,4 +1,4 @@
-"""A bias of attention by how far apart two tokens are, as MPNet's layers share it: for kernels, and its gradient."""
+"""MPNet's attention bias by the distance of two tokens, in the form that kernels read, and its gradient."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TOKENS, COLUMNS = 32, 128
 
 
 def by_distance(encoder: Encoder, longest: int) -> Tensor | None:
-    """(heads, 2 longest - 1), from the key that is farthest before its query to the one that is farthest after it.
+    """The bias of each distance, (heads, 2 longest - 1), from the farthest key before a query to the farthest after it.
 
-    None where an encoder has no such bias. As a product, whose gradient adds up in the same order each time.
+    None if the encoder has no such bias. Computed as a product, whose gradient is deterministic.
     """
     if not isinstance(encoder, MPNet):
         return None
@@ -31,7 +31,7 @@ def by_distance(encoder: Encoder, longest: int) -> Tensor | None:
 
 
 def sums_by_distance(pairs: Tensor, positions: Tensor) -> Tensor:
-    """The gradient of such a bias, from that of each pair of (head, query, key): one place for each distance."""
+    """The gradient of that bias, from the gradient of each (head, query, key)."""
     heads, tokens, longest = pairs.shape
     span, chunks = 2 * longest - 1, triton.cdiv(tokens, TOKENS)
     parts = pairs.new_empty((heads, chunks, span))

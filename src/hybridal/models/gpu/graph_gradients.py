@@ -1,4 +1,4 @@
-"""The gradient over many texts as graphs: one launch a batch, and one for its norm."""
+"""The gradient over many texts as graphs: one launch per batch, and one for the norm."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from hybridal.models.token_arrays import Tokens
 if TYPE_CHECKING:
     from hybridal.models.gpu.graphs import CudaGraphs
 
-# Of a batch: all that its layers say is kept until the gradient is known, which takes far more memory than a pass.
-AT_ONCE = 2**13
+# Tokens of a batch: activations are kept for the backward pass, which takes far more memory than a forward pass.
+TOKENS_PER_BATCH = 2**13
 
 
 def gradient_norm(graphs: CudaGraphs, tokens: Tokens, rows: Ints, labels: Ints) -> float:
     """As `forward_passes.gradient_norm`."""
     gradient = graphs.recorder.once("gradient", lambda: Gradient(graphs))
     gradient.clear()
-    for batch, length in batches(tokens.lengths(rows), graphs.classifier.positions, AT_ONCE):
+    for batch, length in batches(tokens.lengths(rows), graphs.classifier.positions, TOKENS_PER_BATCH):
         gradient.add(tokens, rows[batch], labels[batch], length)
     return gradient.norm() / len(rows)
 
 
 class Gradient:
-    """Adds up the gradients of batches, where the graphs know their sum."""
+    """The sum of the gradients of several batches, at fixed addresses."""
 
     def __init__(self, graphs: CudaGraphs) -> None:
         self._graphs, self._recorder = graphs, graphs.recorder
@@ -56,7 +56,7 @@ class Gradient:
         torch.stack([part.double().square().sum() for part in self._sums], out=self._squares)
 
     def _record(self, length: int) -> tuple[Tensor, Callable[[], None]]:
-        size = (texts_of(length, AT_ONCE), 2 + length)
+        size = (texts_of(length, TOKENS_PER_BATCH), 2 + length)
         inputs = torch.ones(size, dtype=torch.int32, device=self._recorder.device)
 
         def work() -> None:
@@ -66,7 +66,7 @@ class Gradient:
             known = [(total, part) for total, part in zip(self._sums, found, strict=True) if part is not None]
             torch._foreach_add_([total for total, _ in known], [part for _, part in known])
 
-        # Warming up adds nonsense.
+        # Warming up adds the gradient of made-up input.
         kept = [part.clone() for part in self._sums]
         replay = self._recorder.record(work)
         torch._foreach_copy_(self._sums, kept)

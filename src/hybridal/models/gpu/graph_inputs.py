@@ -1,4 +1,4 @@
-"""How batches come to a recorded step: as arrays of numbers of a few shapes, and what a classifier says of one."""
+"""The inputs of recorded steps: batches as arrays of few shapes, and the logits for such an array."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hybridal.models.training.examples import Examples
 if TYPE_CHECKING:
     from hybridal.models.gpu.graphs import CudaGraphs
 
-# Steps of length: short enough that little is padded, few enough graphs that recording them pays.
+# Lengths are rounded up to a multiple: small enough that little is padding, large enough that there are few graphs.
 STEP = 16
-# Of a row of texts: a multiple of this many tokens, or of a quarter of the power of two below.
+# A row has a multiple of this many tokens, or of a quarter of the power of two below its length.
 LEAST = 128
-# Texts of a row count as at least so long: attention takes so many tokens at once.
+# Texts of a row count as at least this long: attention processes blocks of this many tokens.
 SHORT = 64
 
 Shape = tuple[int, ...]
@@ -29,13 +29,13 @@ Packed = list[tuple[Shape, NDArray[np.int32]]]
 
 
 class Feed(Protocol):
-    """One of the two ways below."""
+    """`Padded` or `OneRow`."""
 
     def pack(self, examples: Examples, batches: Sequence[Ints], seed: int) -> Packed:
-        """Each batch as one array, and the shape that it has."""
+        """Each batch as one array, with its shape."""
 
     def read(self, inputs: Tensor, shape: Shape) -> tuple[Tensor, Tensor]:
-        """Logits and labels of an array that lies on the device."""
+        """Logits and labels of an array on the device."""
 
 
 def feed_of(graphs: CudaGraphs) -> Feed:
@@ -43,7 +43,7 @@ def feed_of(graphs: CudaGraphs) -> Feed:
 
 
 class Padded:
-    """A row a text, padded to the longest."""
+    """One text per row, padded to the longest."""
 
     def __init__(self, graphs: CudaGraphs) -> None:
         self._graphs = graphs
@@ -63,7 +63,7 @@ class Padded:
 
 
 class OneRow:
-    """All texts of a batch in one row, padded at its end alone: labels, lengths, a seed, token ids, their order."""
+    """All texts of a batch in one row, padded only at its end: labels, lengths, a seed, token ids, their order."""
 
     def __init__(self, graphs: CudaGraphs) -> None:
         self._graphs = graphs
@@ -79,7 +79,7 @@ class OneRow:
         for batch, own_seed in zip(batches, seeds, strict=True):
             stop = start + len(batch)
             count, longest = int(ends[stop] - ends[start]), int(lengths[start:stop].max())
-            # A step is recorded with `size` texts of one token: where few are left for the last batch, these count.
+            # A step is recorded with `size` texts of one token, so that a row must have room for these.
             shape = size, row_length(max(count, size)), text_length(longest)
             row = one_row(joined[ends[start] : ends[stop]], lengths[start:stop], shape, tokens.pad)
             words, order = row[2 * size + 1 :].reshape(2, -1)
@@ -95,7 +95,7 @@ class OneRow:
 
 
 def one_row(words: Ints, lengths: Ints, shape: Shape, pad: int) -> NDArray[np.int32]:
-    """The array of these texts, whose words come one after the other: no labels yet, no seed, and no order."""
+    """The array of these texts, whose tokens are `words`; labels, seed and order are still to be filled in."""
     size, tokens, _ = shape
     row = np.full(2 * size + 1 + 2 * tokens, pad, dtype=np.int32)
     row[:size], row[size : 2 * size] = NO_LABEL, 0
@@ -105,7 +105,7 @@ def one_row(words: Ints, lengths: Ints, shape: Shape, pad: int) -> NDArray[np.in
 
 
 def row_length(tokens: int) -> int:
-    """Rows have few lengths, and little of a long one is padding.
+    """Round up the length of a row: there are few lengths, and little of a long row is padding.
 
     >>> row_length(1), row_length(500), row_length(1100)
     (128, 512, 1280)

@@ -1,4 +1,4 @@
-"""Passes over texts as graphs: one launch a batch, and one transfer for many."""
+"""Forward passes as graphs: one launch per batch, and one transfer for many batches."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hybridal.models.token_arrays import Progress, Tokens
 if TYPE_CHECKING:
     from hybridal.models.gpu.graphs import CudaGraphs
 
-# Steps of length: short enough that little is padded, few enough graphs that recording them pays.
+# Lengths are rounded up to a multiple: small enough that little is padding, large enough that there are few graphs.
 STEP = 16
-# A batch has so many texts, and fewer where they are long: so that its memory is bounded.
+# At most this many texts and tokens per padded batch, which bounds its memory.
 TEXTS, TOKENS = 512, 2**15
-# What a GPU keeps before it is brought over: enough batches that the transfer does not count.
+# Batches whose outputs stay on the GPU before one transfer.
 WAITING = 32
-# A row has so many texts, and fewer where they are long.
+# At most this many texts and tokens per row.
 ROW_TEXTS, ROW_TOKENS = 128, 2**13
 
 
@@ -78,19 +78,19 @@ def predict(
 
 
 class Way(Protocol):
-    """One of the two below."""
+    """`Padded` or `InRows`."""
 
     def packed(
         self, tokens: Tokens, rows: Ints, batch_invariant: bool
     ) -> Iterator[tuple[Ints, Shape, NDArray[np.int32]]]:
-        """Which of the rows are in a batch, the shape that it has, and the batch as numbers."""
+        """The positions of a batch in `rows`, its shape, and the batch as an array."""
 
     def run(self, inputs: Tensor, shape: Shape) -> ClassifierOutput:
         """The outputs for such a batch on the device."""
 
 
 class Padded:
-    """A row a text, longest first, so that little is padded."""
+    """One text per row, longest first, so that little is padded."""
 
     def __init__(self, graphs: CudaGraphs) -> None:
         self._graphs = graphs
@@ -108,8 +108,10 @@ class Padded:
 
 
 class InRows:
-    """Texts in rows, one after the other, padded at their end alone. All rows of a pass have one shape: a second graph
-    costs more to record than a few rows that are not full."""
+    """Several texts per row, padded only at its end.
+
+    All rows of a pass have one shape: recording a second graph costs more than a few rows that are not full.
+    """
 
     def __init__(self, graphs: CudaGraphs) -> None:
         self._graphs = graphs
@@ -130,7 +132,7 @@ class InRows:
 
 
 def stretches(lengths: Ints) -> Iterator[slice]:
-    """Texts in their order, as many at a time as a row may have.
+    """Consecutive texts, as many at a time as a row may have.
 
     >>> [(part.start, part.stop) for part in stretches(np.array([5000, 3000, 3000, 9000, 1]))]
     [(0, 2), (2, 3), (3, 4), (4, 5)]
@@ -144,9 +146,9 @@ def stretches(lengths: Ints) -> Iterator[slice]:
 
 
 def batches(lengths: Ints, most: int, at_once: int, batch_invariant: bool = False) -> Iterator[tuple[Ints, int]]:
-    """The rows of each batch of so many tokens, longest first, and the length that they are padded to.
+    """The rows of each batch of at most `at_once` tokens, longest first, and their padded length.
 
-    With `batch_invariant`, each is padded to its own.
+    With `batch_invariant`, each text is padded to its own length.
     """
     order = np.argsort(-lengths, kind="stable")
     while len(order):
@@ -159,7 +161,7 @@ def batches(lengths: Ints, most: int, at_once: int, batch_invariant: bool = Fals
 
 
 def texts_of(length: int, at_once: int) -> int:
-    """How many texts of this length a batch of so many tokens has."""
+    """How many texts of this length a batch has."""
     return max(1, min(TEXTS, at_once // length))
 
 

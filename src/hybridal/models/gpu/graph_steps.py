@@ -1,4 +1,4 @@
-"""Optimiser steps as graphs: forward, backward and AdamW in one launch, an epoch without waiting for the device."""
+"""Optimiser steps as graphs: forward, backward and AdamW in one launch; an epoch never waits for the device."""
 
 from __future__ import annotations
 
@@ -20,37 +20,40 @@ from hybridal.updates import Weights
 if TYPE_CHECKING:
     from hybridal.models.gpu.graphs import CudaGraphs
 
-# Steps between which a word that does not occur may wait for its own.
-AT_ONCE = 1024
+# How many steps an embedding row may go without its lazy AdamW update.
+MAX_STEPS_PER_RUN = 1024
 
 
 class Optimizer(Protocol):
-    """AdamW inside a graph. Steps come in runs, which begin with `plan` and end with `catch_up`."""
+    """AdamW inside a graph. Steps come in runs that begin with `plan` and end with `catch_up`."""
 
     def state(self) -> dict[str, Tensor]:
-        """What is kept of each weight, under the names that torch's optimiser has for it."""
+        """The state of each weight, under torch's names."""
 
     def written(self) -> None:
-        """After weights or state were written from elsewhere."""
+        """Must be called after weights or state were written from elsewhere."""
 
     def plan(self, rates: Sequence[float]) -> None:
-        """Before steps at these rates, `AT_ONCE` and fewer."""
+        """Before steps at these rates, `MAX_STEPS_PER_RUN` or fewer."""
 
     def clear(self) -> None:
-        """Before the gradients of a step are computed."""
+        """Clear the gradients before a step."""
 
     def step(self) -> None:
-        """With these gradients, at the next rate."""
+        """Apply the gradients at the next rate."""
 
     def catch_up(self) -> None:
-        """After all planned steps: brings weights that waited to the last of them."""
+        """After all planned steps: apply the lazy updates."""
 
 
 class TorchOptimizer:
-    """Torch's own, on all weights; a graph reads the rate from where it lies."""
+    """Torch's AdamW on all weights; the graph reads the learning rate from a tensor."""
 
     def __init__(self, named: Mapping[str, Any], decay: float, device: Any) -> None:
-        self._rate, self._rates = torch.zeros((), device=device), torch.zeros(AT_ONCE + WARM_UPS, device=device)
+        self._rate, self._rates = (
+            torch.zeros((), device=device),
+            torch.zeros(MAX_STEPS_PER_RUN + WARM_UPS, device=device),
+        )
         self._next = torch.zeros(1, dtype=torch.int64, device=device)
         self._optimizer = AdamW(named, decay)
         for name in named:
@@ -79,7 +82,7 @@ class TorchOptimizer:
 
 
 class GraphSteps:
-    """One graph per shape of a batch and mode of dropout; the optimiser is reset in place, where graphs know it."""
+    """One graph per batch shape and dropout mode. The optimiser is reset in place, since graphs hold its addresses."""
 
     def __init__(self, graphs: CudaGraphs, rules: Rules) -> None:
         self._classifier, self._recorder, self._feed = graphs.classifier, graphs.recorder, feed_of(graphs)
@@ -88,7 +91,7 @@ class GraphSteps:
         self._state = self._optimizer.state()
 
     def begin(self, moments: Weights | None) -> None:
-        """A fresh optimiser, or one that carries these moments on."""
+        """Reset the optimiser, or continue with these moments."""
         with torch.no_grad():
             torch._foreach_zero_(list(self._state.values()))
             if carried := {name: moments[name] for name in self._state if moments and name in moments}:
@@ -96,7 +99,7 @@ class GraphSteps:
             self._optimizer.written()
 
     def run(self, examples: Examples, batches: Sequence[Ints], rates: Sequence[float], seed: int) -> None:
-        """One step a batch, each at its rate. All batches are sent first, then launched; nothing waits in between."""
+        """One step per batch, each at its rate. All batches are sent first; no step waits for the device."""
         if not batches:
             return
         shapes, packed = zip(*self._feed.pack(examples, batches, seed), strict=True)
@@ -106,8 +109,8 @@ class GraphSteps:
         }
         self._recorder.generator.manual_seed(seed)
         work = [(row, *steps[shape]) for shape, row in zip(shapes, sent, strict=True)]
-        for start in range(0, len(work), AT_ONCE):
-            self._launch(work[start : start + AT_ONCE], rates[start : start + AT_ONCE])
+        for start in range(0, len(work), MAX_STEPS_PER_RUN):
+            self._launch(work[start : start + MAX_STEPS_PER_RUN], rates[start : start + MAX_STEPS_PER_RUN])
 
     def _launch(self, work: Sequence[tuple[Tensor, Tensor, Callable[[], None]]], rates: Sequence[float]) -> None:
         self._optimizer.plan(rates)
@@ -122,11 +125,11 @@ class GraphSteps:
 
     def _step(self, shape: Shape, numbers: int) -> tuple[Tensor, Callable[[], None]]:
         dropout = self._classifier.module.training
-        # These steps are part of the key: a graph knows the optimiser that it was recorded with.
+        # `self` is part of the key: a graph holds the optimiser that it was recorded with.
         return self._recorder.once((self, shape, dropout), lambda: self._record(shape, numbers))
 
     def _record(self, shape: Shape, numbers: int) -> tuple[Tensor, Callable[[], None]]:
-        # Labels 0, and texts of one token where a length is asked for.
+        # Labels 0, and texts of one token if lengths are part of the input.
         inputs = torch.ones(numbers, dtype=torch.int32, device=self._recorder.device)
 
         def work() -> None:
@@ -134,7 +137,7 @@ class GraphSteps:
             nn.functional.cross_entropy(*self._feed.read(inputs, shape)).backward()
             self._optimizer.step()
 
-        # Warming up trains on nonsense, which must leave no trace.
+        # Warming up trains on made-up input, which must leave no trace.
         touched: list[Any] = [*self._named.values(), *self._state.values()]
         kept = [tensor.detach().clone() for tensor in touched]
         replay = self._recorder.record(work)
@@ -149,4 +152,4 @@ def _optimizer(graphs: CudaGraphs, rules: Rules) -> Optimizer:
         return TorchOptimizer(graphs.classifier.trainable(), rules.weight_decay, graphs.recorder.device)
     from hybridal.models.gpu.adamw_kernels import StackOptimizer
 
-    return StackOptimizer(stack, rules.weight_decay, AT_ONCE)
+    return StackOptimizer(stack, rules.weight_decay, MAX_STEPS_PER_RUN)

@@ -1,8 +1,8 @@
-"""What lies between a layer's matrix products, as few kernels: a GPU takes longer to start small ones than to run them.
+"""Everything between a layer's matrix products as few Triton kernels: small ones take longer to launch than to run.
 
-Sums over rows go in a fixed order, so that the same step twice gives the same bits: each of `PARTS` programs adds up
-its rows of a vector's gradient, and `add_parts` adds the parts of all vectors at once. Dropout draws its masks from a
-seed and a place, forward and again backward, and keeps none. Only imported where Triton is installed.
+Sums over rows have a fixed order, so that the same step gives the same bits: each of `PARTS` programs sums its rows of
+a vector's gradient, and `add_parts` sums the parts of all vectors. Dropout computes its masks from a seed and a
+position, forward and again backward, and stores none.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ PARTS = 128
 # Of a program at a time, forward; and the warps of one, forward and backward.
 ROWS, WARPS = 2, (2, 4)
 COLUMNS = 128
-# Elements of a program that has no rows.
-MANY = 1024
+# Elements that one program computes.
+ELEMENTS = 1024
 
 
 class Dropout:
@@ -50,7 +50,7 @@ def add_norm(
 
 def add_norm_back(
     above: Tensor,
-    beside: Tensor | None,
+    skip: Tensor | None,
     residual: Tensor,
     branch: Tensor,
     gain: Tensor,
@@ -61,23 +61,23 @@ def add_norm_back(
 ) -> tuple[Tensor, Tensor]:
     """The gradients of residual and branch; those of gain and bias go into `parts` at these columns.
 
-    The gradient of what came out is `above`, and `beside` too where it went two ways.
+    The gradient of what came out is `above`, and `skip` too where it went two ways.
     """
     rows, width = residual.shape
     down = torch.empty_like(residual)
     aside = torch.empty_like(branch)
     at_once = 1 if rows <= 8 * PARTS else 4  # few rows are soon done, of many each program has its share
     _add_norm_back[(PARTS,)](
-        above, above if beside is None else beside, residual, branch, gain, moments, down, aside, parts, *at,
+        above, above if skip is None else skip, residual, branch, gain, moments, down, aside, parts, *at,
         parts.shape[1], *dropout.arguments, rows, width, triton.next_power_of_2(width), at_once, PARTS,
-        beside is not None, dropout.rate > 0, num_warps=WARPS[1],
+        skip is not None, dropout.rate > 0, num_warps=WARPS[1],
     )  # fmt: skip
     return down, aside
 
 
 def gelu(values: Tensor) -> Tensor:
     found = torch.empty_like(values)
-    _gelu[(triton.cdiv(values.numel(), MANY),)](values, found, values.numel(), MANY)
+    _gelu[(triton.cdiv(values.numel(), ELEMENTS),)](values, found, values.numel(), ELEMENTS)
     return found
 
 
@@ -154,7 +154,7 @@ def _add_norm(
 @triton.jit(do_not_specialize=["site"])  # type: ignore[untyped-decorator]
 def _add_norm_back(
     above: tl.tensor,
-    beside: tl.tensor,
+    skip: tl.tensor,
     residual: tl.tensor,
     branch: tl.tensor,
     gain: tl.tensor,
@@ -187,7 +187,7 @@ def _add_norm_back(
         places = row[:, None] * width + column[None, :]
         gradient = tl.load(above + places, mask=there, other=0.0)
         if BESIDE:
-            gradient += tl.load(beside + places, mask=there, other=0.0).to(tl.float32)
+            gradient += tl.load(skip + places, mask=there, other=0.0).to(tl.float32)
         added = tl.load(branch + places, mask=there, other=0.0).to(tl.float32)
         if DROPOUT:
             scale = kept(seed, site, rate, places)
@@ -212,8 +212,8 @@ def _add_norm_back(
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _gelu(values: tl.tensor, found: tl.tensor, count: tl.tensor, MANY: tl.constexpr) -> None:
-    place = tl.program_id(0) * MANY + tl.arange(0, MANY)
+def _gelu(values: tl.tensor, found: tl.tensor, count: tl.tensor, ELEMENTS: tl.constexpr) -> None:
+    place = tl.program_id(0) * ELEMENTS + tl.arange(0, ELEMENTS)
     x = tl.load(values + place, mask=place < count, other=0.0).to(tl.float32)
     tl.store(found + place, gelu_of(x), mask=place < count)
 

@@ -1,8 +1,8 @@
-"""Products of matrices in training, with what is done to each element on its way out.
+"""Matrix products of training as Triton kernels, fused with what follows them.
 
-Torch's own are made to have a GPU for themselves: one of a small encoder takes all of its fast memory and little of its
-arithmetic, and those of other lanes wait. These leave room for each other, so that eight lanes get through in half
-of the time, and one alone in somewhat more. What a tile adds up depends on the shapes alone, not on who else is there.
+cuBLAS assumes a GPU for itself: a product of a small encoder takes all shared memory and little arithmetic, and other
+lanes wait. These kernels leave room for each other: eight lanes take half the time, one alone somewhat more. The order
+of summation depends on the shapes only.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from hybridal.models.gpu.layer_kernels import gelu_of, gelu_slope
 
 # Rows and columns of a tile, the warps that work on it, and how many steps of it are on their way at once.
 SMALL, LARGE = (64, 4, 4), (128, 8, 3)
-# So many small tiles are a GPU full and more: then large ones read less.
-MANY = 264
-# Bytes of a row that a tile takes at a step.
+# With more small tiles than this the GPU is full, and large tiles read less.
+FULL_GPU_TILES = 264
+# Bytes of a row that a tile reads per step.
 DEEP = 128
-# What is done with a product: nothing, GELU beside it, or the slope of GELU on it.
+# What follows a product: nothing, GELU into a second output, or multiplication with GELU's derivative.
 PLAIN, GELU, SLOPE = range(3)
 
 
 def forward(values: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """What a linear layer says."""
+    """The output of a linear layer."""
     found = values.new_empty((len(values), len(weight)))
     return _multiply(values, weight.t(), found, bias=bias)
 
 
 def forward_gelu(values: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """What a linear layer says, and GELU of it."""
+    """The output of a linear layer, and GELU of it."""
     found = values.new_empty((len(values), len(weight)))
     active = torch.empty_like(found)
-    return _multiply(values, weight.t(), found, bias=bias, beside=active, after=GELU), active
+    return _multiply(values, weight.t(), found, bias=bias, second=active, after=GELU), active
 
 
 def back(gradient: Tensor, weight: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ def back(gradient: Tensor, weight: Tensor) -> Tensor:
 
 def back_gelu(gradient: Tensor, weight: Tensor, values: Tensor) -> Tensor:
     """The gradient of `values`, whose GELU was a linear layer's input."""
-    return _multiply(gradient, weight, torch.empty_like(values), beside=values, after=SLOPE)
+    return _multiply(gradient, weight, torch.empty_like(values), second=values, after=SLOPE)
 
 
 def of_weights(gradient: Tensor, values: Tensor, weight: Tensor, bias: Tensor) -> None:
@@ -58,16 +58,16 @@ def _multiply(
     right: Tensor,
     found: Tensor,
     bias: Tensor | None = None,
-    beside: Tensor | None = None,
+    second: Tensor | None = None,
     after: int = PLAIN,
     sums: Tensor | None = None,
 ) -> Tensor:
     (rows, depth), columns = left.shape, right.shape[1]
-    few = triton.cdiv(rows, SMALL[0]) * triton.cdiv(columns, SMALL[0]) < MANY
+    few = triton.cdiv(rows, SMALL[0]) * triton.cdiv(columns, SMALL[0]) < FULL_GPU_TILES
     side, warps, stages = SMALL if few else LARGE
     deep = DEEP // left.element_size()
     _product[triton.cdiv(rows, side), triton.cdiv(columns, side) + (sums is not None)](
-        left, right, found, *(found if one is None else one for one in (bias, beside, sums)), rows, columns, depth,
+        left, right, found, *(found if one is None else one for one in (bias, second, sums)), rows, columns, depth,
         *left.stride(), *right.stride(), side, deep, depth % deep == 0, bias is not None, after, sums is not None,
         num_warps=warps, num_stages=stages,
     )  # fmt: skip
@@ -81,7 +81,7 @@ def _tile(places: tl.tensor, there: tl.tensor, inner: tl.tensor, depth: tl.tenso
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _product(
-    left: tl.tensor, right: tl.tensor, found: tl.tensor, bias: tl.tensor, beside: tl.tensor, sums: tl.tensor,
+    left: tl.tensor, right: tl.tensor, found: tl.tensor, bias: tl.tensor, second: tl.tensor, sums: tl.tensor,
     rows: tl.tensor, columns: tl.tensor, depth: tl.tensor,
     left_row: tl.tensor, left_depth: tl.tensor, right_depth: tl.tensor, right_column: tl.tensor,
     SIDE: tl.constexpr, DEEP: tl.constexpr, EVEN: tl.constexpr, BIAS: tl.constexpr, AFTER: tl.constexpr,
@@ -114,8 +114,8 @@ def _product(
     if BIAS:
         total += tl.load(bias + column, mask=column < columns, other=0.0).to(tl.float32)[None, :]
     if AFTER == 2:  # SLOPE
-        total *= gelu_slope(tl.load(beside + places, mask=there, other=0.0).to(tl.float32))
+        total *= gelu_slope(tl.load(second + places, mask=there, other=0.0).to(tl.float32))
     rounded = total.to(found.dtype.element_ty)
     tl.store(found + places, rounded, mask=there)
     if AFTER == 1:  # GELU
-        tl.store(beside + places, gelu_of(rounded.to(tl.float32)), mask=there)
+        tl.store(second + places, gelu_of(rounded.to(tl.float32)), mask=there)

@@ -1,4 +1,4 @@
-"""Batches of texts as one array of numbers each, to be sent to a GPU in one piece."""
+"""Padded batches as one array of numbers each, to be sent to a GPU in one transfer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from hybridal.core.outputs import Ints
 from hybridal.models.token_arrays import Tokens
 
-# A row of a batch that holds no text: cross-entropy passes over it.
+# The label of a row without a text: cross-entropy ignores it.
 NO_LABEL = -100
 
 
@@ -26,7 +26,7 @@ def pack(tokens: Tokens, rows: Ints, labels: Ints | None, size: int, length: int
     ids, _ = tokens.batch(rows)
     packed = np.full((size, 2 + length), tokens.pad, dtype=np.int32)
     packed[:, 0] = NO_LABEL
-    packed[:, 1] = 1  # attention over nothing at all has no answer
+    packed[:, 1] = 1  # attention over no key at all is undefined
     if labels is not None:
         packed[: len(rows), 0] = labels
     packed[: len(rows), 1] = tokens.lengths(rows)
@@ -35,7 +35,7 @@ def pack(tokens: Tokens, rows: Ints, labels: Ints | None, size: int, length: int
 
 
 def unpack(packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Labels, token ids, and a mask over (texts, heads, queries, keys) that attention takes as it is."""
+    """Labels, token ids, and a boolean attention mask (texts, 1, 1, length)."""
     length = packed.shape[1] - 2
     positions: Any = torch.arange(length, device=packed.device)
     mask = positions[None, :] < packed[:, 1, None]
@@ -43,7 +43,7 @@ def unpack(packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def bucket(length: int, step: int, most: int) -> int:
-    """The length that texts of this length are padded to: the next step, in a model that reads `most` tokens.
+    """Round a length up to a multiple of `step`, but not above `most`.
 
     >>> bucket(1, 16, 512), bucket(16, 16, 512), bucket(17, 16, 512), bucket(17, 16, 20)
     (16, 16, 32, 20)

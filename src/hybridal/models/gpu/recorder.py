@@ -15,52 +15,52 @@ from hybridal.models.process_settings import make_deterministic
 
 Made = TypeVar("Made")
 
-# A GPU runs some kernels in another way the first time: those must not be recorded.
+# Some kernels run differently the first time (autotuning, lazy loading); that must not be recorded.
 WARM_UPS = 1
 
-# Torch has this many streams of an urgency, and hands them out again and again.
+# Torch has this many streams per priority, and hands them out in turn.
 STREAMS = 32
-_LENT: set[int] = set()
+_TAKEN: set[int] = set()
 
 
 class Recorder:
-    """The graphs of one classifier: they share memory, since only one of them runs at a time.
+    """Records the graphs of one classifier. They share memory, since only one of them runs at a time.
 
-    Random numbers come from a generator of its own, whose seed is read at each replay: so a graph draws fresh dropout
-    masks, which depend on nothing but the seed, whatever else runs in this process.
+    Random numbers come from the recorder's own generator, whose seed is read at each replay. So each replay draws fresh
+    dropout masks that depend on the seed only, whatever else runs in the process.
 
-    All are recorded on one stream that no other recorder has meanwhile. Matrix products keep scratch memory per
-    stream, those of the backward half of a step for all threads together, and a graph goes on using what it was
-    recorded with: two lanes that recorded on the same stream would write over each other's products.
+    All graphs are recorded on a CUDA stream that no other recorder uses. cuBLAS keeps a workspace per stream, shared by
+    the backward passes of all threads, and a graph keeps using the workspace that it was recorded with: two recorders
+    on one stream would overwrite each other's products.
     """
 
     def __init__(self, device: Any) -> None:
-        # What has no orderly kernel is refused, not let pass with a warning: a graph would hold it for good.
+        # Operations without a deterministic kernel are refused: a graph would keep them for good.
         make_deterministic(strictly=True)
         self.device = device
         self.generator = torch.Generator(device)
         self._pool = torch.cuda.graph_pool_handle()
         self._made: dict[Hashable, Any] = {}
-        self._side = _stream_of_its_own(device)
+        self._side = _exclusive_stream(device)
 
     def __del__(self) -> None:
-        # Graphs first: when they go, torch frees the scratch memory of their stream.
+        # Graphs first: torch then frees the workspace of their stream.
         if side := getattr(self, "_side", None):
             self._made.clear()
-            _LENT.discard(side.cuda_stream)
+            _TAKEN.discard(side.cuda_stream)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What was made under this key, or is now."""
+        """The object that was made for this key; made now if there is none."""
         if key not in self._made:
             self._made[key] = make()
         made: Made = self._made[key]
         return made
 
     def record(self, work: Callable[[], object], inference: bool = False) -> Callable[[], None]:
-        """A function that does the work again, on the same tensors. To warm up, the work is done a few times now."""
+        """Record `work`; the returned function repeats it on the same tensors. It runs a few times now to warm up."""
         graph, side = torch.cuda.CUDAGraph(), self._side
         with (
-            _said_plainly(),
+            _unrecordable_as_user_error(),
             GENERATOR_LOCK,
             self._borrowed_generator(),
             torch.inference_mode(inference),
@@ -70,8 +70,8 @@ class Recorder:
                 for _ in range(WARM_UPS):
                     work()
             side.synchronize()
-            with self._pool_of_its_own(), torch.cuda.stream(side):
-                # Other threads may launch work of their own meanwhile; `torch.cuda.graph` would wait for all of it.
+            with self._fresh_pool_after_failure(), torch.cuda.stream(side):
+                # Other threads may launch work meanwhile; `torch.cuda.graph` would wait for all of it.
                 graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
                 try:
                     work()
@@ -82,8 +82,8 @@ class Recorder:
         return replay
 
     @contextmanager
-    def _pool_of_its_own(self) -> Iterator[None]:
-        """A recording that failed leaves its memory as if it still went on: the next one gets other memory."""
+    def _fresh_pool_after_failure(self) -> Iterator[None]:
+        """A failed recording leaves its memory pool in use; the next one needs another pool."""
         try:
             yield
         except BaseException:
@@ -92,7 +92,7 @@ class Recorder:
 
     @contextmanager
     def _borrowed_generator(self) -> Iterator[None]:
-        """Dropout draws from torch's default generator, which takes our state over and leaves it as it was."""
+        """Dropout draws from torch's default generator; give it our state, and restore it afterwards."""
         default = torch.cuda.default_generators[self.device.index or 0]
         seed, offset = self.generator.initial_seed(), self.generator.get_offset()
         before = default.graphsafe_get_state()
@@ -105,22 +105,22 @@ class Recorder:
             self.generator.set_offset(offset)
 
 
-def _stream_of_its_own(device: Any) -> Any:
-    """One of an urgency that nobody asks for to work on."""
+def _exclusive_stream(device: Any) -> Any:
+    """A CUDA stream of a priority that no other code requests."""
     with GENERATOR_LOCK:
         for number in range(2 * STREAMS):
             side = torch.cuda.Stream(device, priority=-1)
-            if side.cuda_stream not in _LENT:
-                _LENT.add(side.cuda_stream)
+            if side.cuda_stream not in _TAKEN:
+                _TAKEN.add(side.cuda_stream)
                 return side
             if number == STREAMS:
-                gc.collect()  # a model and its graphs refer to each other, and stay until somebody looks for them
+                gc.collect()  # a model and its graphs form a reference cycle
     raise UserError(f"A process has room for {STREAMS} models on a GPU; end one of them, or use more processes.")
 
 
 @contextmanager
-def _said_plainly() -> Iterator[None]:
-    """Models of other people may do what no graph can hold: reading a value back, or shapes that depend on one."""
+def _unrecordable_as_user_error() -> Iterator[None]:
+    """A graph cannot record reading a value back, or shapes that depend on a value."""
     try:
         yield
     except torch.OutOfMemoryError:

@@ -1,4 +1,4 @@
-"""The embeddings of a row of texts, with gradients that are added up in a fixed order."""
+"""The embeddings of a row of texts, with gradients that are summed in a fixed order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Words(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, above: Tensor) -> tuple[None, None, None]:
-        """The optimiser reads the gradient from here: as a table it would be zero nearly everywhere."""
+        """The optimiser reads the gradient per token; as a table it would be zero nearly everywhere."""
         ctx.table.gradient = above[0].contiguous()
         return None, None, None
 
@@ -67,7 +67,7 @@ class _Positions(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, above: Tensor) -> tuple[None, Tensor, None]:
         row, found = ctx.row, above.new_zeros(ctx.shape)
         texts, width = len(row.lengths), above.shape[2]
-        # A row's `longest` is rounded up, beyond what a small table has positions for.
+        # `longest` is rounded up, possibly beyond the positions of a small table.
         _positions[(min(row.longest, len(found) - ctx.first_position),)](
             above.contiguous(), row.lengths, found[ctx.first_position :], texts, width, triton.next_power_of_2(texts),
             triton.next_power_of_2(width),
@@ -76,7 +76,7 @@ class _Positions(torch.autograd.Function):  # type: ignore[misc]
 
 
 class _TokenTypes(torch.autograd.Function):  # type: ignore[misc]
-    """Of texts that are all of the first kind."""
+    """All tokens are of the first type."""
 
     @staticmethod
     def forward(ctx: Any, ids: Tensor, weight: Tensor) -> Tensor:

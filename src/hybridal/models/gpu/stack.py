@@ -1,7 +1,7 @@
-"""The layers of an encoder as a few large pieces: one row of all tokens, matrices of all layers in one array.
+"""An encoder's layers over one row of tokens, computed by our own kernels from weights in few large arrays.
 
-Products are made of rounded copies of the weights that lie ready, gradients go where the optimiser reads them, and
-one kernel then steps all weights. Torch's own way casts every weight at every step and keeps each apart.
+Products use rounded copies of the weights, gradients are written to where the optimiser reads them, and one kernel
+updates all weights. Torch's autocast would cast every weight in every step.
 """
 
 from __future__ import annotations
@@ -22,14 +22,19 @@ from hybridal.models.gpu.row_embeddings import RowEmbeddings
 from hybridal.models.gpu.token_row import Row
 from hybridal.models.gpu.weight_layout import Vectors, one_array, parts_of, pieces, places
 
-# Dropouts of a layer, each with a number of its own.
+# Dropouts per layer; each has its own number.
 SITES = 3
 
 
 class Stack:
-    """The layers of a module, whose parameters become views of few arrays.
+    """Computes rows of texts with a classifier's own weights.
 
-    Its embeddings are looked up by kernels of their own.
+    The classifier's parameters become views of few arrays, so that padded batches through its own modules use the same
+    weights.
+
+    Args:
+        module: A classifier over one of our own encoders.
+        dtype: Of matrix products; sums are in float32.
     """
 
     def __init__(self, module: Any, dtype: torch.dtype) -> None:
@@ -38,7 +43,7 @@ class Stack:
         self.embeddings = RowEmbeddings(self.encoder.embeddings)
         self.parts = [parts_of(layer) for layer in self.encoder.layers]
         self.heads = int(config.num_attention_heads)
-        distil = config.model_type == "distilbert"  # which drops nothing after its attention
+        distil = config.model_type == "distilbert"  # it has no dropout after attention
         self.rates = (
             float(config.attention_dropout if distil else config.attention_probs_dropout_prob),
             0.0 if distil else float(config.hidden_dropout_prob),
@@ -80,7 +85,7 @@ class Stack:
         return self.matrices, self.vectors, self.rest, self.embeddings.words.weight.detach()
 
     def refresh(self) -> None:
-        """After the weights were written from elsewhere."""
+        """Must be called after the weights were written from elsewhere."""
         if self.rounded is not self.matrices:
             self.rounded.copy_(self.matrices)
             self.rounded_vectors.copy_(self.vectors)
@@ -101,13 +106,13 @@ class Stack:
         return found
 
     def clear(self) -> None:
-        """Before a step: gradients of the rest are added up where they lie, others overwritten."""
+        """Clear gradients before a step: those of the rest are accumulated in place, others are overwritten."""
         self.rest_gradient.zero_()
         for parameter, piece in zip(self._owners[2], pieces(self.rest_gradient, self._owners[2]), strict=True):
             parameter.grad = piece
 
     def named(self, arrays: Sequence[Tensor]) -> dict[str, Tensor]:
-        """Pieces of arrays that are laid out as `arrays` are, by the names that the module has for them."""
+        """Pieces of arrays with the layout of `arrays`, by the module's parameter names."""
         return {
             name: piece
             for array, names, owners in zip(arrays, self._names, self._owners, strict=True)
@@ -138,7 +143,7 @@ class Stack:
     def forward(self, states: Tensor, bias: Tensor | None, row: Row, training: bool, keep: list[Any] | None) -> Tensor:
         attention = self._attention(bias, row)
         rounded = states.to(self.dtype)
-        # The rows of a pass fill a GPU, as torch's own products are made to.
+        # Rows of a forward pass fill a GPU, for which torch's own products are fastest.
         own = keep is not None
         linear, linear_gelu = (products.forward, products.forward_gelu) if own else (nn.functional.linear, _linear_gelu)
         for number, part in enumerate(self.parts):
@@ -165,9 +170,9 @@ class Stack:
     def backward(
         self, above: Tensor, bias: Tensor | None, row: Row, training: bool, kept: list[Any]
     ) -> tuple[Tensor, Tensor | None]:
-        """The gradients of what came in, and of the bias; those of the weights go to their arrays."""
+        """The gradients of the input and of the bias; those of the weights are written to their arrays."""
         attention = self._attention(bias, row)
-        beside: Tensor | None = None
+        skip: Tensor | None = None
         of_bias: list[Tensor] = []
         for number in reversed(range(len(self.parts))):
             (states, rounded, qkv, gathered, sums, out, middle, rounded_middle, middle_moments, up,
@@ -176,7 +181,7 @@ class Stack:
             norms, biases = (self._vectors_of(array, number) for array in (self.vectors, self.vector_gradient))
             dropped, after_attention, after_down = self._dropouts(number, row, training)
             of_middle, of_down = kernels.add_norm_back(
-                above, beside, middle, down, norms.last_gain, last_moments, after_down, self.norm_parts,
+                above, skip, middle, down, norms.last_gain, last_moments, after_down, self.norm_parts,
                 (at.last_gain.start, at.last_bias.start),
             )  # fmt: skip
             products.of_weights(of_down, active, gradients[3], biases.down)
@@ -192,14 +197,14 @@ class Stack:
             if pairs is not None:
                 of_bias.append(sums_by_distance(pairs, row.positions))
             products.of_weights(of_qkv, rounded, gradients[0], biases.qkv)
-            beside = products.back(of_qkv, weights[0])
+            skip = products.back(of_qkv, weights[0])
         kernels.add_parts(self.norm_parts, self.vector_gradient)
-        return above if beside is None else above + beside, sum(of_bias[1:], of_bias[0]) if of_bias else None
+        return above if skip is None else above + skip, sum(of_bias[1:], of_bias[0]) if of_bias else None
 
 
 def _linear_gelu(values: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    said = nn.functional.linear(values, weight, bias)
-    return said, kernels.gelu(said)
+    found = nn.functional.linear(values, weight, bias)
+    return found, kernels.gelu(found)
 
 
 class _Layers(torch.autograd.Function):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Several texts as one row of tokens on a GPU, without padding but at its end."""
+"""Several texts as one row of tokens on a GPU, padded only at its end."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ COLUMNS = 128
 
 @dataclass(frozen=True)
 class Row:
-    """Texts one after the other, as numbers on the device, none longer than `longest`.
+    """Texts one after the other, as tensors on the device.
 
-    `reading @ states` has a row a text again: the mean of its states, or that of its first token. `order` lists tokens
-    by their ids, equal ones in the order of the row. Dropout draws from `seed`.
+    Attributes:
+        values: Token ids, (1, tokens).
+        positions: The position of each token in its text, (1, tokens).
+        order: Tokens sorted by their ids; equal ids in the order of the row.
+        lengths: Of the texts.
+        reading: `reading @ states` is one row per text: the mean of its states, or the state of its first token.
+        seed: Dropout draws from it.
+        longest: No text is longer.
     """
 
     values: Tensor
@@ -31,7 +37,7 @@ class Row:
 
     @classmethod
     def of(cls, inputs: Tensor, texts: int, longest: int, first_tokens: bool) -> Row:
-        """Of an array of labels, lengths, a seed, token ids and their order."""
+        """From an array of labels, lengths, a seed, token ids and their order (`graph_inputs.one_row`)."""
         tokens = (len(inputs) - 2 * texts - 1) // 2
         ids, positions = inputs.new_empty((2, tokens), dtype=torch.int64)
         reading = inputs.new_empty((texts, tokens), dtype=torch.float32)

@@ -1,4 +1,4 @@
-"""The layers of an encoder under the same names for all architectures, and how their weights lie in few arrays."""
+"""Uniform names for the parts of a layer, and the layout of all weights in few arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Parts:
-    """The modules of one layer, under the same names for all encoders."""
+    """The modules of one layer, under the same names for all architectures."""
 
     queries: nn.Linear
     keys: nn.Linear
@@ -39,7 +39,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Vectors:
-    """One of each vector of a layer: views of an array, or where they lie in it."""
+    """The vectors of a layer: views of an array, or slices of it."""
 
     middle_gain: Any
     middle_bias: Any
@@ -67,11 +67,11 @@ def parts_of(layer: Any) -> Parts:
 
 
 def places(parts: Sequence[Parts]) -> list[Vectors]:
-    """Where the vectors of each layer lie."""
+    """The slice of each vector of each layer."""
     norms = [len(vector) for part in parts for vector in part.norms]
     biases = [size for part in parts for size in _bias_sizes(part)]
     where = list(starmap(slice, pairwise(accumulate([*norms, *biases], initial=0))))
-    each = len(where) // len(parts) // 2  # there are as many of either kind
+    each = len(where) // len(parts) // 2  # norms and biases have the same number of vectors
     starts = range(0, each * len(parts), each)
     return [Vectors(*where[n : n + each], *where[len(norms) + n : len(norms) + n + each]) for n in starts]
 

@@ -1,4 +1,4 @@
-"""AdamW by torch's fused kernel: torch's own class for it imports a compiler first, which takes longer than a round."""
+"""AdamW with torch's fused kernel; torch's own class first imports a compiler, which takes longer than a round."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# What is kept of each parameter, under torch's names.
+# The state of each parameter, under torch's names.
 PARTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class AdamW:
-    """Steps parameters in place. `state` is what it keeps of each, by its name, once it has been stepped."""
+    """Updates parameters in place; `state` holds each parameter's moments after its first step."""
 
     def __init__(self, named: Mapping[str, Any], decay: float) -> None:
         self._named, self._decay = named, decay
         self.state: dict[str, dict[str, Tensor]] = {}
 
     def moments(self) -> dict[str, Tensor]:
-        """The state by part and name: these tensors themselves."""
+        """The state by part and name; the tensors are not copied."""
         return {f"{part}/{name}": kept[part] for name, kept in self.state.items() for part in PARTS}
 
     def keep(self, name: str) -> dict[str, Tensor]:
-        """The state of a parameter, all zeros where it has none yet."""
+        """The state of a parameter; zeros if it has none yet."""
         if name not in self.state:
             parameter = self._named[name]
             zeros = (torch.zeros((), device=parameter.device), *(torch.zeros_like(parameter) for _ in range(2)))
@@ -32,12 +32,12 @@ class AdamW:
         return self.state[name]
 
     def clear(self) -> None:
-        """Before the gradients of a step are computed."""
+        """Clear all gradients."""
         for parameter in self._named.values():
             parameter.grad = None
 
     def step(self, rate: float | Tensor) -> None:
-        """A parameter that takes no part in the loss has no gradient, and stays as it is."""
+        """Apply one step; parameters without a gradient are not changed."""
         moved = [name for name, parameter in self._named.items() if parameter.grad is not None]
         steps, means, squares = ([self.keep(name)[part] for name in moved] for part in PARTS)
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What is said of classes, as texts for an encoder to read: their names, and what people wrote down of them."""
+"""Class names and descriptions as extra training texts."""
 
 from __future__ import annotations
 
@@ -11,36 +11,42 @@ import numpy as np
 
 from hybridal.core.outputs import Floats, Ints
 
-# With more classes than this their names are no examples: a probe of as many examples as classes takes minutes.
-MANY = 1000
+# With more classes their names are not used: a probe over that many examples and classes takes minutes.
+MAX_NAMED_CLASSES = 1000
 
 
-def said_of(
-    classes: Sequence[str], meanings: Mapping[str, Sequence[str]], measured: Set[str] = frozenset()
+def class_descriptions(
+    classes: Sequence[str], meanings: Mapping[str, Sequence[str]], excluded: Set[str] = frozenset()
 ) -> tuple[list[str], Ints]:
-    """Texts that say what classes are, their names first where all of them say something, and the class of each.
+    """Names and descriptions of classes as texts.
 
-    People take examples from the texts before them: those that are `measured` on must not be learnt, and are left out.
+    Args:
+        classes: Names of the classes.
+        meanings: Descriptions and examples, by class name.
+        excluded: Texts that must not be learnt, such as those of the validation split: people copy examples from them.
 
-    >>> texts, of = said_of(["HUM", "LOC"], {"LOC": ["a place", "Where is Oslo?"]}, {"Where is Oslo?"})
+    Returns:
+        The texts, names first (see `readable_names`), and the number of each text's class.
+
+    >>> texts, of = class_descriptions(["HUM", "LOC"], {"LOC": ["a place", "Where is Oslo?"]}, {"Where is Oslo?"})
     >>> texts, of.tolist()
     (['HUM', 'LOC', 'a place'], [0, 1, 1])
     """
-    names = spoken(classes)
+    names = readable_names(classes)
     written = [
         (text, number)
         for number, name in enumerate(classes)
         for text in meanings.get(name, ())
-        if text.strip() not in measured
+        if text.strip() not in excluded
     ]
     of = np.array([*range(len(names)), *(number for _, number in written)], dtype=np.int64)
     return [*names, *(text for text, _ in written)], of
 
 
-def middles(features: Floats, of: Ints, classes: int) -> Floats | None:
-    """Where each class lies: in the middle of all that is said of it. None where nothing is said of one.
+def class_centroids(features: Floats, of: Ints, classes: int) -> Floats | None:
+    """The mean feature vector of each class's descriptions, (classes, width); None if a class has none.
 
-    >>> middles(np.array([[0.0], [4.0], [6.0]]), np.array([0, 1, 1]), 2).tolist()
+    >>> class_centroids(np.array([[0.0], [4.0], [6.0]]), np.array([0, 1, 1]), 2).tolist()
     [[0.0], [5.0]]
     """
     if set(of.tolist()) != set(range(classes)):
@@ -48,28 +54,30 @@ def middles(features: Floats, of: Ints, classes: int) -> Floats | None:
     return np.stack([features[of == number].mean(axis=0) for number in range(classes)])
 
 
-def spoken(classes: Sequence[str]) -> list[str]:
-    """The names of classes as texts, `card_arrival` and `LostCard` as two words; [] where one of them says nothing.
+def readable_names(classes: Sequence[str]) -> list[str]:
+    """Class names as words: `card_arrival` and `LostCard` become two words each.
 
-    Numbers say nothing, and would draw texts that are near to numbers; nor do names that differ in their numbers alone.
-    A name that sounds like another, as C and C++ do, stays as it is written.
+    Returns [] if a name has no letter, or if names differ in their digits only: numbers carry no meaning and would
+    attract texts with numbers. Names that would become equal, such as C and C++, are left as written.
 
-    >>> spoken(["card_arrival", "LostCard", "Sci/Tech"]), spoken(["good", "2"]), spoken(["LABEL_0", "LABEL_1"])
-    (['card arrival', 'Lost Card', 'Sci Tech'], [], [])
-    >>> spoken(["C", "C++", "Go"]), spoken(["तकनीक", "ดี"])
+    >>> readable_names(["card_arrival", "LostCard", "Sci/Tech"])
+    ['card arrival', 'Lost Card', 'Sci Tech']
+    >>> readable_names(["good", "2"]), readable_names(["LABEL_0", "LABEL_1"])
+    ([], [])
+    >>> readable_names(["C", "C++", "Go"]), readable_names(["तकनीक", "ดี"])
     (['C', 'C++', 'Go'], ['तकनीक', 'ดี'])
     """
-    if len(classes) > MANY:
+    if len(classes) > MAX_NAMED_CLASSES:
         return []
     names = [_words(name) for name in classes]
-    heard = Counter(name.casefold() for name in names)
-    names = [said if heard[said.casefold()] == 1 else name for said, name in zip(names, classes, strict=True)]
+    counts = Counter(name.casefold() for name in names)
+    names = [words if counts[words.casefold()] == 1 else name for words, name in zip(names, classes, strict=True)]
     same = len(names) > 1 and len({re.sub(r"\d", "", name) for name in names}) == 1
     return [] if same or not all(any(map(str.isalpha, name)) for name in names) else names
 
 
 def _words(name: str) -> str:
-    """Letters, their marks and numbers, with blanks for all else."""
+    """The letters, marks and digits of a name; everything else becomes a blank."""
     composed = unicodedata.normalize("NFC", name)
     kept = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in composed)
     return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kept).split())

@@ -1,4 +1,4 @@
-"""What to train on."""
+"""Labelled rows of a source, in random batches."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class Examples:
     labels: Ints
 
     def batches(self, size: int, rng: np.random.Generator) -> list[Ints]:
-        """All examples once, in random order, as positions in `rows`."""
+        """All examples once in random order, as positions in `rows`."""
         order = rng.permutation(len(self.rows))
         return [order[start : start + size] for start in range(0, len(order), size)]

@@ -1,26 +1,25 @@
-"""One round's training: epochs until validation loss stops falling, best weights restored."""
+"""The training of one round: epochs until the validation loss stops falling, then the best weights."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, cast
 
 import numpy as np
 
 from hybridal.core.facts import Cost
-from hybridal.core.outputs import Floats, Ints, Outputs
+from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.rules import Rules
-from hybridal.measures.calibration import nll
 from hybridal.models.classifier import Classifier
 from hybridal.models.model_protocol import Fit
+from hybridal.models.training.early_stopping import AverageWeights, BestWeights
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.learning_rate import rates
 from hybridal.models.training.optimiser_steps import PlainSteps, Steps
 from hybridal.randomness import key, stream
 from hybridal.system.stopwatch import Stopwatch
-from hybridal.updates import Plan, Weights
+from hybridal.updates import Plan
 
 EpochDone = Callable[[int, int], None]
 
@@ -36,10 +35,24 @@ def fit(
     round: int,
     epoch_done: EpochDone = lambda _epoch, _of: None,
 ) -> Fit:
-    """Trains the classifier as planned. `validate` is one pass over validation, or None where there is none.
+    """Train a classifier as planned.
 
-    Without validation, or with `stop_after` None, all epochs run, and the last weights are kept, or with `average` the
-    mean of the second half.
+    Without validation, or with `rules.stop_after` None, all epochs run. Then the last weights are kept, or with
+    `rules.average` the mean over the second half.
+
+    Args:
+        classifier: Ends with the weights that are kept.
+        plan: Start weights, rows, dropout and optimiser moments.
+        examples: What to train on.
+        validate: One pass over the validation texts; None if there are none.
+        validation_labels: Their labels.
+        rules: Learning rate, epochs, early stopping.
+        seed: Decides the order of examples and the dropout masks, with `round`.
+        round: Number of the round.
+        epoch_done: Called after each epoch with its number and the most there can be.
+
+    Returns:
+        The weights that were kept, their cost and the seconds of each phase.
     """
     watch = Stopwatch(classifier.device.synchronise)
     classifier.load(plan.weights)
@@ -47,109 +60,59 @@ def fit(
     steps.begin(plan.moments)
     size = plan.batch or rules.train_batch
     epochs = rules.epochs(len(examples.rows), size, plan.epochs)
-    steps_an_epoch = math.ceil(len(examples.rows) / size)
-    looks_an_epoch = max(1, min(rules.validations_per_epoch, steps_an_epoch))
-    total = epochs * steps_an_epoch
+    steps_per_epoch = math.ceil(len(examples.rows) / size)
+    evaluations_per_epoch = max(1, min(rules.validations_per_epoch, steps_per_epoch))
+    total = epochs * steps_per_epoch
     rate = rates(total, rules)
-    best, average = Best(rules, validation_labels), Average()
+    best, average = BestWeights(rules, validation_labels), AverageWeights()
     stops = validate is not None and rules.stop_after is not None
 
-    def look(number: int) -> bool:
-        """Measures; whether training has gone on for long enough without getting better."""
+    def evaluate(number: int) -> bool:
+        """Whether training has gone on for long enough without an improvement."""
         assert validate is not None
         with watch("validate"):
-            best.see(number, validate(), classifier)
-        return number - (best.look or 0) >= (rules.stop_after or 0)
+            best.update(number, validate(), classifier)
+        return number - (best.evaluation or 0) >= (rules.stop_after or 0)
 
     if stops and rules.keep_start:
-        look(0)
-    taken = looks = trained = tokens = 0
-    for epoch, part, batches in _stretches(examples, size, epochs, looks_an_epoch, stream(seed, "shuffle", round)):
+        evaluate(0)
+    taken = evaluations = trained = tokens = 0
+    for epoch, part, batches in _parts(examples, size, epochs, evaluations_per_epoch, stream(seed, "shuffle", round)):
         dropout = key(seed, f"dropout-{epoch}{part}", round)
         with watch("train"), classifier.training(plan.dropout):
             steps.run(examples, batches, rate[taken : taken + len(batches)].tolist(), dropout)
-        taken, looks = taken + len(batches), looks + 1
+        taken, evaluations = taken + len(batches), evaluations + 1
         trained += sum(map(len, batches))
         tokens += sum(int(examples.source.lengths(examples.rows[batch]).sum()) for batch in batches)
-        if looks % looks_an_epoch == 0:
+        if evaluations % evaluations_per_epoch == 0:
             epoch_done(epoch, epochs)
-        if stops and look(looks):
+        if stops and evaluate(evaluations):
             break
         if rules.average and not stops and 2 * taken > total:
             average.add(classifier)
     if average.count:
         classifier.load(average.weights)
-    if best.look is None:
+    if best.evaluation is None:
         with watch("validate"):
-            best.take(looks, validate() if validate else None, classifier)
-    elif best.look < looks:
+            best.keep(evaluations, validate() if validate else None, classifier)
+    elif best.evaluation < evaluations:
         classifier.load(best.weights)
     moments = steps.moments() if plan.keeps_moments else None
-    cost = Cost(steps=taken, examples=trained, tokens=tokens, epochs=math.ceil(looks / looks_an_epoch), planned=total)
-    kept = (best.look or 0) / looks_an_epoch
+    ran = math.ceil(evaluations / evaluations_per_epoch)
+    cost = Cost(steps=taken, examples=trained, tokens=tokens, epochs=ran, planned=total)
+    kept = (best.evaluation or 0) / evaluations_per_epoch
     return Fit(best.weights, cost, int(kept) if kept.is_integer() else kept, best.outputs, moments, watch.seconds)
 
 
-def _stretches(
-    examples: Examples, size: int, epochs: int, looks: int, rng: np.random.Generator
+def _parts(
+    examples: Examples, size: int, epochs: int, parts: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, str, list[Ints]]]:
-    """What is trained between two looks: the epoch, which part of it ("" where it is whole), and its batches."""
+    """The batches between two evaluations, with their epoch and a name of the part ("" for a whole epoch)."""
     for epoch in range(1, epochs + 1):
         batches = examples.batches(size, rng)
-        ends = [round(len(batches) * part / looks) for part in range(looks + 1)]
+        ends = [round(len(batches) * part / parts) for part in range(parts + 1)]
         for part, (start, end) in enumerate(pairwise(ends)):
-            yield epoch, f"-{part}" if looks > 1 else "", batches[start:end]
-
-
-class Best:
-    """The best look so far: one that lowered the best validation loss by more than `min_delta`.
-
-    The best loss starts at infinity each round, so that no round ends before its first look is kept.
-    """
-
-    def __init__(self, rules: Rules, labels: Ints) -> None:
-        self.rules, self.labels = rules, labels
-        self.loss, self.look = float("inf"), cast("int | None", None)
-        self.weights: Weights = {}
-        self.outputs: Outputs | None = None
-
-    def see(self, look: int, outputs: Outputs, classifier: Classifier) -> None:
-        """Keeps this look's weights if they are better."""
-        loss = validation_loss(outputs.logits, self.labels, self.rules)
-        if loss < self.loss - self.rules.min_delta:
-            self.loss = loss
-            self.take(look, outputs, classifier)
-
-    def take(self, look: int, outputs: Outputs | None, classifier: Classifier) -> None:
-        self.look, self.outputs = look, outputs
-        if self.weights:
-            classifier.copy_to(self.weights)  # new memory would cost more than the copy
-        else:
-            self.weights = classifier.weights()
-
-
-class Average:
-    """The mean of the weights that it was shown."""
-
-    def __init__(self) -> None:
-        self.count, self.weights = 0, cast("dict[str, Any]", {})
-
-    def add(self, classifier: Classifier) -> None:
-        self.count += 1
-        if self.count == 1:
-            self.weights = classifier.weights()
-            return
-        for name, parameter in classifier.trainable().items():
-            self.weights[name].lerp_(parameter.detach(), 1 / self.count)
-
-
-def validation_loss(logits: Floats, labels: Ints, rules: Rules) -> float:
-    """The mean over examples, or as published the mean of the means of batches in their original order."""
-    if rules.validation_loss == "examples":
-        return nll(logits, labels)
-    size = rules.train_batch
-    starts = range(0, len(labels), size)
-    return float(np.mean([nll(logits[s : s + size], labels[s : s + size]) for s in starts]))
+            yield epoch, f"-{part}" if parts > 1 else "", batches[start:end]
 
 
 def _steps(classifier: Classifier, rules: Rules) -> Steps:

@@ -1,4 +1,4 @@
-"""Asking a classifier: passes over texts, sorted by length so that little is padded."""
+"""Forward passes over texts, sorted by length so that little is padded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hybridal.models.classifier import Classifier
 from hybridal.models.generators import seeded
 from hybridal.models.process_settings import return_freed_memory
 from hybridal.models.text_source import Source
-from hybridal.models.token_arrays import Progress, Tokens, length_sorted, unheard
+from hybridal.models.token_arrays import Progress, Tokens, length_sorted, no_progress
 
-# Tokens of a batch. Large ones feed a GPU; on a processor they cost cache misses, and small ones time between them.
+# Tokens of a batch. Large batches keep a GPU busy; on a processor they cost cache misses, and small ones overhead.
 TOKENS = {"cuda": 2**15, "mps": 2**15, "cpu": 3 * 2**10}
-# A pass over so many texts is long: memory counts more than the moment that it takes to tidy up after it.
-LONG = 512
+# After a pass over this many texts, free memory is returned to the system.
+LONG_PASS = 512
 
 
 def predict(
@@ -26,7 +26,7 @@ def predict(
     source: Source,
     rows: Ints,
     features: bool = False,
-    progress: Progress = unheard,
+    progress: Progress = no_progress,
     batch_invariant: bool = False,
 ) -> Outputs:
     """One pass over these rows, without dropout.
@@ -59,13 +59,13 @@ def predict(
                 keep("embedding", batch, output.embedding.float())
             done += len(batch)
             progress(done, len(rows))
-    if done >= LONG:
+    if done >= LONG_PASS:
         return_freed_memory()
     return Outputs(found["logits"], found.get("hidden"), found.get("embedding"))
 
 
 def sampled_logits(classifier: Classifier, source: Source, rows: Ints, passes: int, seed: int) -> Floats:
-    """(passes, N, C): each pass with dropout on and masks of its own."""
+    """Logits with dropout on, (passes, N, classes); each pass draws its own masks."""
     samples = np.empty((passes, len(rows), len(classifier.classes)), dtype=np.float32)
     with torch.inference_mode(), classifier.training(dropout=True), seeded(seed):
         for number in range(passes):
@@ -76,17 +76,17 @@ def sampled_logits(classifier: Classifier, source: Source, rows: Ints, passes: i
 
 
 def gradient_norm(classifier: Classifier, source: Source, rows: Ints, labels: Ints) -> float:
-    """The L2 norm of the gradient of the mean loss over these rows, dropout off."""
+    """The L2 norm of the gradient of the mean loss over these rows, without dropout."""
     if classifier.graphs is not None and isinstance(source, Tokens) and len(rows):
         return classifier.graphs.gradient_norm(source, rows, labels)
     parameters = list(classifier.trainable().values())
-    classifier.module.zero_grad(set_to_none=True)  # training leaves the gradients of its last batch
+    classifier.module.zero_grad(set_to_none=True)  # gradients of the last training batch are still there
     for batch in _batches(classifier, source, rows):
         logits = classifier.logits_of(source, rows[batch])
         target = torch.from_numpy(labels[batch]).to(logits.device)
         loss = nn.functional.cross_entropy(logits, target, reduction="sum") / len(rows)
         loss.backward()
-    grads = [p.grad.cpu() if p.grad.is_mps else p.grad for p in parameters if p.grad is not None]  # it has no doubles
+    grads = [p.grad.cpu() if p.grad.is_mps else p.grad for p in parameters if p.grad is not None]  # MPS has no float64
     squares = torch.stack([grad.double().square().sum() for grad in grads])
     classifier.module.zero_grad(set_to_none=True)
     return math.sqrt(sum(squares.tolist()))

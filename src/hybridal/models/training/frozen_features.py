@@ -1,4 +1,4 @@
-"""What an encoder says of a text: as long as it is not trained it never changes, so it is computed once and kept."""
+"""Cached features of an encoder that is not trained: they never change, so each text is encoded once."""
 
 from __future__ import annotations
 
@@ -15,39 +15,44 @@ from hybridal.updates import Weights
 
 
 class Features:
-    """The inputs of the last linear layer under these weights (θ₀ where none are given), for rows of one source.
+    """Inputs of the last linear layer for rows of one source.
 
-    Each text is computed by itself: in a batch its last digits would depend on its neighbours, and a run that is
-    resumed computes its texts in another company.
+    Features are batch-invariant: a resumed run computes its texts in different batches, and would differ in the last
+    bits.
+
+    Args:
+        classifier: Whose encoder is used.
+        source: The texts.
+        weights: Of the encoder; None for the pretrained weights.
     """
 
     def __init__(self, classifier: Classifier, source: Source, weights: Weights | None = None) -> None:
         self._classifier, self._source = classifier, source
         self.weights = classifier.pretrained if weights is None else weights
         self._found: dict[int, NDArray[np.float32]] = {}
-        self._together: dict[bytes, Floats] = {}
+        self._fixed: dict[bytes, Floats] = {}
 
     def known(self, row: int) -> NDArray[np.float32] | None:
-        """What was computed before."""
+        """The cached features of a row, if any."""
         return self._found.get(row)
 
     def take_over(self, other: Features, rows: Mapping[int, int]) -> None:
-        """`rows` are the other's rows of the same texts, by their own; its weights must be the same too."""
+        """Copy cached features of another cache with the same weights; `rows` maps own rows to the other's."""
         self._found |= {row: other._found[its] for row, its in rows.items() if its in other._found}
 
     def of(self, rows: Ints) -> NDArray[np.float32]:
-        """(N, E)"""
+        """Features of these rows, (N, width); those that are not cached are computed."""
         missing = np.array([row for row in dict.fromkeys(rows.tolist()) if row not in self._found], dtype=np.int64)
         if len(missing):
             read = self._read(missing, batch_invariant=True).astype(np.float32)
             self._found.update(zip(missing.tolist(), read, strict=True))
         return np.stack([self._found[row] for row in rows.tolist()])
 
-    def together(self, rows: Ints) -> Floats:
-        """As `of`, for rows that are always asked for together: they are each other's company, and take less time."""
-        if (key := rows.tobytes()) not in self._together:
-            self._together[key] = self._read(rows, batch_invariant=False)
-        return self._together[key]
+    def of_fixed(self, rows: Ints) -> Floats:
+        """As `of`, for rows that are always requested together: they can share batches, which is faster."""
+        if (key := rows.tobytes()) not in self._fixed:
+            self._fixed[key] = self._read(rows, batch_invariant=False)
+        return self._fixed[key]
 
     def _read(self, rows: Ints, batch_invariant: bool) -> Floats:
         with self._classifier.holding(self.weights):

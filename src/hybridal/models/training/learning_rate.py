@@ -13,7 +13,7 @@ def varies(rules: Rules) -> bool:
 
 
 def rates(steps: int, rules: Rules) -> NDArray[np.float64]:
-    """Rising in equal parts over the warm-up, then constant, or falling in equal parts to 0 after the last step.
+    """Learning rates: linear warm-up, then constant, or with `rules.decay` linear decay to 0 after the last step.
 
     >>> from hybridal.core.rules import protocol
     >>> rates(5, protocol("paper", {"learning_rate": 1.0, "warmup": 0.4, "decay": True})).tolist()

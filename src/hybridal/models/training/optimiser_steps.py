@@ -1,4 +1,4 @@
-"""Optimiser steps: AdamW, at a rate for each step."""
+"""Optimiser steps: forward, backward and AdamW, with a learning rate for each step."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hybridal.updates import Weights
 
 
 class Steps(Protocol):
-    """Trains a classifier, some steps at a time."""
+    """Trains a classifier, several steps at a time."""
 
     def begin(self, moments: Weights | None) -> None:
-        """A fresh optimiser, or one that carries these moments on."""
+        """Reset the optimiser, or continue with these moments."""
 
     def run(self, examples: Examples, batches: Sequence[Ints], rates: Sequence[float], seed: int) -> None:
-        """One step a batch, each at its rate; dropout draws from the seed."""
+        """One step per batch, each at its learning rate; dropout draws from the seed."""
 
     def moments(self) -> dict[str, Tensor]:
         """A copy of the optimiser's state."""
@@ -42,7 +42,7 @@ class PlainSteps:
     def begin(self, moments: Weights | None) -> None:
         self._optimizer.state.clear()
         for name in self._named:
-            # A parameter that takes no part in the logits has never been stepped, and has no moments.
+            # A parameter that does not influence the logits has no moments.
             if moments and f"step/{name}" in moments:
                 self._optimizer.state[name] = {part: moments[f"{part}/{name}"].clone() for part in PARTS}
 
@@ -55,7 +55,7 @@ class PlainSteps:
         return {name: value.clone() for name, value in self._optimizer.moments().items()}
 
     def _step(self, examples: Examples, batch: Ints, rate: float) -> None:
-        # The order inside a batch is free; without dropout, attention takes neighbours of one length together.
+        # The order inside a batch is free; without dropout, attention computes neighbours of one length at once.
         batch = batch[np.argsort(examples.source.lengths(examples.rows[batch]), kind="stable")]
         self._optimizer.clear()
         logits = self._classifier.logits_of(examples.source, examples.rows[batch])

@@ -56,7 +56,7 @@ class Lanes:
         """How many lanes there are, and what gives a cell to the next one that is free."""
         import torch
 
-        from hybridal.models.classifier_cache import Kept
+        from hybridal.models.classifier_cache import ClassifierCache
         from hybridal.models.device import choose_device, ready_for_threads
 
         ready_for_threads(self.place, strictly=any(cell.settings.rules.arithmetic != "plain" for cell in folder.cells))
@@ -65,13 +65,13 @@ class Lanes:
         lane, stopped = threading.local(), threading.Event()
 
         def enter() -> None:
-            lane.stream, lane.kept = torch.cuda.Stream(device) if device.type == "cuda" else None, Kept()
+            lane.stream, lane.kept = torch.cuda.Stream(device) if device.type == "cuda" else None, ClassifierCache()
 
         def compute(cell: CellPlan) -> CellOutcome:
-            with torch.cuda.stream(lane.stream), lane.kept.serving():
+            with torch.cuda.stream(lane.stream), lane.kept.activate():
                 outcome = work(folder, cell, self.place, _Alarm(stopped))
             if outcome.error:
-                lane.kept.drop()
+                lane.kept.clear()
             # A classifier and its graphs hold each other: the GPU would fill up with those that nobody keeps.
             gc.collect()
             return outcome
