@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hybridal.models.encoders.cls_token_classifier import CLASSIFIERS, KINDS
 from hybridal.models.encoders.saved_model import Saved, Weights, about_classifier
 from hybridal.models.export.identity_head import RECTIFIER, TANH, Head, IdentityHead
 
@@ -27,10 +28,8 @@ SCALE = 2.0**11
 
 @dataclass(frozen=True)
 class Names:
-    """An architecture's names for its classifier, and for the parts that are filled: of a layer, then of the head."""
+    """An architecture's names for the parts that are filled: of a layer, then of the head."""
 
-    kind: str
-    prefix: str
     layers: str
     query: str
     key: str
@@ -46,8 +45,6 @@ class Names:
 
 
 _BERT = Names(
-    kind="BertForSequenceClassification",
-    prefix="bert",
     layers="encoder.layer",
     query="attention.self.query",
     key="attention.self.key",
@@ -61,16 +58,8 @@ _BERT = Names(
     after="classifier",
     head=TANH,
 )
-_ROBERTA = replace(
-    _BERT,
-    kind="RobertaForSequenceClassification",
-    prefix="roberta",
-    before="classifier.dense",
-    after="classifier.out_proj",
-)
+_ROBERTA = replace(_BERT, before="classifier.dense", after="classifier.out_proj")
 _DISTILBERT = Names(
-    kind="DistilBertForSequenceClassification",
-    prefix="distilbert",
     layers="transformer.layer",
     query="attention.q_lin",
     key="attention.k_lin",
@@ -87,9 +76,9 @@ _DISTILBERT = Names(
 NAMES = {
     "bert": _BERT,
     "roberta": _ROBERTA,
-    "xlm-roberta": replace(_ROBERTA, kind="XLMRobertaForSequenceClassification"),
-    "camembert": replace(_ROBERTA, kind="CamembertForSequenceClassification"),
-    "electra": replace(_ROBERTA, kind="ElectraForSequenceClassification", prefix="electra", head=RECTIFIER),
+    "xlm-roberta": _ROBERTA,
+    "camembert": _ROBERTA,
+    "electra": replace(_ROBERTA, head=RECTIFIER),
     "distilbert": _DISTILBERT,
 }
 
@@ -121,10 +110,11 @@ def native_classifier(body: Any, weight: Tensor, bias: Tensor, temperature: floa
         weights[f"{names.layers}.{top - 1}.{names.second_norm}.{part}"] /= SCALE
     layer = _averaging_layer(names, body.config)
     weights |= {f"{names.layers}.{top}.{name}": value for name, value in layer.items()}
-    weights = {f"{names.prefix}.{name}": value for name, value in weights.items()}
+    prefix = CLASSIFIERS[body.config.model_type].prefix
+    weights = {f"{prefix}.{name}": value for name, value in weights.items()}
     head = names.head.fill(*(value.detach().cpu().double() / temperature for value in (weight, bias)))
     weights |= _linear(names.before, head.before, head.before_bias) | _linear(names.after, head.after, head.after_bias)
-    return Saved(_config(body.config, names, classes), weights)
+    return Saved(_config(body.config, classes), weights)
 
 
 def is_native_export(model: Saved) -> bool:
@@ -133,7 +123,8 @@ def is_native_export(model: Saved) -> bool:
     if names is None:
         return False
     last = model.config[_count(model.config)] - 1
-    mixed = model.weights.get(f"{names.prefix}.{names.layers}.{last}.{names.mixed}.weight")
+    prefix = CLASSIFIERS[model.config["model_type"]].prefix
+    mixed = model.weights.get(f"{prefix}.{names.layers}.{last}.{names.mixed}.weight")
     return mixed is not None and torch.equal(mixed, SCALE * torch.eye(len(mixed)).to(mixed))
 
 
@@ -142,11 +133,11 @@ def split_native_export(model: Saved) -> tuple[Saved, Tensor, Tensor]:
     names, weights, count = NAMES[model.config["model_type"]], model.weights, _count(model.config)
     parts = (f"{name}.{part}" for name in (names.before, names.after) for part in ("weight", "bias"))
     weight, bias = names.head.read(Head(*(weights[part].float() for part in parts)))
-    layers = model.config[count] - 1
+    layers, prefix = model.config[count] - 1, CLASSIFIERS[model.config["model_type"]].prefix
     body = {
         inner: value.float()
         for name, value in weights.items()
-        if (inner := name.removeprefix(f"{names.prefix}.")) != name
+        if (inner := name.removeprefix(f"{prefix}.")) != name
         and not inner.startswith((f"{names.layers}.{layers}.", "pooler."))
     }
     for part in ("weight", "bias"):
@@ -161,10 +152,10 @@ def copies(body: Any) -> Weights:
     return {name: value.detach().cpu().float().clone() for name, value in kept.items()}
 
 
-def _config(body: Any, names: Names, classes: Sequence[str]) -> dict[str, Any]:
+def _config(body: Any, classes: Sequence[str]) -> dict[str, Any]:
     """The encoder's configuration with one more layer and these classes."""
-    config = body.to_diff_dict()
-    return {**config, _count(config): body.num_hidden_layers + 1, **about_classifier(names.kind, classes)}
+    config, about = body.to_diff_dict(), about_classifier(KINDS[body.model_type], classes)
+    return {**config, _count(config): body.num_hidden_layers + 1, **about}
 
 
 def _count(config: dict[str, Any]) -> str:
