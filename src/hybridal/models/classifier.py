@@ -69,12 +69,17 @@ class Classifier:
         if not on_gpu:
             _own_memory(self.module)
         self.module.eval()
-        own = isinstance(self._body, Encoder)
-        self.packs = own and device.fast and not on_gpu
-        self.graphs: Graphs | None = graphs_of(self) if own and device.fast and on_gpu else None
+        fast = self.has_own_encoder and device.fast
+        self.packs = fast and not on_gpu
+        self.graphs: Graphs | None = graphs_of(self) if fast and on_gpu else None
         if self.packs:
             keep_freed_memory()
         self.pretrained = self.weights()
+
+    @property
+    def has_own_encoder(self) -> bool:
+        """Whether the encoder is a module of our own; else it is transformers', and always padded."""
+        return isinstance(self._body, Encoder)
 
     @property
     def encoder(self) -> Encoder:
@@ -218,9 +223,9 @@ class Classifier:
 
     def source(self, tokens: Tokens) -> Source:
         """What this classifier reads for these texts: token ids, or the outputs of its frozen layers."""
-        if self.graphs is not None or not isinstance(self._body, Encoder) or not self._body.frozen_modules:
+        if self.graphs is not None or not self.has_own_encoder or not self.encoder.frozen_modules:
             return tokens
-        return FrozenStates(self._body, tokens, self.device.torch, cache_dir() / "states")
+        return FrozenStates(self.encoder, tokens, self.device.torch, cache_dir() / "states")
 
     def matrices(self) -> dict[str, Tensor]:
         """The weight matrices of all linear layers that are trained."""

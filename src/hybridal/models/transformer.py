@@ -16,6 +16,7 @@ from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
 from hybridal.models.classifier_cache import classifier_for
 from hybridal.models.device import Device
+from hybridal.models.encoder_check import check_forward, check_vocabulary
 from hybridal.models.model_protocol import Fit
 from hybridal.models.text_source import Source
 from hybridal.models.token_arrays import Progress, Tokens, no_progress, tokenise
@@ -25,7 +26,6 @@ from hybridal.models.training.class_descriptions import class_centroids, class_d
 from hybridal.models.training.examples import Examples
 from hybridal.models.training.frozen_features import Features
 from hybridal.models.training.probe import LabelledFeatures, Probe, Prober, cross_fitted, fit_probe
-from hybridal.models.trial import check_forward, check_vocabulary
 from hybridal.models.views import ModelView, ScoredCandidates, present
 from hybridal.randomness import stream
 from hybridal.system.cache import cache_dir

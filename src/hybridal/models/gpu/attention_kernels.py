@@ -70,7 +70,7 @@ class Attention:
 
 
 def fitting(side: int, size: int, biased: bool, room: int | None) -> int:
-    """Tokens of a block of a head with so many columns, in numbers of so many bytes, where programs have so much room.
+    """The largest block, in tokens, for heads of `side` columns of `size` bytes that fits into `room` bytes.
 
     With a bias on an H200, and on an RTX 4090:
 

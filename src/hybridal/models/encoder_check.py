@@ -1,4 +1,4 @@
-"""Whether an encoder can classify texts at all, asked before anything is learnt."""
+"""Check that an encoder can classify texts at all, before anything is trained."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import torch
 
 from hybridal.errors import UserError, reason
 from hybridal.models.classifier import Classifier
-from hybridal.models.encoders.foreign_encoder import ForeignClassifier, ForeignEncoder
 from hybridal.models.text_source import Source
 from hybridal.models.token_arrays import Tokens
 
 
 def check_vocabulary(classifier: Classifier, tokens: Tokens, name: str) -> None:
-    """Refuses a tokenizer of another encoder: its ids would lie outside of the table of embeddings.
+    """Refuse a tokenizer of another encoder: its ids would lie outside of the embedding table.
 
     Args:
         classifier: The encoder under its head.
-        tokens: All texts that it is going to read.
-        name: What the backbone is called.
+        tokens: All texts that it will read.
+        name: Of the backbone.
 
     Raises:
         UserError: A token has no embedding.
@@ -34,20 +33,20 @@ def check_vocabulary(classifier: Classifier, tokens: Tokens, name: str) -> None:
 
 
 def check_forward(classifier: Classifier, source: Source, name: str) -> None:
-    """Refuses an architecture that cannot classify a batch of two texts.
+    """Refuse an architecture that cannot classify a batch of two texts.
 
     Transformers loads decoders without a padding token, decoders that need a second input, and models of images, and
-    fails in their first pass. Encoders whose layers we know need no trial.
+    fails in their first pass. Our own encoders need no check.
 
     Args:
         classifier: The encoder under its head.
         source: Texts of which the first is read, twice.
-        name: What the backbone is called.
+        name: Of the backbone.
 
     Raises:
         UserError: The pass failed, or its logits have another shape.
     """
-    if not isinstance(classifier.module, ForeignClassifier) and not isinstance(classifier.module.body, ForeignEncoder):
+    if classifier.has_own_encoder:
         return
     try:
         with torch.inference_mode():
