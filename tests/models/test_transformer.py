@@ -319,7 +319,7 @@ def test_the_fast_path_asks_for_the_same_texts_as_the_plain_one(task: Task, tiny
     for path in ("fast", "plain"):
         overrides = {
             "dropout": "off",
-            "path": path,
+            "arithmetic": path,
             "train_layers": layers,
             "rounds": 4,
             "initial": 8,

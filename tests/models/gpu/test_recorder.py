@@ -125,7 +125,7 @@ def test_graphs_of_two_threads_do_not_write_over_each_others_products() -> None:
 
 def test_what_cannot_be_recorded_is_said_in_a_sentence_with_a_way_around() -> None:
     with (
-        pytest.raises(UserError, match=r"recorded as a CUDA graph \(not permitted\); `arithmetic=plain`"),
+        pytest.raises(UserError, match=r"recorded as a CUDA graph \(not permitted\); use `arithmetic=plain`"),
         _unrecordable_as_user_error(),
     ):
         raise RuntimeError("not permitted.\nCUDA kernel errors might be reported later")
