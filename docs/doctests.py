@@ -1,4 +1,4 @@
-"""Shows the examples of docstrings as the code that they are."""
+"""Show the doctests of docstrings as code blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
 class Doctests(Extension):
-    """In Markdown, `>>>` would begin a quotation."""
+    """Fence doctests, because `>>>` begins a quotation in Markdown."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
         if obj.docstring:

@@ -1,4 +1,4 @@
-"""The pages of the site that follow from the repository, made when it is built: nothing here is written twice."""
+"""Generate the site's pages that follow from the code and from files at the root of the repository."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hybridal.core.rules import PRESETS, Rules
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-BESIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")  # what lies beside README.md, for GitHub
+ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")  # at the root, where GitHub looks for them
 
-# The rooms of the public names, in the order in which people meet them.
+# Packages of the public names with their headings, in the order in which people meet them.
 ROOMS = {
     "learners": "Learners",
     "tasks": "Tasks",
@@ -34,23 +34,54 @@ ROOMS = {
     "acquisition": "Acquisition",
     "annotators": "Annotators",
     "trackers": "Trackers",
-    "core": "Facts and settings",
+    "core": "Records and settings",
     "errors": "Errors",
 }
 
+API = """# Library
+
+You want to look up a class or function. Import every public name from `hybridal` itself:
+
+```python
+from hybridal import ActiveLearner, Task
+```
+
+[The tutorial](../tutorial.md) shows how they work together."""
+
+COMMAND_LINE = """# Command line
+
+You want to run something without writing Python. These commands simulate a run on a labelled file, and continue it:
+
+```sh
+hybridal run tickets.csv --text body --label category --out runs/tickets
+hybridal resume runs/tickets
+```
+
+`hybridal COMMAND --help` shows the same text as this page."""
+
 PROTOCOLS = """# Protocol
 
-The numbers of a run. Four sets are prepared; any field can be replaced: `--protocol paper --set learning_rate=5e-5`, or
-`ActiveLearner(task, protocol="paper", learning_rate=5e-5)`. `best` is the default ([why](../findings.md)), `paper` is
-the paper's text, `reference` how the published code behaves, and `quick` is for trying things out. Unless you name an
-acquisition, `best` chooses texts by `margin`, and the others by `entropy`, as the paper does."""
+You want to change the number of rounds, the batch, the learning rate or another setting of a run. Choose one of four
+protocols and override single fields:
+
+```sh
+hybridal run tickets.csv --text body --label category --protocol paper --set learning_rate=5e-5
+```
+
+In Python: `ActiveLearner(task, protocol="paper", learning_rate=5e-5)`.
+
+- `best` is the default ([why](../findings.md)).
+- `paper` follows the paper's text, `reference` its published code.
+- `quick` is for trying things out.
+
+Unless you name an acquisition, `best` chooses texts by `margin`, and the others by `entropy`, as the paper does."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the generated pages to those that are written."""
+    """Add the generated pages to the written ones."""
     pages = {
         "index.md": from_root("README.md"),
-        **{page.lower(): from_root(page) for page in BESIDE},
+        **{page.lower(): from_root(page) for page in ROOT_PAGES},
         "tutorial.md": notebook(DOCS / "tutorial.ipynb"),
         "reference/api.md": api(),
         "reference/cli.md": command_line(),
@@ -62,37 +93,37 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """A page that is a tab of its own has no others beside it: what would list them is room for its tables."""
+    """Hide the navigation column on pages that are a tab by themselves, to leave room for wide tables."""
     if page.parent is None and not page.is_homepage:
         page.meta.setdefault("hide", ["navigation"])
     return markdown
 
 
 def from_root(name: str) -> str:
-    """A page that GitHub shows at the root of the repository, with its links as they are seen from here."""
+    """Return a page from the root of the repository, with its links relative to docs/."""
     text = (ROOT / name).read_text(encoding="utf-8")
     text = text.replace("](docs/tutorial.ipynb)", "](tutorial.md)")
-    for page in BESIDE:
+    for page in ROOT_PAGES:
         text = text.replace(f"]({page})", f"]({page.lower()})")
     return text.replace("](docs/", "](")
 
 
 def notebook(path: Path) -> str:
-    """A notebook as a page: its texts, and its code."""
+    """Return a notebook as Markdown: its texts and its code, without outputs."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     parts = [
         f"```python\n{''.join(cell['source'])}\n```" if cell["cell_type"] == "code" else "".join(cell["source"])
         for cell in cells
     ]
-    return "\n\n".join([*parts, f"[Take the notebook along]({path.name}) and put your own frame in."])
+    return "\n\n".join([*parts, f"[Download the notebook]({path.name}) to run it on your own DataFrame."])
 
 
 def api() -> str:
-    """Every public name with its docstring, room by room."""
+    """Return the page with the docstring of every public name, package by package."""
     homes = {name: home.split(".")[1] for name, home in hybridal._HOMES.items()}
     if unknown := set(homes.values()) - set(ROOMS):
         raise ValueError(f"docs/hooks.py: ROOMS has no title for {', '.join(sorted(unknown))}")
-    parts = ["# Library", "All names come from `hybridal` itself: `from hybridal import ActiveLearner, Task`."]
+    parts = [API]
     for room, title in ROOMS.items():
         parts.append(f"## {title}")
         parts += [f"::: hybridal.{name}" for name in hybridal.__all__ if homes[name] == room]
@@ -100,14 +131,14 @@ def api() -> str:
 
 
 def command_line() -> str:
-    """Every command with its options, as its own help has them."""
-    parts = ["# Command line", *commands(get_command(app), "hybridal"), "## Exit codes"]
+    """Return the page with every command, its options and the exit codes."""
+    parts = [COMMAND_LINE, *commands(get_command(app), "hybridal"), "## Exit codes"]
     codes = (part.strip().partition(" ") for part in EXIT_CODES.removeprefix("Exit codes:").strip(" .").split("·"))
     return "\n\n".join([*parts, table(("code", "meaning"), [(f"`{code}`", meaning) for code, _, meaning in codes])])
 
 
 def commands(command: Any, name: str) -> Iterator[str]:
-    """A command, or those of a group."""
+    """Yield the Markdown of a command, or of all commands of a group."""
     context = command.make_context(name, [], resilient_parsing=True)
     if isinstance(getattr(command, "commands", None), dict):
         yield command.help or ""
@@ -129,21 +160,21 @@ def commands(command: Any, name: str) -> Iterator[str]:
 
 
 def protocols() -> str:
-    """Every field of a protocol, and what the presets make of it."""
+    """Return the page with every field of a protocol and its value in each preset."""
     sections = Docstring(Rules.__doc__ or "", parser="google").parse()
     meanings = {
         item.name: item.description for part in sections if part.kind.value == "attributes" for item in part.value
     }
     rows = []
     for field in fields(Rules)[1:]:
-        usual = getattr(PRESETS["paper"], field.name)
-        others = {name: value for name, preset in PRESETS.items() if (value := getattr(preset, field.name)) != usual}
+        in_paper = getattr(PRESETS["paper"], field.name)
+        others = {name: value for name, preset in PRESETS.items() if (value := getattr(preset, field.name)) != in_paper}
         shown = ", ".join(f"{name} `{value}`" for name, value in others.items())
-        rows.append((f"`{field.name}`", meanings[field.name], f"`{usual}`", shown))
+        rows.append((f"`{field.name}`", meanings[field.name], f"`{in_paper}`", shown))
     return f"{PROTOCOLS}\n\n{table(('field', 'meaning', 'paper', 'others'), rows)}"
 
 
 def table(heads: tuple[str, ...], rows: list[Any]) -> str:
-    """Rows in Markdown."""
+    """Return a Markdown table."""
     lines = [heads, ("---",) * len(heads), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
