@@ -1,4 +1,4 @@
-// A page that was opened as a file may start no worker: the search's script runs in a hidden frame instead.
+// Browsers refuse workers on file:// pages, so run the search script in a hidden frame.
 class FrameWorker extends EventTarget {
   constructor(url) {
     super();
