@@ -76,7 +76,7 @@ class Person:
     async def work(self) -> None:
         await self.browser.open()
         _, about = await self.browser.send("GET", "/api/project")
-        self.browser.headers += f"X-CSRF: {about['csrf']}\r\n"
+        self.browser.headers += f"X-CSRF-Token: {about['csrf_token']}\r\n"
         names = [one["name"] for one in about["classes"]]
         await asyncio.sleep(self.random.uniform(0, self.pause))
         while len(self.acknowledged) < self.labels:

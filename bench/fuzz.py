@@ -128,7 +128,7 @@ def _client() -> TestClient:
     app = create_app(Project.create(Source("fuzzed", []), folder), link, requests_a_minute=10**9)
     client = TestClient(app, base_url="http://localhost", follow_redirects=False)
     client.get("/", params={"token": link.token})
-    client.headers["X-CSRF"] = client.get("/api/project").json()["csrf"]
+    client.headers["X-CSRF-Token"] = client.get("/api/project").json()["csrf_token"]
     return client
 
 

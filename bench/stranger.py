@@ -87,7 +87,7 @@ def answer(link: str, task: Task) -> bytes:
         base_url=httpx.URL(link).join("/"), follow_redirects=True, trust_env=False, timeout=120
     ) as person:
         person.get(link)
-        person.headers["X-CSRF"] = person.get("/api/project").raise_for_status().json()["csrf"]
+        person.headers["X-CSRF-Token"] = person.get("/api/project").raise_for_status().json()["csrf_token"]
         given = 0
         while given < LABELS:
             for item in person.get("/api/next?n=5").raise_for_status().json()["items"]:

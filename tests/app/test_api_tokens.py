@@ -14,7 +14,7 @@ from .made_up import me, people
 
 
 def user(person: Person) -> User:
-    return User(person, "csrf", "login")
+    return User(person, "csrf_token", "login")
 
 
 def test_a_token_lets_in_until_it_is_withdrawn_and_the_database_alone_lets_nobody_in(project: Project) -> None:

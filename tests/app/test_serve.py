@@ -88,7 +88,7 @@ def served(folder: Path, ignored: bool = False) -> Iterator[Served]:
         address = heard(told)
         with httpx.Client(base_url=address.partition("?")[0], timeout=30) as client:
             client.get(address)
-            client.headers["X-CSRF"] = client.get("/api/project").json()["csrf"]
+            client.headers["X-CSRF-Token"] = client.get("/api/project").json()["csrf_token"]
             yield Served(process, told, client)
     finally:
         process.kill()

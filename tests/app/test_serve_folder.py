@@ -82,14 +82,16 @@ def test_a_server_that_is_killed_loses_no_label_of_any_project_and_leaves_no_tra
         with served(folder) as (pid, client, _):
             for name in acknowledged:
                 until(lambda name=name: client.get(f"/open/{name}").url.path == f"/p/{name}/")  # type: ignore[misc]
-            words = {name: client.get(f"/p/{name}/api/project").json()["csrf"] for name in acknowledged}
+            csrf_tokens = {name: client.get(f"/p/{name}/api/project").json()["csrf_token"] for name in acknowledged}
             until(lambda: trainers(folder))
             with suppress(httpx.HTTPError):
                 for number in range(4):
                     for name, sent in acknowledged.items():
                         key = f"{life}-{number}"
                         body = {"key": key, "text": f"t{4 * life + number}", "action": "label", "class": "a"}
-                        answer = client.post(f"/p/{name}/api/annotations", json=body, headers={"X-CSRF": words[name]})
+                        answer = client.post(
+                            f"/p/{name}/api/annotations", json=body, headers={"X-CSRF-Token": csrf_tokens[name]}
+                        )
                         assert answer.status_code == 200
                         sent.add(key)
             os.kill(pid, signal.SIGKILL)

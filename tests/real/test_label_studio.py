@@ -74,9 +74,9 @@ def test_label_studio_labels_and_hybridal_learns(tmp_path: Path) -> None:
         with httpx.Client(base_url=address, timeout=LIMIT) as ours:
             ours.get(link)
             tasks = sent(ours.get("/api/export/label-studio.json", params={"anonymous": True}))
-            csrf = {"X-CSRF": sent(ours.get("/api/project"))["csrf"]}
+            csrf_header = {"X-CSRF-Token": sent(ours.get("/api/project"))["csrf_token"]}
             named = {"name": "Label Studio", "role": "reviewer"}
-            token = sent(ours.post("/api/tokens", json=named, headers=csrf))["token"]
+            token = sent(ours.post("/api/tokens", json=named, headers=csrf_header))["token"]
 
             # It imports our tasks, and is connected with our ML backend and our webhook.
             project = sent(studio.post("/api/projects", json={"title": "toys", "label_config": CONFIG}))["id"]

@@ -103,7 +103,7 @@ def test_no_answer_holds_a_secret(
         told: dict[str, Any] = {"told_annotation": 0, "told_round": 0, "told_goal": 0}
         session.add(Webhook(url="https://example.org/", events=[], secret="whsec_c2VjcmV0", **told))
         session.flush()
-        secrets = {shown, link, "sk-secret-key", "whsec_c2VjcmV0", other.csrf}
+        secrets = {shown, link, "sk-secret-key", "whsec_c2VjcmV0", other.csrf_token}
         for column in (Person.password, AccessToken.digest, Invitation.token, LoginSession.token):
             secrets |= {value for value in session.scalars(select(column)) if value}
     assert len(secrets) >= 9

@@ -58,7 +58,7 @@ BODIES = {
 def test_a_body_that_strains_its_parser_is_refused_in_one_sentence(owner: Visit, name: str) -> None:
     body, headers = BODIES[name]
     path = "/api/annotations" if headers is JSON else TEXTS
-    answer = owner.client.post(path, content=body, headers={**headers, "X-CSRF": owner.csrf})
+    answer = owner.client.post(path, content=body, headers={**headers, "X-CSRF-Token": owner.csrf_token})
     assert answer.status_code in (400, 413, 422), answer.text
     assert 0 < len(answer.json()["error"]) < 300
     assert owner.get("/api/project").json()["counts"]["texts"] == 20
@@ -70,7 +70,7 @@ def test_what_lies_around_the_parts_is_skipped(owner: Visit, place: str) -> None
     around = b"\r\nx" * 300_000
     whole = FILE + b"--x--"
     body = around + b"\r\n" + whole if place == "before" else whole + around
-    answer = owner.client.post(TEXTS, content=body, headers={**FORM, "X-CSRF": owner.csrf})
+    answer = owner.client.post(TEXTS, content=body, headers={**FORM, "X-CSRF-Token": owner.csrf_token})
     assert answer.status_code in (200, 400), answer.text
 
 
@@ -78,7 +78,7 @@ def test_a_number_that_json_knows_and_a_limit_does_not_is_refused(owner: Visit) 
     values = ("NaN", "Infinity", "-Infinity", "1e999", "-1", "9" * 400)
     for field, value in product(("timeout", "budget_tokens", "per_minute"), values):
         content = f'{{"{field}": {value}}}'.encode()
-        answer = owner.client.put("/api/llm", content=content, headers={**JSON, "X-CSRF": owner.csrf})
+        answer = owner.client.put("/api/llm", content=content, headers={**JSON, "X-CSRF-Token": owner.csrf_token})
         assert answer.status_code == 422, (field, value)
 
 
@@ -119,7 +119,9 @@ def test_headers_of_a_proxy_do_not_count_where_there_is_none(app: FastAPI, stran
         page = owner.client.get(path, headers=told)
         assert page.status_code == 200
         assert "evil" not in page.text
-    invited = owner.client.post("/api/invitations", json={"role": "annotator"}, headers={**told, "X-CSRF": owner.csrf})
+    invited = owner.client.post(
+        "/api/invitations", json={"role": "annotator"}, headers={**told, "X-CSRF-Token": owner.csrf_token}
+    )
     assert invited.json()["path"].startswith("/join/")
 
 
@@ -145,12 +147,12 @@ def test_no_spelling_of_a_path_leads_past_the_login(stranger: Visit) -> None:
     for path in PATHS:
         answer = stranger.client.get(path)
         assert answer.status_code in (401, 404) or answer.url.path == "/login", path
-        assert '"csrf"' not in answer.text
+        assert '"csrf_token"' not in answer.text
 
 
 def test_an_unexpected_method_does_nothing(owner: Visit) -> None:
     """Starlette dispatched any method name to an attribute of an endpoint (CVE-2026-48817)."""
-    headers = {"Origin": "https://evil.example", "X-CSRF": owner.csrf}
+    headers = {"Origin": "https://evil.example", "X-CSRF-Token": owner.csrf_token}
     for method in ("TRACE", "OPTIONS", "HEAD", "PUT", "DELETE", "CONNECT", "PROPFIND", "_init_"):
         answer = owner.client.request(method, "/api/project", headers=headers)
         assert answer.status_code in (400, 405), method

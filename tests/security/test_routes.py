@@ -86,7 +86,7 @@ def test_credentials_of_another_project_open_nothing(app: FastAPI, project: Proj
     cookie = str(owner_there.client.cookies[cookie_name(other)])
     stolen, program = Visit(app), Visit(app)
     stolen.client.cookies.set(cookie_name(project), cookie)
-    stolen.csrf = owner_there.csrf
+    stolen.csrf_token = owner_there.csrf_token
     program.client.headers["Authorization"] = program_there.client.headers["Authorization"]
     for visit in (stolen, program):
         assert {address for address in LEAST if not refused(visit, address)} == set()
@@ -96,7 +96,7 @@ def test_credentials_of_another_project_open_nothing(app: FastAPI, project: Proj
 def test_a_change_needs_the_csrf_token_of_this_login(app: FastAPI, project: Project, owner: Visit) -> None:
     """Pages of other sites uploaded files to a local Gradio through the visitor's browser (GHSA-48cq-79qq-6f7x)."""
     another = signed_in(app, me(project))
-    for owner.csrf in ("", "guessed", another.csrf):
+    for owner.csrf_token in ("", "guessed", another.csrf_token):
         for method, path in LEAST:
             if method != "GET" and path.startswith("/api/"):
                 assert owner.send(method, filled(path), {}).status_code == 403, (method, path)

@@ -59,7 +59,7 @@ def find_token(session: Session, secret: str) -> tuple[User, bool] | None:
         return None
     person, token = found
     unnoted = token.used is None or token.used < now() - SECONDS_BETWEEN_USES
-    return User(person, csrf="", login=f"token {token.number}", token_role=token.role), unnoted
+    return User(person, csrf_token="", login=f"token {token.number}", token_role=token.role), unnoted
 
 
 def note_use(session: Session, secret: str) -> None:

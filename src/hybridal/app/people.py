@@ -242,14 +242,18 @@ SESSION_DAYS = 30
 
 @dataclass(frozen=True)
 class User:
-    """Whoever sits at a browser that is signed in, and the word that their changes must be sent with.
+    """The person behind a request.
 
-    Or a program with a token of theirs, which has no such word, and a role of its own that is never above theirs.
-    Or somebody whom a proxy signed in (`by_proxy`), whose passwords are its affair.
+    Attributes:
+        person: Their row in the database.
+        csrf_token: Required with every change that a signed-in browser sends; empty for a program with an access token.
+        login: Digest of the session cookie, or the number of the access token or of the person that a proxy named.
+        token_role: Role of the access token, which limits what a program may do; None for a browser.
+        by_proxy: A reverse proxy signed the person in; it manages their password.
     """
 
     person: Person
-    csrf: str
+    csrf_token: str
     login: str
     token_role: str | None = None
     by_proxy: bool = False
@@ -273,14 +277,15 @@ def sign_in(session: Session, person: Person) -> str:
     session.execute(delete(LoginSession).where(LoginSession.until <= now()))
     token = draw_token()
     until = now() + SESSION_DAYS * 86_400
-    session.add(LoginSession(token=token_digest(token), person_number=person.number, csrf=draw_token(), until=until))
+    row = LoginSession(token=token_digest(token), person_number=person.number, csrf_token=draw_token(), until=until)
+    session.add(row)
     return token
 
 
 def find_session(session: Session, token: str) -> User | None:
     """Who has this cookie, if they may still come in."""
     found = session.execute(
-        select(Person, LoginSession.csrf, LoginSession.token)
+        select(Person, LoginSession.csrf_token, LoginSession.token)
         .join(LoginSession)
         .where(LoginSession.token == token_digest(token), LoginSession.until > now(), Person.active)
     ).one_or_none()

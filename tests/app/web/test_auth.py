@@ -14,7 +14,7 @@ def test_a_token_lets_one_in_however_many_try() -> None:
         assert sum(pool.map(lambda _: login_link.redeem(login_link.token), range(8))) == 1
 
 
-ADA = User(Person(name="Ada", role="annotator"), "csrf", "login")
+ADA = User(Person(name="Ada", role="annotator"), "csrf-token", "login")
 
 
 def test_a_guest_is_known_for_a_moment() -> None:

@@ -128,14 +128,14 @@ def test_who_asks_too_often_waits(project: Project) -> None:
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(owner: Visit) -> None:
-    answer = owner.client.post("/api/annotations", content=b"x" * 1_000_001, headers={"X-CSRF": owner.csrf})
+    answer = owner.client.post("/api/annotations", content=b"x" * 1_000_001, headers={"X-CSRF-Token": owner.csrf_token})
     assert (answer.status_code, answer.json()["error"]) == (413, "The request is too large; the limit is 1 MB.")
 
     def unannounced() -> Iterator[bytes]:
         for _ in range(200):
             yield b"x" * 10_000
 
-    sent = {"X-CSRF": owner.csrf, "Content-Type": "application/json"}
+    sent = {"X-CSRF-Token": owner.csrf_token, "Content-Type": "application/json"}
     assert owner.client.post("/api/annotations", content=unannounced(), headers=sent).status_code == 413
 
 

@@ -47,7 +47,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
 )
 def test_the_app_keeps_its_word(case: schemathesis.Case[Any], visit: Visit) -> None:
     cookies = dict(visit.client.cookies)
-    answer = case.call(HOME, app=visit.client.app, headers={"X-CSRF": visit.csrf}, cookies=cookies)
+    answer = case.call(HOME, app=visit.client.app, headers={"X-CSRF-Token": visit.csrf_token}, cookies=cookies)
     case.validate_response(answer, checks=CHECKS)
 
 

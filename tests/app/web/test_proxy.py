@@ -57,7 +57,7 @@ def come(behind: FastAPI, name: str | None, client: tuple[str, int] = PROXY) -> 
     visit = TestClient(app, base_url=HOME, client=client, follow_redirects=False, headers=headers)  # type: ignore[arg-type]
     found = visit.get("/api/project")
     if found.status_code == 200:
-        visit.headers["X-CSRF"] = found.json()["csrf"]
+        visit.headers["X-CSRF-Token"] = found.json()["csrf_token"]
     return visit
 
 
@@ -69,7 +69,7 @@ def test_whom_the_proxy_signed_in_comes_in_as_what_the_owner_decided(behind: Fas
     assert zoe.get("/").status_code == 200
     label = {"key": "k", "text": "t1", "action": "label", "class": "a"}
     assert zoe.post("/api/annotations", json=label).status_code == 200
-    assert zoe.post("/api/annotations", json=label, headers={"X-CSRF": "forged"}).status_code == 403
+    assert zoe.post("/api/annotations", json=label, headers={"X-CSRF-Token": "forged"}).status_code == 403
     assert ada.patch("/api/settings", json={"newcomers": "reviewer"}).json()["newcomers"] == "reviewer"
     assert come(behind, "Bo").get("/api/project").json()["me"]["role"] == "reviewer"
     ada.patch("/api/settings", json={"newcomers": "nobody"})

@@ -61,17 +61,17 @@ class Visitor:
 
     def __init__(self, client: TestClient) -> None:
         self.client = client
-        self.csrf = ""
+        self.csrf_token = ""
 
     def get(self, path: str) -> Any:
         return self.client.get(path)
 
     def send(self, method: str, path: str, json: Any) -> Any:
-        return self.client.request(method, path, json=json, headers={"X-CSRF": self.csrf})
+        return self.client.request(method, path, json=json, headers={"X-CSRF-Token": self.csrf_token})
 
     def projects(self) -> dict[str, Any]:
         found = self.get("/api/projects").json()
-        self.csrf = found["csrf"]
+        self.csrf_token = found["csrf_token"]
         return {one["name"]: one for one in found["items"]}
 
     def until(self, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

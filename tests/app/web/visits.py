@@ -22,13 +22,13 @@ class Visit:
 
     def __init__(self, app: FastAPI, prefix: str = "") -> None:
         self.client = TestClient(app, base_url=HOME, follow_redirects=False, root_path=prefix)
-        self.csrf = ""
+        self.csrf_token = ""
 
     def get(self, path: str, **query: Any) -> Any:
         return self.client.get(path, params=query)
 
     def send(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
-        return self.client.request(method, path, json=json, headers={"X-CSRF": self.csrf}, **more)
+        return self.client.request(method, path, json=json, headers={"X-CSRF-Token": self.csrf_token}, **more)
 
     def post(self, path: str, json: Any = None, **more: Any) -> Any:
         return self.send("POST", path, json, **more)
@@ -40,7 +40,7 @@ class Visit:
         """Reads the project, as every page does first."""
         found = self.get(f"{prefix}/api/project")
         assert found.status_code == 200, found.text
-        self.csrf = found.json()["csrf"]
+        self.csrf_token = found.json()["csrf_token"]
         return self
 
 

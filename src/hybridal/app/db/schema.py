@@ -351,7 +351,7 @@ class LoginSession(Base):
 
     token: Mapped[str] = mapped_column(String(64), primary_key=True)
     person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), index=True)
-    csrf: Mapped[str] = mapped_column(String(64))
+    csrf_token: Mapped[str] = mapped_column(String(64))
     until: Mapped[float]
 
 

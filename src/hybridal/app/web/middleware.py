@@ -188,8 +188,8 @@ async def _who(request: Request, cookie_name: str) -> User | None:
 
     Where a proxy signs people in, what it says takes the place of the cookie.
 
-    A token that is wrong never falls back on a cookie. A browser sends cookies by itself, but no token: whoever shows
-    one needs no word against forgery.
+    A token that is wrong never falls back on a cookie. A browser sends cookies by itself, but no token: requests with a
+    token are therefore exempt from CSRF checks.
     """
     sessions: SessionCache = request.app.state.sessions
     if (secret := shown_token(request)) is not None:
@@ -213,7 +213,7 @@ _SECRET = draw_token()
 
 
 def _ask_for_name(project: Project, name: str, operator: bool | None) -> User | None:
-    """Whom a proxy signed in. Their word against forgery is good for as long as this process lives.
+    """Whom a proxy signed in. Their CSRF token is valid for as long as this process lives.
 
     Where there are several projects, the `operator` acts as the owner of each; None: there is one project alone.
     """
@@ -249,8 +249,8 @@ def _check(request: Request, found: User | None) -> None:
         raise SignInError("This token is not valid for this project." if shown else "Sign in first.")
     if found.token_role is not None:
         return
-    sent = request.headers.get("x-csrf", "")
-    if request.method not in ("GET", "HEAD") and not compare_digest(sent.encode(), found.csrf.encode()):
+    sent = request.headers.get("x-csrf-token", "")
+    if request.method not in ("GET", "HEAD") and not compare_digest(sent.encode(), found.csrf_token.encode()):
         raise ForbiddenError("This page is out of date; reload it.")
 
 

@@ -165,9 +165,9 @@ class ProjectSummary(Schema):
 
 
 class ProjectList(Schema):
-    """All projects, and the word that changes must be sent with."""
+    """All projects, and the CSRF token that every change must be sent with."""
 
-    csrf: str
+    csrf_token: str
     items: list[ProjectSummary]
 
 
@@ -176,7 +176,7 @@ async def list_projects(user: AsOperator, request: Request) -> ProjectList:
     """All of them, broken ones too."""
     host = _host(request)
     hosted = sorted(host.hosted.items())
-    return ProjectList(csrf=user.csrf, items=[await run_sync(summary, host, one) for _, one in hosted])
+    return ProjectList(csrf_token=user.csrf_token, items=[await run_sync(summary, host, one) for _, one in hosted])
 
 
 class NewProject(Schema):

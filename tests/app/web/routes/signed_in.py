@@ -27,7 +27,7 @@ def browser(
     project.owner_is_operator = local
     served = app or create_app(project, LoginLink() if local else None)
     with TestClient(served, base_url="http://localhost", cookies={cookie_name(project): cookie}) as client:
-        client.headers["X-CSRF"] = client.get("/api/project").json()["csrf"]
+        client.headers["X-CSRF-Token"] = client.get("/api/project").json()["csrf_token"]
         yield client
 
 

@@ -184,7 +184,7 @@ def test_what_makes_no_sense_is_refused(owner: Visit, project: Project) -> None:
     ):
         assert owner.post("/api/annotations", {**good, **change}).status_code == status, change
     for content in (b"", b"{", b"[]", b'{"key": "1", "text": "\\ud800", "action": "skip"}', b'{"\\udfff": 1}'):
-        sent = {"X-CSRF": owner.csrf, "Content-Type": "application/json"}
+        sent = {"X-CSRF-Token": owner.csrf_token, "Content-Type": "application/json"}
         assert owner.client.post("/api/annotations", content=content, headers=sent).status_code == 422, content
     assert owner.get("/api/next", n=0).status_code == 422
     with project.reads() as session:

@@ -49,7 +49,7 @@ def test_beside_a_token_a_cookie_does_not_count(app: FastAPI, owner: Visit, proj
     assert owner.get("/api/people").status_code == 403
     assert owner.post("/api/tokens", {"name": "more", "role": "owner"}).status_code == 403
     del owner.client.headers["Authorization"]
-    owner.csrf = ""
+    owner.csrf_token = ""
     assert owner.post("/api/annotations", LABEL).status_code == 403
 
 

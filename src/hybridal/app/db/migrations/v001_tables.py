@@ -164,7 +164,7 @@ def upgrade() -> None:
         "logins",
         sa.Column("token", sa.String(length=64), nullable=False),
         sa.Column("person_number", COUNTER, nullable=False),
-        sa.Column("csrf", sa.String(length=64), nullable=False),
+        sa.Column("csrf_token", sa.String(length=64), nullable=False),
         sa.Column("until", NUMBER, nullable=False),
         sa.ForeignKeyConstraint(["person_number"], ["people.number"], name="logins_refer_by_person_number"),
         sa.PrimaryKeyConstraint("token", name="logins_key"),

@@ -41,11 +41,11 @@ class Me(Schema):
 
 
 class ProjectSchema(Schema):
-    """What every page needs first. `csrf` must be sent with every change, as the header X-CSRF."""
+    """What every page needs first. `csrf_token` must be sent with every change, as the header X-CSRF-Token."""
 
     id: str
     name: str
-    csrf: str
+    csrf_token: str
     me: Me
     classes: list[ClassSchema]
     counts: Counts
@@ -80,7 +80,7 @@ def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
         return ProjectSchema(
             id=decided["key"],
             name=decided["name"],
-            csrf=user.csrf,
+            csrf_token=user.csrf_token,
             me=Me(name=user.name, role=user.role),
             classes=[ClassSchema.model_validate(one) for one in classes.active(session)],
             counts=Counts(**counts(session)),

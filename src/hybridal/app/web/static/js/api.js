@@ -18,7 +18,7 @@ export class Refusal extends Error {
 const READ = 60;
 const CHANGE = 600;
 
-let csrf = "";
+let csrfToken = "";
 
 /** The address of a page or a route: on a server of several projects, each has a prefix of its own. */
 export const link = (path) => document.documentElement.dataset.root + path;
@@ -31,7 +31,7 @@ export const getProjects = () => renewing("/api/projects");
 
 async function renewing(path) {
   const found = await get(path);
-  csrf = found.csrf;
+  csrfToken = found.csrf_token;
   return found;
 }
 
@@ -57,7 +57,7 @@ export function upload(path, body, onProgress) {
     const unreachable = () => reject(new Refusal(0, "The server cannot be reached."));
     request.open("POST", link(path));
     request.setRequestHeader("Accept", "application/json");
-    request.setRequestHeader("X-CSRF", csrf);
+    request.setRequestHeader("X-CSRF-Token", csrfToken);
     request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded / total));
     for (const name of ["error", "abort", "timeout"]) request.addEventListener(name, unreachable);
     request.addEventListener("load", () => {
@@ -105,7 +105,7 @@ function refusal({ status }, said) {
 
 async function reach(method, address, body, signal = null) {
   const headers = { Accept: "application/json" };
-  if (method !== "GET") headers["X-CSRF"] = csrf;
+  if (method !== "GET") headers["X-CSRF-Token"] = csrfToken;
   if (body) headers["Content-Type"] = "application/json";
   try {
     return await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) });
