@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 from hybridal.app import project_settings as decided
 from hybridal.app.db.connect import Sessions, connect, reading, with_schema, writing
 from hybridal.app.db.migrations import migrate
-from hybridal.app.db.schema import Setting, Tally, Trainer
+from hybridal.app.db.schema import Scoring, Setting, Tally, Trainer
 from hybridal.app.labelling import classes, texts
 from hybridal.app.labelling.requirements import settle_again
 from hybridal.app.labelling.text_source import Source
@@ -104,7 +104,7 @@ class Project:
         with project.sessions.begin() as session:
             project._begun(session)
             decided.write(session, {**made, **settings})
-            session.add_all([Tally(), Trainer()])
+            session.add_all([Tally(), Trainer(), Scoring()])
             add_person(session, CREATOR, "owner")
             classes.add(session, source.classes)
             texts.add(session, source.rows, numbered=source.numbered, suggested=source.suggested)

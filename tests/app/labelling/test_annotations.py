@@ -58,7 +58,7 @@ def test_a_second_thought_replaces_the_first_and_both_are_kept(project: Project)
     second = say(project, me(project), "t1", "b", "2")
     with project.reads() as session:
         assert session.scalar(select(func.count()).select_from(Annotation)) == 2
-        assert session.scalars(select(Vote.answer_number)).all() == [second]
+        assert session.scalars(select(Vote.annotation_number)).all() == [second]
         assert session.scalars(select(Consensus.changed)).all() == [second]
     assert consensus(project) == {"t1": ("b", "people")}
 

@@ -83,7 +83,7 @@ class Books(RuleBasedStateMachine):
         with self.project.sessions.begin() as session:
             standing = select(Vote.text_row).join(Text).where(Vote.person_number == self.people[who].number)
             standing = standing.where(Text.deleted.is_(None))
-            newest = session.scalar(standing.order_by(Vote.answer_number.desc()).limit(1))
+            newest = session.scalar(standing.order_by(Vote.annotation_number.desc()).limit(1))
             expected = None if newest is None else session.get_one(Text, newest).id
         key = self.key()
         for _ in range(2):

@@ -187,7 +187,7 @@ def test_no_query_of_a_request_walks_through_all_texts(tmp_path: Path) -> None:
             say(project, person, id)
     with project.sessions.begin() as session:
         undo(session, owner, "u")
-    tables = ("SCAN texts", "SCAN standings", "SCAN answers", "SCAN verdicts")
+    tables = ("SCAN texts", "SCAN votes", "SCAN annotations", "SCAN consensus")
     # The texts that wait for a second opinion are few, and have an index of their own.
     walks = [step for step in steps if step.startswith(tables) and "texts_begun" not in step]
     assert steps

@@ -246,5 +246,5 @@ def test_a_list_by_probability_walks_along_an_index(project: Project) -> None:
             free = query.where(*_filters(session, Prediction.text_row, "", "", "unlabelled", None)).limit(50)
             sql = str(free.compile(session.get_bind(), compile_kwargs={"literal_binds": True}))
             plan = [step.detail for step in session.execute(text(f"EXPLAIN QUERY PLAN {sql}"))]
-            assert any("INDEX guesses_" in step for step in plan), plan
+            assert any("INDEX predictions_" in step for step in plan), plan
             assert not any("TEMP B-TREE" in step for step in plan), plan

@@ -72,7 +72,7 @@ def standing(folder: Path) -> dict[str, Any]:
         found = {
             "facts": facts,
             "annotations": session.scalar(select(func.count()).select_from(Annotation)),
-            "verdicts": session.execute(select(Consensus.text_row, Consensus.class_number)).all(),
+            "consensus": session.execute(select(Consensus.text_row, Consensus.class_number)).all(),
             "queue": session.execute(
                 select(QueuedText.text_row, QueuedText.rank, QueuedText.round).order_by(QueuedText.rank)
             ).all(),
@@ -90,7 +90,7 @@ def test_the_unbroken_trainer_has_all_that_the_others_are_measured_by(unbroken: 
     assert [fact["update_sequence"] for fact in unbroken["facts"]] == ["R", "RR"]
     assert [fact["labels"] for fact in unbroken["facts"]] == [6, 12]
     assert [fact["cost"]["steps"] > 0 for fact in unbroken["facts"]] == [False, True], "nothing to be killed in"
-    assert (unbroken["annotations"], len(unbroken["verdicts"])) == (19, 19)
+    assert (unbroken["annotations"], len(unbroken["consensus"])) == (19, 19)
     assert (len(unbroken["queue"]), unbroken["said"], unbroken["left"]) == (24, ("waiting", 2, ""), [])
 
 
@@ -99,7 +99,7 @@ def test_killed(instant: str, laboratory: Laboratory, due: Path, unbroken: dict[
     folder = shutil.copytree(due, tmp_path / "toys.hybridal")
     assert laboratory.train(folder, *INSTANTS[instant]) == KILLED
     between = standing(folder)
-    assert (between["annotations"], between["verdicts"]) == (unbroken["annotations"], unbroken["verdicts"])
+    assert (between["annotations"], between["consensus"]) == (unbroken["annotations"], unbroken["consensus"])
     assert len({round for *_, round in between["queue"]}) == 1, "half a queue is served"
 
     assert laboratory.train(folder) == KILLED

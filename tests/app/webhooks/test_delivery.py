@@ -211,7 +211,7 @@ def test_while_somebody_annotates_nothing_later_is_told(
             other.execute(text("SET LOCAL lock_timeout = '5s'"))
             other.execute(
                 text(
-                    "INSERT INTO answers (key, text_row, person_number, action, class_number, flagged, comment,"
+                    "INSERT INTO annotations (key, text_row, person_number, action, class_number, flagged, comment,"
                     " decides, at) SELECT 'second', row, 1, 'label', 1, false, '', false, 0 FROM texts WHERE id = 't1'"
                 )
             )

@@ -159,7 +159,7 @@ def try_to_lock_annotations(session: Session) -> bool:
     if session.get_bind().dialect.name == "postgresql":
         try:
             with session.begin_nested():
-                session.execute(text("LOCK TABLE answers IN SHARE MODE NOWAIT"))
+                session.execute(text("LOCK TABLE annotations IN SHARE MODE NOWAIT"))
         except OperationalError:
             return False
     return True

@@ -112,8 +112,8 @@ class Text(Base):
     answered: Mapped[int] = mapped_column(default=0)
     open: Mapped[bool] = mapped_column(default=True)
     added: Mapped[float] = mapped_column(default=now)
-    digest: Mapped[str] = mapped_column(String(32), index=True, server_default=text("''"), default=digest_of_body)
-    folded: Mapped[str] = mapped_column(server_default=text("''"), default=folded_body, deferred=True)
+    digest: Mapped[str] = mapped_column(String(32), index=True, default=digest_of_body)
+    folded: Mapped[str] = mapped_column(default=folded_body, deferred=True)
     context: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
     suggestion: Mapped[int | None] = mapped_column(BigInteger)
     deleted: Mapped[float | None]
@@ -139,10 +139,10 @@ class Class(Base):
     number: Mapped[int] = mapped_column(Counter, primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     description: Mapped[str] = mapped_column(default="")
-    examples: Mapped[str] = mapped_column(server_default=text("''"), default="")
+    examples: Mapped[str] = mapped_column(default="")
     position: Mapped[int]
     became: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
-    archived: Mapped[str] = mapped_column(server_default=text("''"), default="")
+    archived: Mapped[str] = mapped_column(default="")
 
 
 class Person(Base):
@@ -163,13 +163,13 @@ class Person(Base):
 
 
 class Annotation(Base):
-    """What somebody said of a text, for ever; kept in `answers`. `key` is drawn by the page and counts once.
+    """What somebody said of a text, permanently. `key` is drawn by the page and counts once.
 
     `action` is `label` (with a class), `skip`, or `withdraw` (as if never given). A flag or a comment may come
     with any of them. An adjudication is a `label` with `decides` set.
     """
 
-    __tablename__ = "answers"
+    __tablename__ = "annotations"
 
     number: Mapped[int] = mapped_column(Counter, primary_key=True)
     key: Mapped[str] = mapped_column(String(64), unique=True)
@@ -186,19 +186,19 @@ class Annotation(Base):
 class Vote(Base):
     """What a person says of a text now: their last annotation that was not withdrawn; a skip has no class."""
 
-    __tablename__ = "standings"
+    __tablename__ = "votes"
 
     text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
     person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), primary_key=True)
-    answer_number: Mapped[int] = mapped_column(ForeignKey("answers.number"))
+    annotation_number: Mapped[int] = mapped_column(ForeignKey("annotations.number"))
     class_number: Mapped[int | None] = mapped_column(ForeignKey("classes.number"))
     flagged: Mapped[bool] = mapped_column(default=False)
     decides: Mapped[bool] = mapped_column(default=False)
 
     __table_args__ = (
-        Index("standings_of_a_person", "person_number", "answer_number"),
-        Index("standings_skipped", "text_row", **_where("class_number IS NULL")),
-        Index("standings_flagged", "text_row", **_where("flagged{true}")),
+        Index("votes_of_a_person", "person_number", "annotation_number"),
+        Index("votes_skipped", "text_row", **_where("class_number IS NULL")),
+        Index("votes_flagged", "text_row", **_where("flagged{true}")),
     )
 
 
@@ -209,12 +209,12 @@ class Consensus(Base):
     trainer can tell what is new.
     """
 
-    __tablename__ = "verdicts"
+    __tablename__ = "consensus"
 
     text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
     class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"), index=True)
     source: Mapped[str]
-    changed: Mapped[int] = mapped_column(ForeignKey("answers.number"), index=True)
+    changed: Mapped[int] = mapped_column(ForeignKey("annotations.number"), index=True)
 
 
 class Tally(Base):
@@ -239,7 +239,7 @@ class Tally(Base):
 class QueuedText(Base):
     """A text that the model wants labelled, best first. `round` is that of the model that chose it."""
 
-    __tablename__ = "queue"
+    __tablename__ = "queued_texts"
 
     text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
     rank: Mapped[int] = mapped_column(index=True)
@@ -257,12 +257,12 @@ class Lease(Base):
 
 
 class Prediction(Base):
-    """A model's likeliest class of a text, and how sure it is; kept in `guesses`.
+    """A model's likeliest class of a text, and how sure it is.
 
     `round` is that of the model: those of an older one stay until the newest has come to the text.
     """
 
-    __tablename__ = "guesses"
+    __tablename__ = "predictions"
 
     text_row: Mapped[int] = mapped_column(ForeignKey("texts.row"), primary_key=True)
     class_number: Mapped[int] = mapped_column(ForeignKey("classes.number"))
@@ -272,9 +272,9 @@ class Prediction(Base):
 
     # Each order in which they are listed; of equals, the newest text comes first.
     __table_args__ = (
-        Index("guesses_of_a_class", "class_number", "probability", "text_row"),
-        Index("guesses_by_probability", "probability", "text_row"),
-        Index("guesses_by_entropy", "entropy", "text_row"),
+        Index("predictions_of_a_class", "class_number", "probability", "text_row"),
+        Index("predictions_by_probability", "probability", "text_row"),
+        Index("predictions_by_entropy", "entropy", "text_row"),
     )
 
 
@@ -347,7 +347,7 @@ class Invitation(Base):
 class LoginSession(Base):
     """The session of a signed-in browser; only the hash of its cookie is kept."""
 
-    __tablename__ = "logins"
+    __tablename__ = "login_sessions"
 
     token: Mapped[str] = mapped_column(String(64), primary_key=True)
     person_number: Mapped[int] = mapped_column(ForeignKey("people.number"), index=True)
@@ -358,7 +358,7 @@ class LoginSession(Base):
 class AccessToken(Base):
     """What a program of somebody shows in place of a password; only its hash is kept. `used` is when it last did."""
 
-    __tablename__ = "tokens"
+    __tablename__ = "access_tokens"
 
     number: Mapped[int] = mapped_column(Counter, primary_key=True)
     digest: Mapped[str] = mapped_column(String(64), unique=True)

@@ -32,7 +32,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from hybridal.app.db.schema import Text, fold
 
-# What a database has to find them quickly; made by migrations 004 and 011 in SQLite, and 012 in PostgreSQL.
+# Created in `search_index.py`; an older SQLite has neither.
 INDEX, VOCABULARY = "text_search", "text_search_vocabulary"
 SHORTEST = 3  # characters: an index knows a text by all that follow one another, three at a time
 COMMON = 0.05  # share of a sample: where more texts have the words, a look at one after the other soon finds many

@@ -40,7 +40,7 @@ def _page(session: Session, last: int, anonymous: bool) -> list[Json]:
     rows = [text.row for text in texts]
     said = session.execute(
         select(Vote.text_row, Annotation, Person, Class.name)
-        .join(Annotation, Annotation.number == Vote.answer_number)
+        .join(Annotation, Annotation.number == Vote.annotation_number)
         .join(Person, Person.number == Vote.person_number)
         .outerjoin(Class, Class.number == Vote.class_number)
         .where(Vote.text_row.in_(rows))

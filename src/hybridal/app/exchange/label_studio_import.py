@@ -93,7 +93,7 @@ def is_known(session: Session, text_id: str, person: Person, said: ImportedAnnot
         select(Annotation, Vote)
         .select_from(Annotation)
         .join(Text)
-        .outerjoin(Vote, Vote.answer_number == Annotation.number)
+        .outerjoin(Vote, Vote.annotation_number == Annotation.number)
         .where(Text.id == text_id, Annotation.person_number == person.number)
     )
     return any(

@@ -111,7 +111,7 @@ def _page(session: Session, last: int) -> list[Any]:
         select(Text, Consensus.source, settled.name, Annotation, Person.name, given.name)
         .join(some, some.c.text_row == Text.row)
         .join(Vote, Vote.text_row == Text.row)
-        .join(Annotation, Annotation.number == Vote.answer_number)
+        .join(Annotation, Annotation.number == Vote.annotation_number)
         .join(Person, Person.number == Vote.person_number)
         .outerjoin(given, given.number == Vote.class_number)
         .outerjoin(Consensus, Consensus.text_row == Text.row)

@@ -261,7 +261,7 @@ def disagreements(session: Session) -> list[dict[str, Any]]:
         select(Vote.text_row, Person.name, Class.name, Annotation.comment)
         .join(Person, Person.number == Vote.person_number)
         .join(Class, Class.number == Vote.class_number)
-        .join(Annotation, Annotation.number == Vote.answer_number)
+        .join(Annotation, Annotation.number == Vote.annotation_number)
         .where(Vote.text_row.in_(said), Person.kind == "person")
         .order_by(Annotation.number)
     )

@@ -106,8 +106,8 @@ def undo(session: Session, person: Person, key: str, undoes: str | None = None) 
         return session.get_one(Text, earlier.text_row)
     theirs = select(Vote.text_row).join(Text).where(Vote.person_number == person.number, Text.deleted.is_(None))
     if undoes is not None:
-        theirs = theirs.where(Vote.answer_number.in_(select(Annotation.number).where(Annotation.key == undoes)))
-    newest = session.scalar(theirs.order_by(Vote.answer_number.desc()).limit(1))
+        theirs = theirs.where(Vote.annotation_number.in_(select(Annotation.number).where(Annotation.key == undoes)))
+    newest = session.scalar(theirs.order_by(Vote.annotation_number.desc()).limit(1))
     if newest is None:
         return None
     text = lock_text(session, newest)
@@ -169,7 +169,7 @@ def find_annotation(session: Session, person: Person, key: str) -> Row[*tuple[An
 def withdraw(session: Session, person: Person, text_row: int, key: str) -> None:
     """Takes back what somebody says of a text; the same key again, or nothing to take back, changes nothing."""
     text = lock_text(session, text_row)
-    mine = select(Vote.answer_number).where(Vote.text_row == text_row, Vote.person_number == person.number)
+    mine = select(Vote.annotation_number).where(Vote.text_row == text_row, Vote.person_number == person.number)
     if (
         session.scalar(mine) is None
         or session.scalar(select(Annotation.number).where(Annotation.key == key)) is not None

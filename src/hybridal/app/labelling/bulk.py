@@ -55,7 +55,7 @@ def undo_many(sessions: Sessions, person: Person, key: str, undoes: str) -> int:
 def _given(session: Session, person: Person, key: str) -> list[int]:
     """The texts on which an answer of this key stands."""
     keys = [f"{key}.{at}" for at in range(MOST)]
-    given = select(Vote.text_row).join(Annotation, Annotation.number == Vote.answer_number)
+    given = select(Vote.text_row).join(Annotation, Annotation.number == Vote.annotation_number)
     given = given.join(Text, Text.row == Vote.text_row).where(Text.deleted.is_(None))
     given = given.where(Annotation.key.in_(keys), Vote.person_number == person.number)
     return [*session.scalars(given.order_by(Vote.text_row))]

@@ -133,7 +133,7 @@ def new_labels(session: Session, since: int) -> int:
 _LOCKED = select(Text).with_for_update(key_share=True).execution_options(populate_existing=True)
 _OF_ROW = _LOCKED.where(Text.row == bindparam("row"))
 _OF_ID = _LOCKED.where(Text.id == bindparam("id"))
-VOTE = (Person.kind, Vote.class_number, Vote.answer_number, Vote.decides, Vote.flagged)
+VOTE = (Person.kind, Vote.class_number, Vote.annotation_number, Vote.decides, Vote.flagged)
 """The columns of a `CastVote`."""
 
 _VOTES = (
@@ -190,7 +190,7 @@ def record_vote(
             _ADD_VOTE,
             text_row=text.row,
             person_number=person.number,
-            answer_number=vote.number,
+            annotation_number=vote.number,
             class_number=vote.class_number,
             flagged=vote.flagged,
             decides=vote.decides,

@@ -96,7 +96,7 @@ def _in_order(
         answered = select(said.text_row).where(*_filters(session, said.text_row, words, class_name, state, by))
         if by is not None:
             answered = answered.where(said.person_number == by)
-        return answered.group_by(said.text_row).order_by(func.max(said.answer_number).desc(), said.text_row)
+        return answered.group_by(said.text_row).order_by(func.max(said.annotation_number).desc(), said.text_row)
     wanted = _wanted(session, words, class_name, state, by)
     return wanted.order_by(wanted.selected_columns[0])
 
@@ -166,7 +166,7 @@ def _is(state: State, row: Row, by: int | None) -> ColumnElement[bool]:
     decided = select(later.text_row).where(
         later.text_row == Vote.text_row,
         later.decides,
-        later.answer_number >= Vote.answer_number,
+        later.annotation_number >= Vote.annotation_number,
     )
     if by is not None:
         decided = decided.where(later.person_number == by)

@@ -204,7 +204,7 @@ def _label(session: Session, labels: Sequence[tuple[int, int]]) -> None:
     made = session.scalars(insert(Annotation).returning(Annotation.number, sort_by_parameter_order=True), answers).all()
     votes, consensus = [], []
     for one, answer in zip(said, made, strict=True):
-        votes.append({**one, "answer_number": answer})
+        votes.append({**one, "annotation_number": answer})
         kept = {"text_row": one["text_row"], "class_number": one["class_number"]}
         consensus.append({**kept, "source": "file", "changed": answer})
     session.execute(insert(Vote), votes)

@@ -106,7 +106,7 @@ def queue_for_people(session: Session, llm: LlmAnnotator) -> int:
 def withdraw_contradicted(session: Session, llm: LlmAnnotator) -> int:
     """Withdraws labels of LLMs that the trained model has come to contradict: people get these texts."""
     doubted = session.execute(
-        select(Person, Vote.text_row, Vote.answer_number)
+        select(Person, Vote.text_row, Vote.annotation_number)
         .join(Vote, Vote.person_number == Person.number)
         .join(Consensus, Consensus.text_row == Vote.text_row)
         .join(Prediction, Prediction.text_row == Vote.text_row)

@@ -184,7 +184,7 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
         for row, standing in votes_by_text(session, rows).items()
     }
     labels = _labels(session, rows) if person is None else _own_labels(session, said)
-    comments = select(Vote.text_row, Annotation.comment).join(Annotation, Annotation.number == Vote.answer_number)
+    comments = select(Vote.text_row, Annotation.comment).join(Annotation, Annotation.number == Vote.annotation_number)
     comments = comments.where(Vote.text_row.in_(rows), Annotation.comment != "").order_by(Annotation.number)
     if person is not None:
         comments = comments.where(Vote.person_number == person)
