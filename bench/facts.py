@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.evidence.names import schedule_of
 from hybridal.evidence.results import run_row, variant_name
 from hybridal.paper.published import known_backbone, known_task

@@ -12,7 +12,7 @@ from bench.claims import ACCURACY, FINETUNE, RETRAIN, name, spread
 from bench.facts import Cell, played
 from bench.settling import rule_of
 from bench.tables import interval, table
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 
 SHOWN = (1, 2, 5, 10, 15, 20, 25)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan

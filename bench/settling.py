@@ -12,7 +12,7 @@ import pandas as pd
 from bench.claims import ACCURACY, ALPHA, RETRAIN, spread
 from bench.facts import Cell, played
 from bench.tables import interval, ratio, table
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.evidence.names import schedule_of
 from hybridal.evidence.statistics.ranks import spearman
 from hybridal.schedules import Rule

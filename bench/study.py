@@ -25,7 +25,7 @@ import torch
 
 from bench.figures import figure
 from hybridal.backbones import tiny
-from hybridal.core.facts import PHASES
+from hybridal.core.rounds import PHASES
 from hybridal.signals import SIGNALS
 from hybridal.study.folder import StudyFolder
 from hybridal.system.files import write_whole

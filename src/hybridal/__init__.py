@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from hybridal.acquisition import Acquisition, Candidates, Selection
     from hybridal.annotators import Annotator
     from hybridal.annotators.callback import Callback
-    from hybridal.core.facts import Cost, LabelChanges, Metrics, Round
     from hybridal.core.observer import LoggingObserver, Observer
+    from hybridal.core.rounds import Cost, LabelChanges, Metrics, Round
     from hybridal.core.rules import Rules
     from hybridal.core.task_source import TaskSource
     from hybridal.errors import RunError, UserError
@@ -33,7 +33,7 @@ _NAMES = {
     "hybridal.acquisition": ("Acquisition", "Candidates", "Selection"),
     "hybridal.annotators": ("Annotator",),
     "hybridal.annotators.callback": ("Callback",),
-    "hybridal.core.facts": ("Cost", "Metrics", "LabelChanges", "Round"),
+    "hybridal.core.rounds": ("Cost", "Metrics", "LabelChanges", "Round"),
     "hybridal.core.observer": ("LoggingObserver", "Observer"),
     "hybridal.core.rules": ("Rules",),
     "hybridal.core.task_source": ("TaskSource",),

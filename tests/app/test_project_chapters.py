@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.app.project import chapter_folders, clear_scratch, count_rounds, read_chapters
-from hybridal.core.facts import Cost, Round
+from hybridal.core.rounds import Cost, Round
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.testing.small import toy_task

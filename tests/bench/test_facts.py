@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bench import facts
-from hybridal.core.facts import Cost, LabelChanges, Metrics, Round
+from hybridal.core.rounds import Cost, LabelChanges, Metrics, Round
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import Study
 

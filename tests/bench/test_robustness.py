@@ -14,7 +14,7 @@ from bench.facts import CELL, cells, published, runs
 from bench.robustness import apart, moves, parity, switch_rounds, tables
 from bench.sizes import OWN, VARIED, Sizes, by_size
 from bench.verdicts import other_labels, other_sizes
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import Study
 from tests.evidence.studies import write_study

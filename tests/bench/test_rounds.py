@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench import rounds
-from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study
 from hybridal.tasks.task import Split, Task

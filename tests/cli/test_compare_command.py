@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.cli.compare_command import SHOWN, summary
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.evidence.history import plain_sequence
 from hybridal.study.comparison import Comparison
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.cli.result import decision, print_result, result, with_shown_figures
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.advice import advise, texts_left
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings

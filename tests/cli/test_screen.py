@@ -10,7 +10,7 @@ from rich.console import Console
 
 from hybridal.cli import screen
 from hybridal.cli.screen import COLUMNS, Quiet, Screen, follow, table_row, wide_console
-from hybridal.core.facts import Metrics
+from hybridal.core.rounds import Metrics
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.facts import Cost, Round
 from hybridal.core.observer import LoggingObserver
+from hybridal.core.rounds import Cost, Round
 
 FACT = Round(3, "finetune:3", "RRF", 1, Cost(), 1, None, None, None, {})
 

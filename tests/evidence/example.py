@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.evidence.names import schedule_of
 from hybridal.evidence.results import Results, results
 from hybridal.schedules import Schedule

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.schedules import Schedule, make_schedule
 
 SPECS = ("retrain", "finetune", "fixed:4", "hybrid:accuracy:0.005:2", "hybrid:alpha:0.0001:3")

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import CellPlan, Study

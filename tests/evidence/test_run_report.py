@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.evidence.page import render
 from hybridal.evidence.run_report import comparison_page, run_page, write_comparison, write_report
 from hybridal.measures.advice import Advice, advise

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from hybridal.core.facts import Metrics
+from hybridal.core.rounds import Metrics
 from hybridal.evidence.history import detectors_of
 from hybridal.evidence.run_report import comparison_table, round_table
 from hybridal.evidence.table import Entry

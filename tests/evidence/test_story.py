@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from hybridal.core.facts import LabelChanges, Round
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.evidence.story import cost_story, outlook, settles, story
 from hybridal.measures.advice import ALL_LABELLED, Advice, advise
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.evidence.results import Results, results
 from hybridal.evidence.study_report import _guessed, study_story
 from hybridal.study.study import Study

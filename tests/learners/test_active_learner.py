@@ -17,9 +17,9 @@ from hybridal.acquisition import ACQUISITIONS
 from hybridal.acquisition.entropy import Entropy
 from hybridal.acquisition.margin import Margin
 from hybridal.annotators.callback import Callback
-from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
+from hybridal.core.rounds import Round
 from hybridal.errors import RunError, UserError
 from hybridal.learners import active_learner
 from hybridal.measures.advice import advise

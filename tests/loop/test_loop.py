@@ -14,9 +14,9 @@ import torch
 from hybridal.acquisition import ACQUISITIONS, Candidates, Selection
 from hybridal.annotators.callback import Callback
 from hybridal.annotators.oracle import Oracle
-from hybridal.core.facts import LabelChanges, Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.initial import draw_initial

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.errors import UserError
 from hybridal.measures.advice import ALL_LABELLED, DISAGREEMENT, advice, advise, observations, texts_left, used_up
 from hybridal.measures.forecast import Forecast, Interval, Observation

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
-from hybridal.core.facts import Metrics
+from hybridal.core.rounds import Metrics
 from hybridal.measures.certainty import f1_in_words, known, known_f1, shown, wilson
 from hybridal.measures.metrics import macro_f1
 

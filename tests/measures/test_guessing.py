@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybridal.core.facts import Metrics
+from hybridal.core.rounds import Metrics
 from hybridal.measures.guessing import guessing_in_words, is_guessing
 
 

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from hybridal.backbones import Backbone
-from hybridal.core.facts import Cost, Round
+from hybridal.core.rounds import Cost, Round
 from hybridal.core.rules import protocol
 from hybridal.models.classifier import Classifier
 from hybridal.models.encoders.batches import PaddedBatch

@@ -12,8 +12,8 @@ import pytest
 import safetensors.torch
 import torch
 
-from hybridal.core.facts import Round
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Round
 from hybridal.errors import RunError
 from hybridal.loop.loop import State
 from hybridal.runs import checkpoint

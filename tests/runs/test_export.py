@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from hybridal import __version__
-from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.errors import UserError
 from hybridal.runs.export import export_model, finished_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder

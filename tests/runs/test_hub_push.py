@@ -12,8 +12,8 @@ import pytest
 from datasets import load_dataset
 from huggingface_hub import ModelCard
 
-from hybridal.core.facts import Cost, Metrics, Round
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Cost, Metrics, Round
 from hybridal.errors import UserError
 from hybridal.runs.cards import model_card
 from hybridal.runs.hub_push import push_labels, push_model

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.facts import Chosen
+from hybridal.core.rounds import Chosen
 from hybridal.core.rules import protocol
 from hybridal.errors import RunError, UserError
 from hybridal.runs.record import RunFolder

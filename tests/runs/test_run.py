@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from hybridal.annotators.labels_file import LabelsFile
-from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
+from hybridal.core.rounds import Round
 from hybridal.errors import RunError, UserError
 from hybridal.evidence.run_report import write_report
 from hybridal.runs import checkpoint, run

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridal.core.facts import Cost, LabelChanges, Round
+from hybridal.core.rounds import Cost, LabelChanges, Round
 from hybridal.schedules import make_schedule
 from hybridal.schedules.auto import ALARM, GROWTH, Auto, drifted, grown
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.schedules import make_schedule
 from hybridal.schedules.hybrid import HybridAL

@@ -12,9 +12,9 @@ import torch
 
 from hybridal.acquisition.entropy import Entropy
 from hybridal.annotators.oracle import Oracle
-from hybridal.core.facts import Cost, Round
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Cost, Round
 from hybridal.core.rules import Rules, protocol
 from hybridal.loop.loop import Experiment, State
 from hybridal.measures.calibration import softmax

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.core.rounds import Round
 from hybridal.errors import RunError, UserError
 from hybridal.runs import run
 from hybridal.runs.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import RunError, UserError
 from hybridal.study.folder import StudyFolder, task_key
 from hybridal.study.study import Study

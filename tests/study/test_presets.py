@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.schedules import make_schedule
 from hybridal.study.engines import Here

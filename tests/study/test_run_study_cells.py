@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.runs.assemble import Notify, find_task
 from hybridal.runs.settings import Settings

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from hybridal.core.facts import LabelChanges, Round
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.loop.loop import active_learning
 from hybridal.runs.assemble import build_cell, build_model, watched
 from hybridal.runs.settings import Settings

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hybridal.acquisition import Candidates, Selection
-from hybridal.core.facts import LabelChanges, Round
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.schedules import Schedule
 from hybridal.signals import ModelView, Signal, Snapshot
 from hybridal.testing import FakeModel, check_acquisition, check_schedule, check_signal

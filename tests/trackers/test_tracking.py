@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hybridal.core.facts import Cost, LabelChanges, Metrics, Round
+from hybridal.core.rounds import Cost, LabelChanges, Metrics, Round
 from hybridal.errors import UserError
 from hybridal.trackers import TRACKERS, Tracking, figures
 

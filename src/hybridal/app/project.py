@@ -29,7 +29,7 @@ from hybridal.app.labelling.text_source import Source
 from hybridal.app.labelling.texts import RESERVE_SETTINGS, draw_overlap, grow_reserve
 from hybridal.app.people import CREATOR, add_person
 from hybridal.app.vectors import Vectors
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.runs.record import RunFolder

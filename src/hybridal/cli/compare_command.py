@@ -14,7 +14,7 @@ from hybridal.cli.wording import going_on_with
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
-    from hybridal.core.facts import Round
+    from hybridal.core.rounds import Round
     from hybridal.study.comparison import Comparison
 
 QUALITY = (

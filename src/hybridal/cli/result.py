@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.evidence.formats import counted, joined, rounds_between
 from hybridal.evidence.history import plain_sequence
 from hybridal.evidence.story import guessing, outlook

@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.core.rounds import Round
 from hybridal.errors import one_line
 from hybridal.measures.certainty import known, wilson
 from hybridal.runs.settings import Settings

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 
 _log = logging.getLogger("hybridal")
 

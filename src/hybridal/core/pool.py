@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hybridal.core.facts import LabelChanges
 from hybridal.core.outputs import UNKNOWN, Ints
+from hybridal.core.rounds import LabelChanges
 
 GONE = UNKNOWN - 1  # the label of a text that takes no part
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.evidence.formats import plain
 from hybridal.evidence.history import Histories
 from hybridal.evidence.names import distinct_markers, distinct_names, look, method_names

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from hybridal.core.facts import PHASES, Cost, Metrics, Round
+from hybridal.core.rounds import PHASES, Cost, Metrics, Round
 from hybridal.errors import UserError
 from hybridal.evidence.names import letter
 from hybridal.measures.stabilisation import Stabilisation

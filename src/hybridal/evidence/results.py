@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.errors import UserError
 from hybridal.evidence.history import COUNTED, total_cost
 from hybridal.evidence.names import schedule_of

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.evidence import figure_kit as kit
 from hybridal.evidence.formats import change, plain, threshold
 from hybridal.evidence.history import Histories, changes, phase_names, total_seconds

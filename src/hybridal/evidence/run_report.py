@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.evidence.formats import NONE, change, count, counted, duration, fixed, joined, score
 from hybridal.evidence.history import (
     Histories,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.evidence.formats import big, counted, duration, joined, rounds_between, score, threshold, times
 from hybridal.evidence.history import Stretch, final, stretches, total_cost, total_seconds

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridal.acquisition import ACQUISITIONS, Acquisition
-from hybridal.core.facts import Chosen, Round
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN, Floats
+from hybridal.core.rounds import Chosen, Round
 from hybridal.errors import RunError, UserError
 from hybridal.learners.learner import Learner, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from hybridal.acquisition import ACQUISITIONS, Acquisition
 from hybridal.annotators.oracle import Oracle
-from hybridal.core.facts import Cost
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN, Floats, Ints, Outputs
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Cost
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.learners.estimator_limits import (

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from hybridal.annotators import Annotator
-from hybridal.core.facts import Chosen, LabelChanges, Round
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Chosen, LabelChanges, Round
 from hybridal.errors import UserError
 from hybridal.evidence.formats import counted
 from hybridal.learners.batch import Batch, Query

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.certainty import known_f1, shown
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class History(list[Round]):
     """The facts of each round so far.
 
-    >>> from hybridal.core.facts import Cost
+    >>> from hybridal.core.rounds import Cost
     >>> one = Round(1, "retrain", "R", 50, Cost(steps=9), 1, None, None, None, {"loss": 0.1}, (), ())
     >>> History([one]).to_pandas()[["labels", "steps", "change_loss"]].values.tolist()
     [[50.0, 9.0, 0.1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.evidence.formats import counted
 
 

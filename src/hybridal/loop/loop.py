@@ -11,10 +11,10 @@ import numpy as np
 
 from hybridal.acquisition import Acquisition, select
 from hybridal.annotators import Annotator
-from hybridal.core.facts import Chosen, LabelChanges, Metrics, Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Chosen, LabelChanges, Metrics, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.loop.initial import draw_initial, partly_labelled, spread

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.measures.certainty import LEAST_TEXTS
 from hybridal.measures.forecast import Forecast, Interval, Observation, forecast

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hybridal.core.facts import Metrics
+from hybridal.core.rounds import Metrics
 
 Z = 1.959963984540054  # 95% of a normal distribution lie within this many standard deviations
 LEAST_TEXTS, TEXTS_PER_CLASS = 20, 2  # for a macro-F1: in all, and on average for each class of the task

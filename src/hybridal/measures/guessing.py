@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridal.core.facts import Metrics
+from hybridal.core.rounds import Metrics
 from hybridal.measures.certainty import LEAST_TEXTS, known_f1, wilson
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybridal.core.facts import Metrics
 from hybridal.core.outputs import Floats, Ints
+from hybridal.core.rounds import Metrics
 from hybridal.errors import UserError
 from hybridal.measures import calibration
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hybridal.acquisition import Candidates
-from hybridal.core.facts import Cost
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Cost
 from hybridal.signals import ModelView
 from hybridal.updates import Plan, Weights
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hybridal import __version__
-from hybridal.core.facts import Metrics, Round
+from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known
 from hybridal.measures.guessing import guessing_in_words
 from hybridal.runs.settings import Settings

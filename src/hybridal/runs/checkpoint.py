@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from hybridal.core.facts import Round
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Round
 from hybridal.errors import RunError
 from hybridal.loop.loop import State
 from hybridal.system.files import strict_json, sync_folder

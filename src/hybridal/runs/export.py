@@ -13,9 +13,9 @@ import numpy as np
 
 from hybridal import __version__
 from hybridal.backbones.exported import ABOUT
-from hybridal.core.facts import Round
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.runs import checkpoint
 from hybridal.runs.cards import model_card

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hybridal.core.facts import Round
 from hybridal.core.pool import Pool
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError, reason
 from hybridal.runs.cards import HERE, label_card
 from hybridal.runs.export import labelled

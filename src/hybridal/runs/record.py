@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from hybridal.core.facts import Chosen, Round
+from hybridal.core.rounds import Chosen, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.runs.journal import Journal

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybridal.annotators.labels_file import LabelsFile
-from hybridal.core.facts import Round
 from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.outputs import UNKNOWN
+from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
 from hybridal.loop.loop import Enough, State, active_learning, over

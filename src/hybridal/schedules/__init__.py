@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from hybridal.core.components import answer_error, calling
-from hybridal.core.facts import LabelChanges, Round
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.registry import Registry, unknown_name
 from hybridal.signals import Signal

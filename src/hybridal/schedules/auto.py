@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hybridal.core.facts import LabelChanges, Round
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.schedules import Schedule
 from hybridal.signals import Signal
 from hybridal.signals.agreement import Agreement

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hybridal.core.facts import LabelChanges, Round
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.schedules import Schedule
 from hybridal.updates import Update
 from hybridal.updates.finetune import FineTune

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hybridal.core.facts import Round
 from hybridal.core.observer import LoggingObserver, Observer
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.runs.assemble import surroundings
 from hybridal.runs.checks import bring_torch, check_start

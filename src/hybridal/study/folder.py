@@ -11,7 +11,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import RunError, UserError
 from hybridal.runs.journal import Journal
 from hybridal.runs.record import recorded_rounds

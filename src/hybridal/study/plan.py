@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.schedules import make_schedule
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from hybridal.core.facts import LabelChanges, Round
 from hybridal.core.observer import Observer
+from hybridal.core.rounds import LabelChanges, Round
 from hybridal.errors import RunError
 from hybridal.loop.loop import Experiment, State
 from hybridal.runs import checkpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import reason
 from hybridal.measures.certainty import shown
 from hybridal.registry import Registry
@@ -77,7 +77,7 @@ def figures(fact: Round) -> dict[str, float]:
 
     Figures that the texts of a split are too few to tell are left out.
 
-    >>> from hybridal.core.facts import Cost
+    >>> from hybridal.core.rounds import Cost
     >>> fact = Round(1, "retrain", "R", 50, Cost(steps=9), 1, None, None, None, {"loss": 0.1}, seconds={"train": 2.5})
     >>> found = figures(fact)
     >>> found["labels"], found["cost/steps"], found["changes/loss"], found["seconds/train"]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.trackers import figures, parameters
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.trackers import figures, parameters
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridal.core.facts import Cost, Metrics, Round
+from hybridal.core.rounds import Cost, Metrics, Round
 
 
 def round_of(t: int, update: str = "retrain", **values: Any) -> Round:

@@ -19,7 +19,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.labelling.annotations import annotate
 from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project
-from hybridal.core.facts import LabelChanges, Metrics, Round
+from hybridal.core.rounds import LabelChanges, Metrics, Round
 from hybridal.core.rules import protocol
 from hybridal.measures.calibration import reliability
 from hybridal.measures.certainty import wilson

@@ -17,7 +17,7 @@ from hybridal.app.trainer.publish import (
     expected_seconds,
     write_status,
 )
-from hybridal.core.facts import Cost, Round
+from hybridal.core.rounds import Cost, Round
 from hybridal.errors import RunError, UserError
 
 from ..copies import copied

@@ -8,7 +8,7 @@ from hybridal.app.labelling.annotations import annotate, undo
 from hybridal.app.people import machine_annotator
 from hybridal.app.project import Project
 from hybridal.app.webhooks.events import AT_ONCE, EVENTS, has_news, stand, take_news
-from hybridal.core.facts import LabelChanges
+from hybridal.core.rounds import LabelChanges
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.testing.small import toy_task

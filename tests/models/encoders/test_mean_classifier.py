@@ -8,7 +8,7 @@ import torch
 from transformers import AutoModel
 
 from hybridal.backbones import Backbone
-from hybridal.core.facts import Cost, Round
+from hybridal.core.rounds import Cost, Round
 from hybridal.models.classifier import Classifier
 from hybridal.models.training.forward_passes import predict
 from hybridal.models.training.probe import Probe

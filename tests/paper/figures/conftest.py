@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.evidence.comparable import Comparable, comparable
 from hybridal.evidence.results import Results, results
 from hybridal.study.folder import StudyFolder

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from hybridal.app.db.schema import Class, Consensus, Prediction, Text, Trainer
 from hybridal.app.labelling.consensus import counts, new_labels
 from hybridal.app.project import ChapterRecord, Project, chapter_folders, read_chapters
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.evidence.formats import counted, duration
 from hybridal.measures.advice import advise

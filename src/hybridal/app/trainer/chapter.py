@@ -15,9 +15,9 @@ from hybridal.app.project import CHAPTER_FILE, Project, chapter_folders, count_r
 from hybridal.app.project_settings import first_batch
 from hybridal.app.trainer.snapshot import Snapshot
 from hybridal.app.trainer.stored_predictions import Scored
-from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import Floats
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.learners.transfer import carry_on

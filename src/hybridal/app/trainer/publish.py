@@ -17,8 +17,8 @@ from hybridal.app.db.connect import Sessions
 from hybridal.app.db.schema import QueuedText, Trainer, now
 from hybridal.app.project import Project
 from hybridal.app.trainer.stored_predictions import Scored, keep_predictions, rows_of
-from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 
 LONGEST_ERROR = 300

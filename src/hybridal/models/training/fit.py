@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hybridal.core.facts import Cost
+from hybridal.core.rounds import Cost
 from hybridal.core.outputs import Ints, Outputs
 from hybridal.core.rules import Rules
 from hybridal.models.classifier import Classifier

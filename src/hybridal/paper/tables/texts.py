@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from hybridal.core.facts import Round
 from hybridal.core.outputs import UNKNOWN
+from hybridal.core.rounds import Round
 from hybridal.evidence.formats import fixed, signed
 from hybridal.evidence.grid import by_method, sectioned
 from hybridal.evidence.names import task_names

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from hybridal.core.facts import Round
 from hybridal.core.observer import Observer
+from hybridal.core.rounds import Round
 from hybridal.study.folder import StudyFolder
 from hybridal.study.study import CellPlan
 from hybridal.study.trie import run_cell

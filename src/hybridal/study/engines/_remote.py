@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridal import __version__
-from hybridal.core.facts import Round
+from hybridal.core.rounds import Round
 from hybridal.errors import RunError
 from hybridal.runs.settings import Settings
 from hybridal.study.engines import one_thread

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridal.core.facts import PHASES, Chosen, Cost, Metrics, Round
+from hybridal.core.rounds import PHASES, Chosen, Cost, Metrics, Round
 from hybridal.system.files import strict_json
 from hybridal.testing.schedule import fake_history
 
