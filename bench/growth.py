@@ -19,7 +19,7 @@ from hybridal.backbones import load_backbone
 from hybridal.core.pool import Pool
 from hybridal.loop.loop import Experiment, State
 from hybridal.models.token_arrays import tokenise
-from hybridal.runs.assemble import build_cell, build_model
+from hybridal.runs.assemble import build_experiment, build_model
 from hybridal.runs.settings import Settings
 from hybridal.system.cache import cache_dir
 from hybridal.system.stopwatch import Stopwatch
@@ -43,7 +43,7 @@ def grow(texts: Sequence[str], pool: int, labels: Sequence[int], repeats: int) -
 
 
 def cell_of(task: Task) -> Experiment:
-    return build_cell(SETTINGS, task, build_model(SETTINGS, task, ()), ())
+    return build_experiment(SETTINGS, task, build_model(SETTINGS, task, ()), ())
 
 
 def turn(cell: Experiment, labelled: int) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.contenders.ours import as_task
 from bench.job import Job, Rules, load_jobs
-from hybridal.runs.assemble import build_cell, build_model
+from hybridal.runs.assemble import build_experiment, build_model
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS, ModelView, Signal, Snapshot
 from hybridal.updates import UPDATES
@@ -45,9 +45,9 @@ def costs(job: Job) -> dict[str, Any]:
     rules = {"initial": job.rules.labelled, "initial_draw": "proportional", "max_epochs": job.rules.epochs}
     settings = Settings(task.name, protocol="paper", backbone=job.backbone, overrides=rules, device="cpu")
     timed: Sequence[Any] = [Timed(SIGNALS.make(name)) for name in SIGNALS.names()]
-    cell = build_cell(settings, task, build_model(settings, task, tuple(timed)), tuple(timed))
-    state = cell.start()
-    _, fact = cell.learn(replace(state, pool=cell.label(state.pool)), UPDATES.make("retrain"))
+    experiment = build_experiment(settings, task, build_model(settings, task, tuple(timed)), tuple(timed))
+    state = experiment.start()
+    _, fact = experiment.learn(replace(state, pool=experiment.label(state.pool)), UPDATES.make("retrain"))
     return {"task": task.name, "train": fact.seconds["train"], "signals": {one.name: one.seconds for one in timed}}
 
 

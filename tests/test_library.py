@@ -218,7 +218,7 @@ def test_components_of_other_people_survive_being_saved(tmp_path: Path) -> None:
     assert heard
     assert tracker.rounds == [1, 2, 3]
     again = ActiveLearner.load(learner.save(tmp_path / "run"), tracker=(other := Flaky()))
-    assert (again.schedule, again.cell.acquisition) == (Alternately(2), SurestFirst(3))
+    assert (again.schedule, again.experiment.acquisition) == (Alternately(2), SurestFirst(3))
     assert again.query(6).ids == learner.query(6).ids
     again.teach(task.answers(again.query(6).ids))
     assert (other.begun, other.rounds) == (tracker.begun, [1, 2, 3, 4])

@@ -1,4 +1,4 @@
-"""This engine, as `hybridal run` uses it: a cell advanced by one RETRAIN round, with the default signal."""
+"""This engine, as `hybridal run` uses it: an experiment advanced by one RETRAIN round, with the default signal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bench.contenders import Turn, play
 from bench.job import Job
 from hybridal.core.pool import Pool
 from hybridal.loop.loop import State
-from hybridal.runs.assemble import build_cell, build_model
+from hybridal.runs.assemble import build_experiment, build_model
 from hybridal.runs.settings import Settings
 from hybridal.signals import SIGNALS
 from hybridal.tasks import Split, Task
@@ -16,7 +16,7 @@ from hybridal.updates import UPDATES
 
 
 class Ours:
-    """A cell over the job's texts; all that are not labelled are candidates."""
+    """An experiment over the job's texts; all that are not labelled are candidates."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -25,11 +25,11 @@ class Ours:
             job.texts.name, protocol="paper", backbone=job.backbone, overrides=overrides(job), device="cpu"
         )
         signals = (SIGNALS.make("accuracy"),)
-        self.cell = build_cell(settings, self.task, build_model(settings, self.task, signals), signals)
+        self.experiment = build_experiment(settings, self.task, build_model(settings, self.task, signals), signals)
 
     def round(self) -> Turn:
         pool = Pool.unlabelled(len(self.task.train)).choose(np.arange(self.job.rules.labelled))
-        _, fact = self.cell.advance(State(0, "", pool), UPDATES.make("retrain"))
+        _, fact = self.experiment.advance(State(0, "", pool), UPDATES.make("retrain"))
         chosen = [int(id) for id in fact.acquired]
         return Turn(fact.seconds, self.job.rules.candidates, fact.cost.steps, chosen)
 

@@ -116,7 +116,7 @@ def test_a_schedule_may_be_an_object_and_signals_names() -> None:
 
 def test_a_task_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_learner, "load_task", {"toys": TASK}.__getitem__)
-    assert learner_of("toys").cell.task is TASK
+    assert learner_of("toys").experiment.task is TASK
 
 
 @pytest.mark.parametrize(
@@ -134,11 +134,11 @@ def test_the_protocol_says_what_chooses_unless_somebody_does(
     protocol: str, asked: Any, chosen: str, tmp_path: Path
 ) -> None:
     learner = learner_of(protocol=protocol, acquisition=asked)
-    assert learner.cell.acquisition == ACQUISITIONS.make(chosen)
+    assert learner.experiment.acquisition == ACQUISITIONS.make(chosen)
     learner.save(tmp_path / "run")
     assert RunFolder(tmp_path / "run").about()["settings"]["acquisition"] == chosen
     again = ActiveLearner.load(tmp_path / "run")
-    assert (again.cell.acquisition, again.settings.acquisition) == (ACQUISITIONS.make(chosen), chosen)
+    assert (again.experiment.acquisition, again.settings.acquisition) == (ACQUISITIONS.make(chosen), chosen)
 
 
 def test_a_learner_of_before_margins_goes_on_by_entropy(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_learner_of_before_margins_goes_on_by_entropy(tmp_path: Path) -> None:
     del said["protocol"]["min_finetune_steps"]
     (tmp_path / "run.json").write_text(json.dumps(said), encoding="utf-8")
     again = ActiveLearner.load(tmp_path)
-    assert (again.cell.acquisition, again.cell.rules.min_finetune_steps) == (Entropy(), 0)
+    assert (again.experiment.acquisition, again.experiment.rules.min_finetune_steps) == (Entropy(), 0)
 
 
 def test_a_rule_that_is_none_is_refused() -> None:

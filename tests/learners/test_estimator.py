@@ -186,7 +186,7 @@ def test_a_state_is_a_value_that_no_later_update_writes_to() -> None:
     learner.teach(TASK.answers(learner.query().ids))
     found = []
     for _ in range(2):
-        learner.cell.learn(learner._state, FineTune())
+        learner.experiment.learn(learner._state, FineTune())
         found.append(learner.predict_proba(X_VALIDATION))
     assert np.array_equal(found[0], found[1])
 
@@ -281,7 +281,7 @@ def test_nothing_is_said_of_no_rows() -> None:
 
 def test_classes_of_a_set_have_one_order() -> None:
     learner = EstimatorLearner(bayes(), X, X_VALIDATION, Y_VALIDATION, classes={*TASK.classes})
-    assert learner.cell.task.classes == tuple(sorted(TASK.classes))
+    assert learner.experiment.task.classes == tuple(sorted(TASK.classes))
 
 
 def test_before_it_has_learnt_it_says_nothing() -> None:

@@ -42,8 +42,8 @@ def learner_of(
     model = EstimatorModel(SGDClassifier(loss="log_loss", random_state=0), X, X_validation, task)
     rules = protocol("paper", {"batch": batch, "candidates": None})
     chosen = make_schedule(schedule)
-    cell = Experiment(task, model, rules, seed, ACQUISITIONS.make(acquisition), chosen.watches, Oracle(task))
-    return Learner(cell, chosen)
+    experiment = Experiment(task, model, rules, seed, ACQUISITIONS.make(acquisition), chosen.watches, Oracle(task))
+    return Learner(experiment, chosen)
 
 
 def truth() -> dict[str, str]:
@@ -99,7 +99,7 @@ def test_a_batch_shows_what_it_was_chosen_from() -> None:
     batch = learner.query(4)
     assert batch.candidates is not None
     scores = dict(zip(batch.candidates.ids, entropies(batch.candidates.probabilities()).tolist(), strict=True))
-    assert len(scores) == len(learner.cell.task.train) - len(learner.labels)
+    assert len(scores) == len(learner.experiment.task.train) - len(learner.labels)
     assert [scores[query.id] for query in batch] == [query.score for query in batch]
     assert batch[:2].candidates is batch.candidates
 
@@ -120,7 +120,7 @@ def test_labelled_texts_are_not_asked_for_again() -> None:
 
 def test_who_asks_for_more_than_the_candidates_of_the_protocol_gets_them() -> None:
     learner = taught(1)
-    learner.cell = replace(learner.cell, rules=replace(learner.cell.rules, candidates=10))
+    learner.experiment = replace(learner.experiment, rules=replace(learner.experiment.rules, candidates=10))
     for asked, seen in ((4, 10), (30, 30), (1000, SIZE - 6)):
         batch = learner.query(asked)
         assert batch.candidates is not None
@@ -159,7 +159,7 @@ def test_it_asks_where_it_is_least_decided() -> None:
     learner = taught(3)
     ids = learner.query(6).ids
     X, _, task = table()
-    model = learner.cell.model
+    model = learner.experiment.model
     assert isinstance(model, EstimatorModel)
     doubt = {id: -abs(p[0] - 0.5) for id, p in zip(task.train.ids, model.probabilities(X), strict=True)}
     others = TRUTH.keys() - learner.labels.keys() - set(ids)
@@ -214,9 +214,9 @@ def test_nobody_is_asked_when_no_text_is_left(learner: Learner) -> None:
 
 def test_an_annotator_gets_the_ids_that_the_task_was_made_of() -> None:
     learner = learner_of()
-    numbers = [id.removeprefix("row-") for id in learner.cell.task.train.ids]
-    task = replace(learner.cell.task, train=replace(learner.cell.task.train, ids=numbers), id_type=int)
-    learner = Learner(replace(learner.cell, task=task), learner.schedule)
+    numbers = [id.removeprefix("row-") for id in learner.experiment.task.train.ids]
+    task = replace(learner.experiment.task, train=replace(learner.experiment.task.train, ids=numbers), id_type=int)
+    learner = Learner(replace(learner.experiment, task=task), learner.schedule)
     learner.run(Callback(lambda texts: {id: TRUTH[f"row-{id}"] for id in texts}), rounds=1)
     assert {type(id) for id in learner.labels} == {int}
 

@@ -62,10 +62,10 @@ def settings_of(schedule: str = "retrain", seed: int = 42, signals: Sequence[str
     )
 
 
-def cell_of(
+def experiment_of(
     settings: Settings, task: Task = TASK, acquisition: Any = None, annotator: Any = None, extra: Sequence[Any] = ()
 ) -> Experiment:
-    """A fresh cell with a model of its own; `extra` are signals beyond those of the settings."""
+    """A fresh experiment with a model of its own; `extra` are signals beyond those of the settings."""
     signals = (*watched(settings, make_schedule(settings.schedule)), *extra)
     model = build_model(settings, task, signals)
     return Experiment(
@@ -81,7 +81,7 @@ def cell_of(
 
 
 def run(settings: Settings, task: Task = TASK, **parts: Any) -> list[tuple[State, Round]]:
-    return list(active_learning(cell_of(settings, task, **parts), make_schedule(settings.schedule)))
+    return list(active_learning(experiment_of(settings, task, **parts), make_schedule(settings.schedule)))
 
 
 def facts(turns: Sequence[tuple[State, Round]]) -> list[Round]:
@@ -218,7 +218,7 @@ def test_algorithm_1_line_by_line(case: str, moves: list[float]) -> None:
 def test_it_goes_on_from_a_state_and_its_history(trunk: list[tuple[State, Round]]) -> None:
     settings = settings_of(signals=["accuracy"])
     history = [fact for _, fact in trunk[:3]]
-    rest = list(active_learning(cell_of(settings), make_schedule("retrain"), trunk[2][0], history))
+    rest = list(active_learning(experiment_of(settings), make_schedule("retrain"), trunk[2][0], history))
     assert len(rest) == 2
     assert facts(rest) == facts(trunk[3:])
     assert len(history) == 3  # the caller's list is not written to
@@ -244,25 +244,25 @@ def test_whichever_schedule_made_the_word_the_state_is_the_same(
 
 
 def test_another_word_is_another_state(trunk: list[tuple[State, Round]]) -> None:
-    cell = cell_of(settings_of())
-    retrained, fine_tuned = (cell.advance(trunk[1][0], update)[0] for update in (Retrain(), FineTune()))
+    experiment = experiment_of(settings_of())
+    retrained, fine_tuned = (experiment.advance(trunk[1][0], update)[0] for update in (Retrain(), FineTune()))
     assert same_state(retrained, trunk[2][0])
     assert not same_weights(retrained.weights, fine_tuned.weights)
 
 
 def test_advance_twice_from_one_state_whatever_happens_in_between(trunk: list[tuple[State, Round]]) -> None:
-    """Another branch, another cell, other draws from the global generators: none of them is seen."""
+    """Another branch, another experiment, other draws from the global generators: none of them is seen."""
     settings = settings_of(signals=["accuracy", "weight-distance", "cka", "gradient-norm"])
-    cell, other = cell_of(settings), cell_of(settings_of(seed=7))
-    start, _ = cell.advance(cell.start(), Retrain())
-    here, fact = cell.advance(start, FineTune())
+    experiment, other = experiment_of(settings), experiment_of(settings_of(seed=7))
+    start, _ = experiment.advance(experiment.start(), Retrain())
+    here, fact = experiment.advance(start, FineTune())
     other_first, _ = other.advance(other.start(), Retrain())
     torch.manual_seed(5)
     np.random.seed(5)  # noqa: NPY002 - the generator that nothing should read
-    cell.advance(here, Retrain())
+    experiment.advance(here, Retrain())
     other_here, other_fact = other.advance(other_first, NewOnly())
     torch.rand(100)
-    again, same_fact = cell.advance(start, FineTune())
+    again, same_fact = experiment.advance(start, FineTune())
     assert same_state(here, again)
     assert replace(fact, seconds={}) == replace(same_fact, seconds={})
     other_again, other_same = other.advance(other_first, NewOnly())
@@ -330,9 +330,9 @@ class Asked:
 def test_labels_are_asked_for_when_they_are_needed_and_the_last_batch_never() -> None:
     settings = settings_of(rounds=3)
     asked = Asked(TASK)
-    cell = cell_of(settings, annotator=asked)
+    experiment = experiment_of(settings, annotator=asked)
     history: list[Round] = []
-    for _, fact in active_learning(cell, make_schedule("retrain")):
+    for _, fact in active_learning(experiment, make_schedule("retrain")):
         asked.log.append(fact.round)
         history.append(fact)
     initial = {TASK.train.ids[row] for row in draw_initial(TASK, settings.rules, settings.seed)}
@@ -464,7 +464,7 @@ def test_the_change_of_the_loss_is_that_of_the_facts() -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_change_that_is_no_number_names_its_signal(value: float) -> None:
     signal: Signal = Scripted((0.5, value), [])
-    turns = active_learning(cell_of(settings_of(), extra=[signal]), HybridAL(signal))
+    turns = active_learning(experiment_of(settings_of(), extra=[signal]), HybridAL(signal))
     assert [next(turns)[1].update_sequence for _ in range(2)] == ["R", "RR"]
     with pytest.raises(UserError, match=f"The signal 'scripted' changed by {value}, which is not a finite number"):
         next(turns)
@@ -573,11 +573,11 @@ def test_fewer_candidates_than_the_batch_can_hold() -> None:
 
 def test_of_few_texts_that_are_left_only_a_share_is_measured_on() -> None:
     """However many are asked for: else a learner of three texts would measure on all of them, and never learn."""
-    cell = cell_of(settings_of(validation="share"), replace(TASK, train=TASK.train.take(np.arange(3))))
-    first = cell.choose_first(Pool.unlabelled(3), 32)
+    experiment = experiment_of(settings_of(validation="share"), replace(TASK, train=TASK.train.take(np.arange(3))))
+    first = experiment.choose_first(Pool.unlabelled(3), 32)
     assert (len(first.pending), len(first.held)) == (3, 0)
-    cell = cell_of(settings_of(validation="share"), replace(TASK, train=TASK.train.take(np.arange(30))))
-    assert len(cell.choose_first(Pool.unlabelled(30), 200).held) == 3
+    experiment = experiment_of(settings_of(validation="share"), replace(TASK, train=TASK.train.take(np.arange(30))))
+    assert len(experiment.choose_first(Pool.unlabelled(30), 200).held) == 3
 
 
 def test_newonly_with_nothing_new_does_not_train() -> None:
@@ -621,5 +621,5 @@ def test_any_schedule_is_heard() -> None:
             return NewOnly() if len(history) % 2 else FineTune()
 
     schedule: Schedule = EveryOther()
-    words = [fact.update_sequence for _, fact in active_learning(cell_of(settings_of(rounds=3)), schedule)]
+    words = [fact.update_sequence for _, fact in active_learning(experiment_of(settings_of(rounds=3)), schedule)]
     assert words == ["F", "FN", "FNF"]

@@ -21,7 +21,7 @@ from hybridal.models.training import forward_passes
 from hybridal.models.training.class_descriptions import readable_names
 from hybridal.models.training.probe import fit_probe
 from hybridal.models.transformer import TransformerModel
-from hybridal.runs.assemble import build_cell, build_model, watched
+from hybridal.runs.assemble import build_experiment, build_model, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.tasks import Task
@@ -328,10 +328,10 @@ def test_the_fast_path_asks_for_the_same_texts_as_the_plain_one(task: Task, tiny
         }
         asked = Settings(task.name, backbone=str(tiny.folder), protocol="paper", overrides=overrides, device="cpu")
         signals = watched(asked, make_schedule("finetune"))
-        cell = build_cell(asked, task, build_model(asked, task, signals), signals)
-        state, ids = cell.start(), []
+        experiment = build_experiment(asked, task, build_model(asked, task, signals), signals)
+        state, ids = experiment.start(), []
         for update in ("retrain", "retrain", "finetune", "finetune"):
-            state, fact = cell.advance(state, UPDATES.make(update))
+            state, fact = experiment.advance(state, UPDATES.make(update))
             ids.append(fact.acquired)
         acquired.append(ids)
     assert acquired[0] == acquired[1]

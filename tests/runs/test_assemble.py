@@ -18,7 +18,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.errors import UserError
 from hybridal.runs import assemble
-from hybridal.runs.assemble import build_cell, build_model, find_task, surroundings, watched
+from hybridal.runs.assemble import build_experiment, build_model, find_task, surroundings, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import make_schedule
 from hybridal.signals.accuracy import Accuracy
@@ -103,7 +103,7 @@ def test_every_signal_that_somebody_asked_for_once() -> None:
         watched(replace(SETTINGS, signals=("acuracy",)))
 
 
-# --- model and cell ------------------------------------------------------------------------------------------------
+# --- model and experiment ------------------------------------------------------------------------------------------------
 
 
 def test_features_are_kept_only_for_signals_that_need_them() -> None:
@@ -144,9 +144,9 @@ def test_a_length_that_the_backbone_cannot_read() -> None:
 def test_the_cell_holds_what_was_asked_for() -> None:
     settings = replace(SETTINGS, acquisition="margin", seed=4, test_every_round=True)
     model = build_model(settings, TASK, ())
-    cell = build_cell(settings, TASK, model, (Loss(),))
-    assert (cell.task, cell.model, cell.rules, cell.seed) == (TASK, model, settings.rules, 4)
-    assert (cell.acquisition, cell.signals, cell.tests_every_round) == (Margin(), (Loss(),), True)
+    experiment = build_experiment(settings, TASK, model, (Loss(),))
+    assert (experiment.task, experiment.model, experiment.rules, experiment.seed) == (TASK, model, settings.rules, 4)
+    assert (experiment.acquisition, experiment.signals, experiment.tests_every_round) == (Margin(), (Loss(),), True)
 
 
 def test_the_annotator_is_asked_only_for_what_the_task_does_not_know() -> None:
@@ -160,11 +160,11 @@ def test_the_annotator_is_asked_only_for_what_the_task_does_not_know() -> None:
 
     model = build_model(SETTINGS, task, ())
     texts = dict.fromkeys(TASK.train.ids[:5], "")
-    answers = build_cell(SETTINGS, task, model, (), Callback(answer)).annotator.label(texts)
+    answers = build_experiment(SETTINGS, task, model, (), Callback(answer)).annotator.label(texts)
     assert questions == [list(TASK.train.ids[3:5])]
     assert answers == {**TASK.answers(TASK.train.ids[:3]), TASK.train.ids[3]: "food", TASK.train.ids[4]: "food"}
     with pytest.raises(UserError, match="has no label to simulate with"):
-        build_cell(SETTINGS, task, model, ()).annotator.label(texts)
+        build_experiment(SETTINGS, task, model, ()).annotator.label(texts)
 
 
 def test_versions_and_hardware_for_the_record() -> None:

@@ -14,7 +14,7 @@ import torch
 
 from hybridal.core.rounds import LabelChanges, Round
 from hybridal.loop.loop import active_learning
-from hybridal.runs.assemble import build_cell, build_model, watched
+from hybridal.runs.assemble import build_experiment, build_model, watched
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.study import trie
@@ -97,7 +97,7 @@ def transformer_cell(**overrides: Any) -> Watched:
     rules = {"rounds": 3, "initial": 12, "batch": 4, "candidates": 40, "max_epochs": 2, "learning_rate": 1e-3}
     settings = Settings("toy", backbone="tiny", protocol="quick", device="cpu", overrides={**rules, **overrides})
     task, signals = toy_task(), watched(replace(settings, signals=("accuracy", "loss")))
-    cell = build_cell(settings, task, build_model(settings, task, signals), signals)
+    cell = build_experiment(settings, task, build_model(settings, task, signals), signals)
     fields = (cell.task, cell.model, cell.rules, cell.seed, cell.acquisition, cell.signals, cell.annotator)
     return Watched(*fields).watch()
 

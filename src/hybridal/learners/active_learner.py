@@ -21,7 +21,7 @@ from hybridal.learners.learner import Learner, listed
 from hybridal.learners.text_classifier import Learnt, TextClassifier
 from hybridal.models.model_protocol import TimedCandidates
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_cell, build_model, check_signals, surroundings
+from hybridal.runs.assemble import build_experiment, build_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder, described
 from hybridal.runs.settings import ALL_OF_THEM, Settings, usual_acquisition
@@ -93,8 +93,8 @@ class ActiveLearner(Learner):
         check_signals(watching, self.settings.rules, task, len(task.validation))
         observer = observer or LoggingObserver()
         self.transformer = build_model(self.settings, task, watching, observer)
-        cell = replace(build_cell(self.settings, task, self.transformer, watching), acquisition=chosen)
-        super().__init__(cell, schedule, observer)
+        experiment = replace(build_experiment(self.settings, task, self.transformer, watching), acquisition=chosen)
+        super().__init__(experiment, schedule, observer)
         self._key = uuid.uuid4().hex
         self._given: tuple[int, TextClassifier] | None = None
         self._validation_labels = task.validation.labels.copy()
@@ -111,7 +111,7 @@ class ActiveLearner(Learner):
     @property
     def validation_labels(self) -> dict[Any, Any]:
         """The labels that are measured on and never learnt from, by id; with `labels`, all there are."""
-        task, rows = self.cell.task, labelled(self._labelled(), self._state.pool)["validation"]
+        task, rows = self.experiment.task, labelled(self._labelled(), self._state.pool)["validation"]
         return {task.id(id): task.label(number) for id, number in zip(rows.ids, rows.labels, strict=True)}
 
     def _choose(self, n: int) -> tuple[list[str], TimedCandidates | None]:
@@ -119,7 +119,7 @@ class ActiveLearner(Learner):
         missing = np.flatnonzero(self._validation_labels == UNKNOWN).tolist()
         if self.history or not missing:
             return super()._choose(n)
-        return [self.cell.task.validation.ids[row] for row in missing[:n]], None
+        return [self.experiment.task.validation.ids[row] for row in missing[:n]], None
 
     def _shortage(self, ids: Sequence[str], asked: int) -> str:
         if ids and ids[0] in self._validation_rows and len(ids) < asked:
@@ -131,7 +131,7 @@ class ActiveLearner(Learner):
         return {id: name for id, name in labels.items() if id not in measured}, measured
 
     def _measure_by(self, labels: Mapping[str, str]) -> None:
-        numbers = {self._validation_rows[id]: self.cell.task.class_index(name) for id, name in labels.items()}
+        numbers = {self._validation_rows[id]: self.experiment.task.class_index(name) for id, name in labels.items()}
         if numbers:
             self._validation_labels[[*numbers]] = [*numbers.values()]
             self.transformer.relabel_validation(self._validation_labels)
@@ -155,11 +155,11 @@ class ActiveLearner(Learner):
     def _tracking(self) -> Tracking | None:
         if (tracker := self._tracker) is None:
             return None
-        return Tracking(lambda: tracker, self._key, self.cell.task.name, self._about(), self.observer.message)
+        return Tracking(lambda: tracker, self._key, self.experiment.task.name, self._about(), self.observer.message)
 
     def _about(self) -> dict[str, Any]:
         """What `run.json` of this learner contains."""
-        return described(self.settings, self.cell.task, self._origin())
+        return described(self.settings, self.experiment.task, self._origin())
 
     def _origin(self) -> dict[str, Any]:
         """Where the rounds come from; the key marks a learner that is taught, which has no planned number of rounds."""
@@ -180,7 +180,7 @@ class ActiveLearner(Learner):
         """A classifier that holds the last update's weights, to be asked."""
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
-        task, settings, fact, encoder = self.cell.task, self.settings, self.history[-1], self.transformer.encoder
+        task, settings, fact, encoder = self.experiment.task, self.settings, self.history[-1], self.transformer.encoder
         labels = tuple(task.label(number) for number in range(len(task.classes)))
 
         def write(target: Path) -> None:
@@ -232,7 +232,7 @@ class ActiveLearner(Learner):
                 raise UserError(
                     f"{path} has a 'labels.csv' of something else; save this learner to a folder of its own."
                 )
-            RunFolder.create(path, self.settings, self.cell.task, self._origin())
+            RunFolder.create(path, self.settings, self.experiment.task, self._origin())
         elif folder.about().get("key") != self._key:
             raise UserError(f"{path} holds another run; save this learner to a folder of its own.")
         with folder.locked():
@@ -303,7 +303,7 @@ class ActiveLearner(Learner):
 
     def _labelled(self) -> Task:
         """The task with the labels that its validation texts were given."""
-        task = self.cell.task
+        task = self.experiment.task
         return replace(task, validation=replace(task.validation, labels=self._validation_labels))
 
 

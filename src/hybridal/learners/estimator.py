@@ -105,7 +105,7 @@ class EstimatorLearner(Learner):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of each row."""
-        task = self.cell.task
+        task = self.experiment.task
         classes = np.asarray([task.label(number) for number in range(len(task.classes))])
         found: NDArray[Any] = classes[self.predict_proba(X).argmax(axis=1)]
         return found

@@ -31,14 +31,14 @@ from hybridal.updates import Update
 
 
 class Learner:
-    """Query, teach, update: the rounds of one cell, one at a time."""
+    """Query, teach, update: the rounds of one experiment, one at a time."""
 
-    def __init__(self, cell: Experiment, schedule: Schedule, observer: Observer | None = None) -> None:
-        self.cell, self.schedule, self.observer = cell, schedule, observer or LoggingObserver()
+    def __init__(self, experiment: Experiment, schedule: Schedule, observer: Observer | None = None) -> None:
+        self.experiment, self.schedule, self.observer = experiment, schedule, observer or LoggingObserver()
         self._learnt: list[Round] = []
         self._acquired: dict[int, Chosen] = {}
-        self._state = State(0, "", _known_labels(cell.task))
-        self._rows = {id: row for row, id in enumerate(cell.task.train.ids)}
+        self._state = State(0, "", _known_labels(experiment.task))
+        self._rows = {id: row for row, id in enumerate(experiment.task.train.ids)}
 
     @property
     def history(self) -> History:
@@ -54,7 +54,7 @@ class Learner:
     @property
     def labels(self) -> dict[Any, Any]:
         """The labels to learn from by id, in the order they came; not those that are measured on."""
-        pool, task = self._state.pool, self.cell.task
+        pool, task = self._state.pool, self.experiment.task
         return {task.id(task.train.ids[row]): task.label(pool.labels[row]) for row in pool.order}
 
     def query(self, n: int | None = None) -> Batch:
@@ -64,7 +64,7 @@ class Learner:
         so that they show what there is. Asked twice without teaching in between, it answers the same. If there are
         fewer texts than n, the batch's `note` says why.
         """
-        task, texts, asked = self.cell.task, self._texts, self._count(n)
+        task, texts, asked = self.experiment.task, self._texts, self._count(n)
         ids, candidates = self._choose(asked)
         chosen = self._acquired.get(self._state.round, Chosen(0))
         scores = dict(zip(chosen.acquired, chosen.scores, strict=True))
@@ -92,10 +92,10 @@ class Learner:
         """The ids to label next, and what a model chose them from."""
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
         if not self._learnt:
-            pool = self.cell.choose_first(waiting.pool, n)
+            pool = self.experiment.choose_first(waiting.pool, n)
             self._state = replace(waiting, pool=pool)
-            return [self.cell.task.train.ids[row] for row in pool.pending], None
-        self._state, chosen, candidates = self.cell.acquire(waiting, n)
+            return [self.experiment.task.train.ids[row] for row in pool.pending], None
+        self._state, chosen, candidates = self.experiment.acquire(waiting, n)
         self._acquired[chosen.round] = chosen
         return [*chosen.ids], candidates
 
@@ -122,7 +122,7 @@ class Learner:
 
     def _teach(self, labels: Mapping[str, str], update: bool, skipped: int = 0) -> TeachResult:
         learnt, measured = self._apart(labels)
-        rows = {self._row(id): self.cell.task.class_index(name) for id, name in learnt.items()}
+        rows = {self._row(id): self.experiment.task.class_index(name) for id, name in learnt.items()}
         self._measure_by(measured)
         if rows:
             self._state = replace(self._state, pool=self._state.pool.reveal(rows, waiting=not update))
@@ -162,7 +162,7 @@ class Learner:
             ids, _ = self._choose(self._count(None))
             if not ids:
                 break
-            texts = {self.cell.task.id(id): self._texts[id] for id in ids}
+            texts = {self.experiment.task.id(id): self._texts[id] for id in ids}
             answers = _answers(annotator, texts)
             if not answers:
                 break
@@ -182,7 +182,7 @@ class Learner:
 
     def advice(self) -> Advice:
         """What the next labels are expected to bring, and whether it is time to stop."""
-        return advise(self.history, len(self.cell.task.classes), self._left)
+        return advise(self.history, len(self.experiment.task.classes), self._left)
 
     @property
     def _left(self) -> int:
@@ -205,18 +205,18 @@ class Learner:
 
     def finish(self) -> Round:
         """A last round on the labels there are, before the model is used: `auto` goes over all of them once more."""
-        self._state = self.cell.without_pending(self._state)
+        self._state = self.experiment.without_pending(self._state)
         return self._learn(last=True)
 
     def _learn(self, last: bool) -> Round:
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
-        update = decide(self.schedule, self.history, self.cell.label_changes(self._state, last))
+        update = decide(self.schedule, self.history, self.experiment.label_changes(self._state, last))
         self.observer.round_started(len(self._learnt) + 1, None, update.spec)
         try:
-            self._state, fact = self.cell.learn(self._state, update, last)
+            self._state, fact = self.experiment.learn(self._state, update, last)
         except BaseException:  # a Ctrl-C too: until the next update, what the last one learnt answers
-            self.cell.model.load(self._state.weights or self.cell.model.pretrained)
+            self.experiment.model.load(self._state.weights or self.experiment.model.pretrained)
             raise
         self._learnt.append(fact)
         self.observer.round_done(self.history)
@@ -224,7 +224,7 @@ class Learner:
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        splits = [split for _, split in self.cell.task.splits()]
+        splits = [split for _, split in self.experiment.task.splits()]
         return {id: text for split in splits for id, text in zip(split.ids, split.texts, strict=True)}
 
     def _probabilities(self, ids: Sequence[str], candidates: TimedCandidates | None) -> list[list[float] | None]:
@@ -242,12 +242,12 @@ class Learner:
         unread = [id for id in ids if id in self._rows and id not in found]
         if unread:
             rows = np.array([self._rows[id] for id in unread], dtype=np.int64)
-            read = self.cell.model.candidates(rows, self._state.pool, self._state.round, scale).probabilities()
+            read = self.experiment.model.candidates(rows, self._state.pool, self._state.round, scale).probabilities()
             found |= zip(unread, read.tolist(), strict=True)
         return [found.get(id) for id in ids]
 
     def __repr__(self) -> str:
-        task, known = self.cell.task, len(self._state.pool)
+        task, known = self.experiment.task, len(self._state.pool)
         start = f"{type(self).__name__}(task '{task.name}', {len(task.classes)} classes, {counted(known, 'label')}"
         if not self.history:
             return f"{start}, nothing learnt yet)"
@@ -265,7 +265,7 @@ class Learner:
         return "<br>".join(line for line in lines if line)
 
     def _count(self, n: int | None) -> int:
-        n = self.cell.rules.batch if n is None else n
+        n = self.experiment.rules.batch if n is None else n
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise UserError(f"query({n!r}): ask for a whole number of texts, at least one.")
         return int(n)
@@ -275,8 +275,8 @@ class Learner:
             return self._rows[id]
         except KeyError:
             raise UserError(
-                f"'{id:.40}' is not the id of a text of task '{self.cell.task.name}' to learn from; give ids as "
-                f"`query` does, such as '{self.cell.task.train.ids[0]:.40}'."
+                f"'{id:.40}' is not the id of a text of task '{self.experiment.task.name}' to learn from; give ids as "
+                f"`query` does, such as '{self.experiment.task.train.ids[0]:.40}'."
             ) from None
 
 

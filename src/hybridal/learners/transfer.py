@@ -30,7 +30,7 @@ def carry_on(before: ActiveLearner, learner: ActiveLearner, classes: Mapping[str
     >>> len(second.history), second.labels == first.labels
     (1, True)
     """
-    was, theirs, mine = before._state, before.cell.task, learner.cell.task
+    was, theirs, mine = before._state, before.experiment.task, learner.experiment.task
     if was.weights is None:
         return
     number = {theirs.class_index(old): mine.class_index(new) for new, old in classes.items()}

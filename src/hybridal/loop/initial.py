@@ -32,7 +32,7 @@ def spread(task: Task, model: Model, seed: int) -> Ints:
 def check_initial(task: Task, protocol: Rules, seed: int) -> None:
     """Refuses a task that the first draw cannot serve, before anything is computed."""
     if protocol.initial_draw == "spread" and not partly_labelled(task):
-        enough(task, protocol)
+        check_pool_size(task, protocol)
     else:
         draw_initial(task, protocol, seed)
 
@@ -47,7 +47,7 @@ def draw_initial(task: Task, protocol: Rules, seed: int) -> Ints:
     known = np.flatnonzero(labels != UNKNOWN)
     if partly_labelled(task):
         return known
-    enough(task, protocol)
+    check_pool_size(task, protocol)
     rng = stream(seed, "initial")
     if len(known) == 0 or protocol.initial_draw == "random":
         return rng.choice(len(labels), size=protocol.initial, replace=False)
@@ -61,7 +61,7 @@ def partly_labelled(task: Task) -> bool:
     return 0 < int((task.train.labels != UNKNOWN).sum()) < len(task.train)
 
 
-def enough(task: Task, protocol: Rules) -> None:
+def check_pool_size(task: Task, protocol: Rules) -> None:
     """Refuses a task that the initial pool would use up."""
     if len(task.train) <= protocol.initial:
         raise UserError(

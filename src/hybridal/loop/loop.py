@@ -28,10 +28,10 @@ from hybridal.system.stopwatch import Stopwatch
 from hybridal.tasks.task import Task
 from hybridal.updates import Plan, Situation, Update, Weights, plan_of
 
-Enough = Callable[[Sequence[Round]], bool]
+StopCriterion = Callable[[Sequence[Round]], bool]
 
 
-def never(_history: Sequence[Round]) -> bool:
+def never_stop(_history: Sequence[Round]) -> bool:
     """Goes on to the last round of the protocol."""
     return False
 
@@ -254,38 +254,39 @@ class Experiment:
 
 
 def active_learning(
-    cell: Experiment,
+    experiment: Experiment,
     schedule: Schedule,
     state: State | None = None,
     history: Sequence[Round] = (),
-    enough: Enough = never,
+    should_stop: StopCriterion = never_stop,
     observer: Observer | None = None,
 ) -> Iterator[tuple[State, Round]]:
     """Algorithm 1: decide, advance, until all rounds are done. Continues from a state and its history where given.
 
-    Where the labels are `enough` before, no more are asked for, and a last round follows if the schedule has a use for
-    one. The `observer` is told of each round once its labels are there: only then is its update decided.
+    Once `should_stop` holds, no more labels are asked for, and a last round follows if the schedule has a use for one. The `observer` is told of each round once its labels are there: only then is its update decided.
     """
     observer = observer or Observer()
-    state = state or cell.start()
+    state = state or experiment.start()
     history = list(history)
-    while not over(cell.rules.rounds, schedule, history, enough):
-        stop = enough(history)
-        state = cell.without_pending(state) if stop else cell.labelled(state)
-        last = stop or len(history) + 1 == cell.rules.rounds
-        update = decide(schedule, history, cell.label_changes(state, last))
-        observer.round_started(len(history) + 1, cell.rules.rounds, update.spec)
-        state, fact = cell.advance(state, update, last)
+    while not is_finished(experiment.rules.rounds, schedule, history, should_stop):
+        stop = should_stop(history)
+        state = experiment.without_pending(state) if stop else experiment.labelled(state)
+        last = stop or len(history) + 1 == experiment.rules.rounds
+        update = decide(schedule, history, experiment.label_changes(state, last))
+        observer.round_started(len(history) + 1, experiment.rules.rounds, update.spec)
+        state, fact = experiment.advance(state, update, last)
         history.append(fact)
         yield state, fact
 
 
-def over(rounds: int, schedule: Schedule, history: Sequence[Round], enough: Enough = never) -> bool:
+def is_finished(
+    rounds: int, schedule: Schedule, history: Sequence[Round], should_stop: StopCriterion = never_stop
+) -> bool:
     """Whether a run has had its last round."""
     before = history[-1] if history else None
     if len(history) >= rounds or (before and before.label_changes and before.label_changes.last):
         return True
-    if before is None or not enough(history):
+    if before is None or not should_stop(history):
         return False
     label_changes = LabelChanges(known=before.labels)
     return (

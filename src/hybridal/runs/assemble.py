@@ -1,4 +1,4 @@
-"""From settings to a cell that can run."""
+"""Build the experiment that settings describe."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def build_model(
     return TransformerModel(task, backbone, rules, settings.seed, device, features, observer)
 
 
-def build_cell(
+def build_experiment(
     settings: Settings, task: Task, model: Model, signals: tuple[Signal, ...], annotator: Annotator | None = None
 ) -> Experiment:
     """Puts the parts together; the annotator is asked for what the task does not know."""

@@ -20,10 +20,10 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
-from hybridal.loop.loop import Enough, State, active_learning, over
+from hybridal.loop.loop import State, StopCriterion, active_learning, is_finished
 from hybridal.measures.advice import advise, texts_left, used_up
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_cell, build_model, surroundings, watched
+from hybridal.runs.assemble import build_experiment, build_model, surroundings, watched
 from hybridal.runs.background_writer import Keeper
 from hybridal.runs.checks import bring_torch, check_start
 from hybridal.runs.environments import record_environment
@@ -66,14 +66,14 @@ def carry_on(
     with folder.locked():
         settings, task = on_device(folder.settings(), device), folder.task()
         schedule = make_schedule(settings.schedule)
-        enough = stopping(settings, task)
+        should_stop = stopping(settings, task)
         state, history = restore(folder, recompute)
         tracking = tracked(folder, settings, observer)
         tracking(history)
-        ended = over(settings.rules.rounds, schedule, history, enough) and folder.model.is_dir()
+        ended = is_finished(settings.rules.rounds, schedule, history, should_stop) and folder.model.is_dir()
         if ended and not recompute and (state is None or state.round == len(history)):
             return history
-        if not over(settings.rules.rounds, schedule, history, enough):
+        if not is_finished(settings.rules.rounds, schedule, history, should_stop):
             here = surroundings(settings.device)
             record_environment(folder.path, folder.about(), here, len(history), observer.message)
         annotator = None
@@ -82,15 +82,15 @@ def carry_on(
             task = with_validation(task, annotator, folder.path / "validation.json")
         signals = watched(settings, schedule)
         model = build_model(settings, task, signals, observer)
-        cell = build_cell(settings, task, model, signals, annotator)
+        experiment = build_experiment(settings, task, model, signals, annotator)
         if may_be_used_up(settings.rules, task):
-            cell = replace(cell, tests_every_round=True)  # any round may be the last
+            experiment = replace(experiment, tests_every_round=True)  # any round may be the last
         if state is not None:
             state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
             model.load(state.weights or model.pretrained)
         before, known = state, history[: state.round] if state else []
         with Keeper() as keeper:
-            for state, fact in active_learning(cell, schedule, before, known, enough, observer):
+            for state, fact in active_learning(experiment, schedule, before, known, should_stop, observer):
                 is_new = fact.round > len(history)
                 if is_new:
                     history.append(fact)
@@ -126,16 +126,16 @@ def tracked(folder: RunFolder, settings: Settings, observer: Observer) -> Callab
     return Tracking(lambda: TRACKERS.make(spec), id, folder.path.resolve().name, about, observer.message).offer
 
 
-def stopping(settings: Settings, task: Task) -> Enough:
+def stopping(settings: Settings, task: Task) -> StopCriterion:
     """Whether no text is left; or more labels would hardly help, where a run may end for that."""
 
-    def enough(history: Sequence[Round]) -> bool:
+    def should_stop(history: Sequence[Round]) -> bool:
         if used_up(history, settings.rules.late_class):
             return True
         left = texts_left(history, len(task.train), settings.rules.validation == "share")
         return settings.stop == "auto" and advise(history, len(task.classes), left).stop
 
-    return enough
+    return should_stop
 
 
 def may_be_used_up(rules: Rules, task: Task) -> bool:

@@ -13,7 +13,7 @@ from hybridal.core.rounds import LabelChanges, Round
 from hybridal.errors import RunError
 from hybridal.loop.loop import Experiment, State
 from hybridal.runs import checkpoint
-from hybridal.runs.assemble import build_cell, build_model, watched
+from hybridal.runs.assemble import build_experiment, build_model, watched
 from hybridal.runs.background_writer import Keeper
 from hybridal.runs.run import same_facts
 from hybridal.runs.settings import Settings
@@ -229,7 +229,7 @@ def run_cell(
     schedules = [make_schedule(spec) for spec in specs]
     signals = watched(settings, *schedules)
     model = build_model(settings, task, signals, observer)
-    cell = build_cell(settings, task, model, signals)
+    cell = build_experiment(settings, task, model, signals)
 
     def begin(round: int, update: str) -> None:
         observer.round_started(round, cell.rules.rounds, update)

@@ -118,7 +118,7 @@ def test_the_model_speaks_in_the_names_that_the_classes_have_now(tmp_path: Path,
     assert config["label2id"] == {"id": 0, "food": 1}
     assert json.loads((project.exports / "model" / "hybridal.json").read_text())["pooling"] == pooling
     assert cycle.chapter is not None
-    assert cycle.chapter.learner.cell.task.classes == ("sport", "food")
+    assert cycle.chapter.learner.experiment.task.classes == ("sport", "food")
     assert {path.name for path in project.exports.iterdir()} == {"model"}
     project.close()
 

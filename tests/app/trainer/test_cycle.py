@@ -176,7 +176,7 @@ def test_a_renamed_class_is_the_same_class(project: Project) -> None:
     assert words(project) == ["RR"]
     assert row(project).error == ""
     assert cycle.chapter is not None
-    assert set(cycle.chapter.learner.cell.task.classes) == {"food", "games"}  # whose names are examples
+    assert set(cycle.chapter.learner.experiment.task.classes) == {"food", "games"}  # whose names are examples
 
 
 def test_what_is_written_down_of_a_class_is_learnt_in_the_next_round(project: Project) -> None:
@@ -188,7 +188,7 @@ def test_what_is_written_down_of_a_class_is_learnt_in_the_next_round(project: Pr
     assert cycle.turn()
     assert (words(project), row(project).error) == (["RR"], "")
     assert cycle.chapter is not None
-    assert cycle.chapter.learner.cell.task.meanings == {"sport": ("goals and teams", "the score", "a match")}
+    assert cycle.chapter.learner.experiment.task.meanings == {"sport": ("goals and teams", "the score", "a match")}
     assert cycle.chapter.model.description_texts[-3:] == ["goals and teams", "the score", "a match"]
     with project.sessions.begin() as session:
         classes.describe(session, classes.find(session, "sport").number, "goals and teams", "the score\n\na match")
@@ -325,7 +325,7 @@ def test_merged_classes_are_learnt_as_one(project: Project) -> None:
     ask(project, "train")
     assert cycle.turn()
     assert cycle.chapter is not None
-    assert cycle.chapter.learner.cell.task.classes == ("sport", "food")
+    assert cycle.chapter.learner.experiment.task.classes == ("sport", "food")
     assert len(labels_of(cycle)) == 12
     assert words(project) == ["RR"]
 
@@ -568,7 +568,7 @@ def test_a_probe_is_finished_once_too(project: Project) -> None:
 def test_it_leaves_its_tokenizer_for_the_page(project: Project) -> None:
     cycle = trained(project)
     assert cycle.chapter is not None
-    length = cycle.chapter.learner.cell.rules.max_length
+    length = cycle.chapter.learner.experiment.rules.max_length
     reader = Tokenizer.from_file(str(project.folder / READER_FILE))
     text = "rocket " * 2 * length
     assert reader.encode(text).ids == cycle.chapter.model.encoder.encode([text])[0]

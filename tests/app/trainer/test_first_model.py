@@ -67,7 +67,7 @@ def test_the_first_texts_are_those_that_show_what_there_is(project: Project) -> 
     assert cycle.first is not None
     ids = [id for id in served if id in pool]
     model = cycle.first.chapter.model
-    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
+    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.experiment.task.train.ids)}
     features = model.features.of(np.array([rows[id] for id in ids]))
     drawn = first_draw(features, len(ids), stream(model.seed, "initial"), model.describe_classes())
     assert queue(project) == [pool[ids[at]] for at in drawn]
@@ -96,7 +96,7 @@ def test_what_is_written_down_of_classes_draws_texts_near_to_it(tmp_path: Path) 
     with project.reads() as session:
         ids = {text.row: text.id for text in session.scalars(select(Text))}
         served = [id for id in serving_order(session) if id in {ids[row] for row in after}]
-    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
+    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.experiment.task.train.ids)}
     said = model.embed(["win the match", "a goal", "the score", "soup and bread"])
     near = [said[:3].mean(axis=0), said[3]]
     features = model.features.of(np.array([rows[id] for id in served]))
@@ -220,8 +220,8 @@ def test_it_learns_what_was_written_down_of_classes_a_moment_ago(project: Projec
     with project.reads() as session:
         now = snapshot(session)
     _, found = cycle.first.learn(now)
-    model, rules = cycle.first.chapter.model, cycle.first.chapter.learner.cell.rules
-    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.cell.task.train.ids)}
+    model, rules = cycle.first.chapter.model, cycle.first.chapter.learner.experiment.rules
+    rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.experiment.task.train.ids)}
     features = model.describe(np.array([rows[id] for id in now.pool]))
     order = list(now.classes)
     labels = np.array([order.index(number) for number in now.pool.values()])
@@ -244,7 +244,7 @@ def test_a_description_that_comes_early_costs_no_reading_again(project: Project,
     already = len(passes)
     assert cycle.turn()
     assert cycle.chapter is not None
-    assert cycle.chapter.learner.cell.task.meanings == {"food": ("soup and bread",)}
+    assert cycle.chapter.learner.experiment.task.meanings == {"food": ("soup and bread",)}
     assert sum(passes[already:]) <= 2 + 6 + 12, (
         "more than the description twice, to validate, and to show labelled texts"
     )
@@ -287,10 +287,10 @@ def test_what_changes_meanwhile_leads_to_the_right_chapter(project: Project, wha
     label_some(project, 6, 6)
     assert cycle.turn()
     assert cycle.chapter is not None
-    assert cycle.chapter.learner.cell.task.classes == (
+    assert cycle.chapter.learner.experiment.task.classes == (
         ("sport", "food", "space") if what == "class" else ("sport", "food")
     )
-    task = cycle.chapter.learner.cell.task
+    task = cycle.chapter.learner.experiment.task
     assert len(task.train) + len(task.validation) == (92 if what == "text" else 90)
     assert cycle.chapter.learner.settings.seed == (7 if what == "setting" else 42)
     assert (row(project).round, row(project).error, len(cycle.chapter.learnt())) == (1, "", 6)

@@ -124,32 +124,32 @@ class Chapter:
 
     def learnt(self) -> dict[str, int]:
         """The class number of each pool text that the model has learnt."""
-        number = dict(zip(self.learner.cell.task.classes, self.frame.classes, strict=True))
+        number = dict(zip(self.learner.experiment.task.classes, self.frame.classes, strict=True))
         return {id: number[name] for id, name in self.learner.labels.items()}
 
     def holds(self, snapshot: Snapshot) -> bool:
         """Whether all texts that are there are of this chapter; some of its own may be deleted."""
-        task = self.learner.cell.task
+        task = self.learner.experiment.task
         return len({*task.train.ids, *task.validation.ids} - snapshot.deleted) == snapshot.texts
 
     def calls(self, snapshot: Snapshot) -> bool:
         """Whether the classes are called and described as this chapter's model has learnt, if it learns that."""
-        task = self.learner.cell.task
+        task = self.learner.experiment.task
         names = dict(zip(self.frame.classes, task.classes, strict=True))
-        return not self.learner.cell.rules.use_class_descriptions or (
+        return not self.learner.experiment.rules.use_class_descriptions or (
             names == {**snapshot.classes} and task.meanings == snapshot.meant
         )
 
     def take_over(self, last: Chapter) -> None:
         """What the same pretrained encoder has read in the last chapter it need not read again."""
-        before, now = last.learner.cell.task.train, self.learner.cell.task.train
+        before, now = last.learner.experiment.task.train, self.learner.experiment.task.train
         known = {id: (row, text) for row, (id, text) in enumerate(zip(before.ids, before.texts, strict=True))}
         pairs = ((row, known.get(id), text) for row, (id, text) in enumerate(zip(now.ids, now.texts, strict=True)))
         self.model.take_over(last.model, {row: its[0] for row, its, text in pairs if its and its[1] == text})
 
     def take(self, snapshot: Snapshot) -> None:
         """The next update learns what the snapshot says now: corrected labels and those taken back count too."""
-        learner, task = self.learner, self.learner.cell.task
+        learner, task = self.learner, self.learner.experiment.task
         name = dict(zip(self.frame.classes, task.classes, strict=True))
         there = {*task.train.ids, *task.validation.ids}
         # A text that came after this chapter's were counted waits for the next one.
@@ -166,7 +166,11 @@ class Chapter:
 
     def examples(self) -> int:
         """How many examples, counted once an epoch, the next update would train on."""
-        rules, label_changes, labels = self.learner.cell.rules, self.learner.label_changes, len(self.learner.labels)
+        rules, label_changes, labels = (
+            self.learner.experiment.rules,
+            self.learner.label_changes,
+            len(self.learner.labels),
+        )
         if labels < rules.probe_until:
             return 0
         update = self.learner.next_update
@@ -184,7 +188,7 @@ class Chapter:
     def predict(self, ids: Iterable[str]) -> Scored:
         """What the model thinks of these texts."""
         asked = set(ids)
-        splits = (self.learner.cell.task.train, self.learner.cell.task.validation)
+        splits = (self.learner.experiment.task.train, self.learner.experiment.task.validation)
         texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
         return Scored([*texts], self.learner.predict_proba([*texts.values()]), self.frame.classes)
 
@@ -195,7 +199,7 @@ class Chapter:
 
     @cached_property
     def _rows(self) -> dict[str, int]:
-        return {id: row for row, id in enumerate(self.learner.cell.task.train.ids)}
+        return {id: row for row, id in enumerate(self.learner.experiment.task.train.ids)}
 
     def probe(self) -> Probe | None:
         """What the model is on top of the pretrained encoder; None once that is trained, too."""
@@ -213,7 +217,7 @@ class Chapter:
     @property
     def reading(self) -> dict[str, Any]:
         """What decides how the pretrained encoder reads a text."""
-        rules = self.learner.cell.rules
+        rules = self.learner.experiment.rules
         return {"backbone": self.learner.settings.backbone, "tokens": rules.max_length, "pooling": rules.pooling}
 
     def save(self) -> None:
@@ -254,7 +258,10 @@ def go_on(last: Chapter, runs: Path, frame: Frame, learner: ActiveLearner) -> Ch
     """A chapter in the place of the last one: with its rounds and weights, and other classes or texts."""
     was, now = (
         dict(zip(numbers, task.classes, strict=True))
-        for numbers, task in ((last.frame.classes, last.learner.cell.task), (frame.classes, learner.cell.task))
+        for numbers, task in (
+            (last.frame.classes, last.learner.experiment.task),
+            (frame.classes, learner.experiment.task),
+        )
     )
     carry_on(last.learner, learner, {name: was[number] for number, name in now.items() if number in was})
     begun = begin(runs, frame, learner)
@@ -269,5 +276,5 @@ def write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:
     config = model.classifier.module.config
     config.id2label = dict(enumerate(classes))
     config.label2id = {name: index for index, name in enumerate(classes)}
-    task = replace(learner.cell.task, classes=tuple(classes))
+    task = replace(learner.experiment.task, classes=tuple(classes))
     export_model(model.classifier, model.encoder, task, learner.settings, learner.history[-1], target)

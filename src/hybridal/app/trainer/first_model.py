@@ -36,7 +36,7 @@ class FirstModel:
     """Features of texts by id, of those first that people see first, and the probe of any labels of them."""
 
     def __init__(self, chapter: Chapter, order: Sequence[str]) -> None:
-        task, model, rules = chapter.learner.cell.task, chapter.model, chapter.learner.cell.rules
+        task, model, rules = chapter.learner.experiment.task, chapter.model, chapter.learner.experiment.rules
         self.chapter, self.seed, self._prober = chapter, model.seed, Prober(model.seed)
         self.probe_until = rules.probe_until if rules.head == "probe" else 0
         # Those of the pool are kept by the model itself: its own probe finds them there.
@@ -94,7 +94,7 @@ class FirstModel:
 
     def _describe_classes(self, meanings: Meanings) -> Floats | None:
         """Where each class lies, by its name and what was written down now; None where nothing is said of one."""
-        classes = self.chapter.learner.cell.task.classes
+        classes = self.chapter.learner.experiment.task.classes
         name = dict(zip(self.chapter.frame.classes, classes, strict=True))
         written = {name[number]: said for number, said in meanings.items() if number in name}
         texts, of = self.chapter.model.class_descriptions(classes, written)
@@ -121,7 +121,7 @@ class FirstModel:
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
         texts, of = self.chapter.model.class_descriptions([*now.classes.values()], now.meant)
-        said = (self._embed(texts), of) if self.chapter.learner.cell.rules.use_class_descriptions and texts else None
+        said = (self._embed(texts), of) if self.chapter.learner.experiment.rules.use_class_descriptions and texts else None
         probe = self._prober.best(self._features(pool), labels, len(classes), said)
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
