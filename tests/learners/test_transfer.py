@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from hybridal import ActiveLearner
-from hybridal.learners.transfer import carry_on
+from hybridal.learners.transfer import transfer_learner
 from hybridal.tasks import Task
 from hybridal.testing.small import toy_task
 
@@ -29,7 +29,7 @@ def test_rows_of_the_head_are_kept_by_class_and_labels_that_are_gone_count_as_wi
     rows = np.array([row for row, id in enumerate(TASK.train.ids) if id not in gone][::-1])
     sport, food = TASK.classes
     second = learner(replace(TASK, classes=("space", food, "balls"), train=TASK.train.take(rows)))
-    carry_on(first, second, {food: food, "balls": sport})
+    transfer_learner(first, second, {food: food, "balls": sport})
     assert second.labels == {
         id: {sport: "balls"}.get(name, name) for id, name in first.labels.items() if id not in gone
     }
@@ -47,7 +47,7 @@ def test_rows_of_the_head_are_kept_by_class_and_labels_that_are_gone_count_as_wi
 
 def test_a_learner_that_has_learnt_nothing_gives_nothing() -> None:
     second = learner(TASK)
-    carry_on(learner(TASK), second, {name: name for name in TASK.classes})
+    transfer_learner(learner(TASK), second, {name: name for name in TASK.classes})
     assert not second.history
 
 

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from hybridal.runs.background_writer import Keeper
+from hybridal.runs.background_writer import BackgroundWriter
 
 
 def fail() -> None:
@@ -21,34 +21,34 @@ def test_what_is_kept_is_written_meanwhile_and_done_at_the_end() -> None:
         assert go_on.wait(60)
         written.append("one")
 
-    with Keeper() as keeper:
-        keeper.keep(slowly)
+    with BackgroundWriter() as writer:
+        writer.submit(slowly)
         assert not written
         go_on.set()
-        keeper.keep(lambda: written.append("two"))
+        writer.submit(lambda: written.append("two"))
         assert written[:1] == ["one"]
     assert written == ["one", "two"]
 
 
 def test_what_went_wrong_is_said_at_the_next() -> None:
-    keeper, written = Keeper(), list[str]()
-    keeper.keep(fail)
+    writer, written = BackgroundWriter(), list[str]()
+    writer.submit(fail)
     with pytest.raises(OSError, match="no room"):
-        keeper.keep(lambda: written.append("two"))
+        writer.submit(lambda: written.append("two"))
     assert not written
 
 
 def test_what_went_wrong_is_said_at_the_end() -> None:
-    with pytest.raises(OSError, match="no room"), Keeper() as keeper:
-        keeper.keep(fail)
+    with pytest.raises(OSError, match="no room"), BackgroundWriter() as writer:
+        writer.submit(fail)
 
 
 def test_what_is_being_written_is_finished_when_a_run_breaks_off() -> None:
     written = list[str]()
 
     def broken_off() -> None:
-        with Keeper() as keeper:
-            keeper.keep(lambda: written.append("one"))
+        with BackgroundWriter() as writer:
+            writer.submit(lambda: written.append("one"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -67,8 +67,8 @@ def test_ctrl_c_while_it_waits_does_not_give_the_folder_away_too_soon(before: ty
         written.append("one")
 
     def broken_off() -> None:
-        with Keeper() as keeper:
-            keeper.keep(slowly)
+        with BackgroundWriter() as writer:
+            writer.submit(slowly)
             if before:
                 raise before
 

@@ -181,7 +181,7 @@ class TestBegin:
 class TestCarryOn:
     def test_tells_what_happens(self, settings: Settings, tmp_path: Path) -> None:
         listener = Listener()
-        history = run.carry_on(run.begin(settings, tmp_path / "run"), listener)
+        history = run.resume_run(run.begin(settings, tmp_path / "run"), listener)
         assert [fact.update_sequence for fact in history] == ["R", "RR", "RRF"]
         epochs = [("epoch", 1, 2), ("epoch", 2, 2)]
         assert listener.heard == [
@@ -200,7 +200,7 @@ class TestCarryOn:
         from hybridal.learners.text_classifier import TextClassifier
 
         folder = run.begin(settings, tmp_path / "run")
-        history = run.carry_on(folder)
+        history = run.resume_run(folder)
         assert folder.history() == history
         saved = checkpoint.load(folder.checkpoint)
         assert saved is not None
@@ -212,7 +212,7 @@ class TestCarryOn:
         self, settings: Settings, tmp_path: Path
     ) -> None:
         first, second, other = (
-            run.carry_on(run.begin(replace(settings, seed=seed), tmp_path / str(number)))
+            run.resume_run(run.begin(replace(settings, seed=seed), tmp_path / str(number)))
             for number, seed in enumerate((42, 42, 43))
         )
         assert no_seconds(first) == no_seconds(second)
@@ -224,12 +224,12 @@ class TestCarryOn:
                 if len(history) == 2:
                     raise KeyboardInterrupt
 
-        unbroken = run.carry_on(run.begin(settings, tmp_path / "unbroken"))
+        unbroken = run.resume_run(run.begin(settings, tmp_path / "unbroken"))
         folder = run.begin(settings, tmp_path / "run")
         with pytest.raises(KeyboardInterrupt):
-            run.carry_on(folder, Failing())
+            run.resume_run(folder, Failing())
         assert [fact.round for fact in folder.history()] == [1, 2]
-        assert no_seconds(run.carry_on(folder)) == no_seconds(unbroken)
+        assert no_seconds(run.resume_run(folder)) == no_seconds(unbroken)
 
     def test_a_tracker_that_fails_costs_no_round_and_hears_of_all_when_the_run_goes_on(
         self, settings: Settings, tmp_path: Path
@@ -241,12 +241,12 @@ class TestCarryOn:
                 said.append(text)
 
         folder = run.begin(replace(settings, tracker=f"{__name__}.Notes:{tmp_path / 'notes'}"), tmp_path / "run")
-        assert len(run.carry_on(folder, Listens())) == 3
+        assert len(run.resume_run(folder, Listens())) == 3
         assert len(said) == 1
         assert said[0].startswith("The tracker failed ([Errno 2] No such file or directory: ")
         (tmp_path / "notes").mkdir()
         for _ in range(2):
-            assert len(run.carry_on(folder)) == 3
+            assert len(run.resume_run(folder)) == 3
         (notes,) = (tmp_path / "notes").iterdir()
         assert notes.read_text() == "run texts 1 2 3" * 2
 
@@ -254,18 +254,18 @@ class TestCarryOn:
         folder = run.begin(settings, tmp_path / "run")
         (folder.path / ".model.left").mkdir()
         (folder.path / ".model.left" / "model.safetensors").write_bytes(b"half")
-        run.carry_on(folder)
+        run.resume_run(folder)
         assert not list(folder.path.glob(".model.*"))
 
     def test_recomputing_writes_the_model_anew(self, settings: Settings, tmp_path: Path) -> None:
         folder = run.begin(settings, tmp_path / "run")
-        history = run.carry_on(folder)
+        history = run.resume_run(folder)
         weights = folder.model / "model.safetensors"
         before = weights.read_bytes()
         weights.write_bytes(b"spoilt")
-        assert run.carry_on(folder) == history
+        assert run.resume_run(folder) == history
         assert weights.read_bytes() == b"spoilt", "a finished run is left as it is"
-        assert run.carry_on(folder, recompute=True) == history
+        assert run.resume_run(folder, recompute=True) == history
         assert weights.read_bytes() == before
 
 
@@ -294,7 +294,7 @@ class TestByHand:
             (tmp_path / "mine.csv").write_text("id,label\n" + "".join(f"{id},{label}\n" for id, label in known.items()))
 
         monkeypatch.setattr("hybridal.annotators.labels_file.time", SimpleNamespace(sleep=pause))
-        history = run.carry_on(folder)
+        history = run.resume_run(folder)
         assert [len(request) for request in requests] == [10, 12, 4, 4]
         assert set(requests[0]) == set(folder.task().validation.ids)
         assert [tuple(request) for request in requests[2:]] == [fact.acquired for fact in history[:2]]
@@ -320,7 +320,7 @@ class TestByHand:
         (tmp_path / "elsewhere").mkdir()
         monkeypatch.chdir(tmp_path / "elsewhere")
         monkeypatch.setattr("hybridal.annotators.labels_file.time", SimpleNamespace())  # nobody waits
-        assert len(run.carry_on(folder)) == 3
+        assert len(run.resume_run(folder)) == 3
 
     def test_validation_labels_come_from_the_file(self, tmp_path: Path) -> None:
         task = toy_task(validation=4)
@@ -358,7 +358,7 @@ class TestRestore:
         with monkeypatch.context() as patch:
             patch.setattr(RunFolder, "append", cut)
             with pytest.raises(KeyboardInterrupt):
-                run.carry_on(folder)
+                run.resume_run(folder)
         assert folder.history() == []
         assert run.restore(folder, recompute=True) == (None, [])
         state, history = run.restore(folder)
@@ -375,18 +375,18 @@ class TestRestore:
         self, settings: Settings, tmp_path: Path, order: tuple[int, ...]
     ) -> None:
         folder = run.begin(settings.with_changes({"overrides": {"rounds": 3}}), tmp_path / "run")
-        history = run.carry_on(folder)
+        history = run.resume_run(folder)
         folder.rounds.path.unlink()
         for number in order:
             folder.append(history[number - 1])
         before = folder.rounds.path.read_bytes()
         with pytest.raises(RunError, match=r"Line \d of .*rounds\.jsonl is of round \d: lines are missing or out of "):
-            run.carry_on(folder)
+            run.resume_run(folder)
         assert folder.rounds.path.read_bytes() == before
 
 
 def test_seconds_may_differ_and_nothing_else(settings: Settings, tmp_path: Path) -> None:
-    fact = run.carry_on(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]
+    fact = run.resume_run(run.begin(settings.with_changes({"overrides": {"rounds": 1}}), tmp_path / "run"))[0]
     run.same_facts(fact, replace(fact, seconds={"train": 1e9}))
     with pytest.raises(RunError, match=r"^Round 1 comes out differently from what is recorded: "):
         run.same_facts(fact, replace(fact, kept_epoch=fact.kept_epoch + 1))
@@ -403,7 +403,7 @@ class TestBest:
         return Settings(settings.task, label="label", id="id", backbone="tiny", device="cpu", overrides=overrides)
 
     def test_it_begins_with_a_probe_then_trains_then_replays(self, best: Settings, tmp_path: Path) -> None:
-        history = run.carry_on(run.begin(best, tmp_path / "run"))
+        history = run.resume_run(run.begin(best, tmp_path / "run"))
         assert [fact.update for fact in history[:2]] == ["retrain", "retrain"]
         assert [fact.cost.steps > 0 for fact in history] == [False, *(fact.update != "refit" for fact in history[1:])]
         assert "refit" in [fact.update for fact in history]
@@ -415,7 +415,7 @@ class TestBest:
 
     def test_each_round_announces_the_update_that_it_performs(self, best: Settings, tmp_path: Path) -> None:
         listener = Listener()
-        history = run.carry_on(run.begin(best, tmp_path / "run"), listener)
+        history = run.resume_run(run.begin(best, tmp_path / "run"), listener)
         announced = [heard[1:] for heard in listener.heard if isinstance(heard, tuple) and heard[0] == "started"]
         assert announced == [(fact.round, 6, fact.update) for fact in history]
 
@@ -424,13 +424,13 @@ class TestBest:
     ) -> None:
         monkeypatch.setattr(run, "advise", lambda history, *_: SimpleNamespace(stop=len(history) == 3))
         folder = run.begin(replace(best, stop="auto"), tmp_path / "run")
-        history = run.carry_on(folder)
+        history = run.resume_run(folder)
         assert history[3].update == "finetune:3"
         assert history[3].labels == history[2].labels  # nobody was asked for more
         # And the names of both classes; two steps an epoch, of which there are to be ten.
         assert (history[3].cost.examples, history[3].cost.steps) == (5 * (history[3].labels + 2), 10)
-        assert run.carry_on(folder) == history
-        again = run.carry_on(run.begin(replace(best, stop="auto"), tmp_path / "again"))
+        assert run.resume_run(folder) == history
+        again = run.resume_run(run.begin(replace(best, stop="auto"), tmp_path / "again"))
         assert no_seconds(again) == no_seconds(history)
 
     @pytest.mark.parametrize(("asked", "recorded", "sign"), [(None, "margin", -1), ("entropy", "entropy", 1)])
@@ -440,13 +440,13 @@ class TestBest:
         few = best.with_changes({"acquisition": asked, "overrides": {"rounds": 3}})
         folder = run.begin(few, tmp_path / "run")
         assert folder.about()["settings"]["acquisition"] == recorded
-        history = run.carry_on(RunFolder.open(folder.path))
+        history = run.resume_run(RunFolder.open(folder.path))
         # An entropy is positive, and a margin scored below zero.
         assert {np.sign(score) for fact in history for score in fact.scores} == {sign}
 
     def test_a_share_of_all_labels_is_measured_on_and_counted(self, best: Settings, tmp_path: Path) -> None:
         folder = run.begin(best, tmp_path / "run")
-        history = run.carry_on(folder)
+        history = run.resume_run(folder)
         assert len(folder.task().validation) == 0
         for fact in history:
             assert fact.validation is not None
@@ -466,21 +466,21 @@ class TestBest:
                 if len(history) == self.after:
                     raise KeyboardInterrupt
 
-        whole = run.carry_on(run.begin(best, tmp_path / "whole"))
+        whole = run.resume_run(run.begin(best, tmp_path / "whole"))
         folder = run.begin(best, tmp_path / "run")
         for after in (1, 2, 4):
             with pytest.raises(KeyboardInterrupt):
-                run.carry_on(RunFolder.open(folder.path), Killed(after))
-        assert no_seconds(run.carry_on(RunFolder.open(folder.path))) == no_seconds(whole)
+                run.resume_run(RunFolder.open(folder.path), Killed(after))
+        assert no_seconds(run.resume_run(RunFolder.open(folder.path))) == no_seconds(whole)
 
     def test_computed_again_it_comes_out_as_recorded(self, best: Settings, tmp_path: Path) -> None:
         folder = run.begin(best, tmp_path / "run")
-        history = run.carry_on(folder)
-        assert no_seconds(run.carry_on(folder, recompute=True)) == no_seconds(history)
+        history = run.resume_run(folder)
+        assert no_seconds(run.resume_run(folder, recompute=True)) == no_seconds(history)
 
     def test_without_validation_cross_fitted_probes_are_measured(self, best: Settings, tmp_path: Path) -> None:
         none = best.with_changes({"overrides": {"validation": "none", "rounds": 3}})
-        history = run.carry_on(run.begin(none, tmp_path / "run"))
+        history = run.resume_run(run.begin(none, tmp_path / "run"))
         assert [fact.validation for fact in history] == [None] * 3
         assert [fact.cross.n if fact.cross else 0 for fact in history] == [12, 20, 28]
         assert [fact.labels for fact in history] == [12, 20, 28]
@@ -492,7 +492,7 @@ class TestBest:
     def test_a_class_that_appears_late_is_seen_from_its_round_on(self, best: Settings, tmp_path: Path) -> None:
         late = best.with_changes({"overrides": {"late_class": 4, "probe_until": 0, "validation": "none"}})
         folder = run.begin(late, tmp_path / "run")
-        history = run.carry_on(folder)
+        history = run.resume_run(folder)
         state = checkpoint.load(folder.checkpoint)
         assert state is not None
         labels = state[0].pool.labels[state[0].pool.order]
@@ -514,12 +514,12 @@ def test_a_run_ends_when_no_text_is_left(schedule: str, labels: list[int], setti
     few = replace(settings, task=written(tmp_path / "few.csv", rows_of(toy_task())[:24]), schedule=schedule)
     few = replace(few, overrides={**OVERRIDES, "rounds": 50, "validation": "none"})
     folder = run.begin(few, tmp_path / "run")
-    history = run.carry_on(folder)
+    history = run.resume_run(folder)
     assert [fact.labels for fact in history] == labels
     assert (history[-1].reason == "the last round") == (schedule == "auto")
     assert (history[-1].test is None) == (not len(folder.task().test))
     assert folder.model.is_dir()
-    assert run.carry_on(folder) == history
+    assert run.resume_run(folder) == history
     report = write_report(folder).read_text()
     assert f"The run ended by itself after {len(history)} of 50 rounds" in report
     assert "All texts are labelled." in report
@@ -530,10 +530,10 @@ def test_a_run_may_end_when_more_labels_would_hardly_help(
 ) -> None:
     monkeypatch.setattr(run, "advise", lambda history, *_: SimpleNamespace(stop=len(history) == 2))
     folder = run.begin(replace(settings, stop="auto"), tmp_path / "run")
-    history = run.carry_on(folder)
+    history = run.resume_run(folder)
     assert [fact.round for fact in history] == [1, 2]
     assert history[-1].test is not None
     assert folder.model.is_dir()
-    assert run.carry_on(folder) == history  # it is finished, and left as it is
-    going_on = run.carry_on(run.begin(settings, tmp_path / "other"))
+    assert run.resume_run(folder) == history  # it is finished, and left as it is
+    going_on = run.resume_run(run.begin(settings, tmp_path / "other"))
     assert len(going_on) == 3

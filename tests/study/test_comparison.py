@@ -50,7 +50,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="module")
 def whole(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     compared = Comparison.begin(settings, SPECS, tmp_path_factory.mktemp("whole") / "comparison")
-    compared.carry_on()
+    compared.resume()
     return compared
 
 
@@ -64,7 +64,7 @@ def test_each_schedule_gets_what_it_gets_alone(settings: Settings, whole: Compar
     for spec in ("fixed:3", "hybrid:accuracy:0.9:1"):
         # Alone, a schedule is watched by its own signals only.
         own = replace(settings, schedule=spec, signals=("accuracy",))
-        alone = run.carry_on(run.begin(own, tmp_path / spec))
+        alone = run.resume_run(run.begin(own, tmp_path / spec))
         assert found[spec] == timeless({spec: tuple(alone)})[spec]
 
 
@@ -76,14 +76,14 @@ def test_shared_rounds_are_recorded_once(whole: Comparison) -> None:
 def test_cut_off_it_goes_on(settings: Settings, whole: Comparison, tmp_path: Path) -> None:
     compared = Comparison.begin(settings, SPECS, tmp_path / "comparison")
     with pytest.raises(KeyboardInterrupt):
-        compared.carry_on(Listener(stop_at=5))
+        compared.resume(Listener(stop_at=5))
     known = compared.folder.history()
     assert len(known) == 5
     damage(compared.folder.checkpoint)
 
     again = Comparison.open(tmp_path / "comparison")
     listener = Listener()
-    again.carry_on(listener)
+    again.resume(listener)
     assert timeless(again.histories()) == timeless(whole.histories())
     assert again.folder.history()[:5] == known
     assert listener.heard == [(3, 3, "finetune"), "RRF", (3, 3, "retrain"), "RRR"]
@@ -95,13 +95,13 @@ def test_a_finished_one_is_not_computed_again(whole: Comparison, monkeypatch: py
 
     monkeypatch.setattr("hybridal.study.trie.build_model", refuse)
     before = whole.folder.rounds.path.read_bytes()
-    whole.carry_on()
+    whole.resume()
     assert whole.folder.rounds.path.read_bytes() == before
 
 
 def test_one_process_at_a_time(whole: Comparison) -> None:
     with whole.folder.locked(), pytest.raises(RunError, match="is in use by process"):
-        whole.carry_on()
+        whole.resume()
 
 
 def test_a_schedule_named_twice_is_one(settings: Settings, tmp_path: Path) -> None:

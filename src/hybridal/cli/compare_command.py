@@ -59,7 +59,7 @@ def compare(
         compared = Comparison.begin(settings, specs, target, screen)
         screen.message(f"Comparison folder: {compared.folder.path}")
         with going_on_with("hybridal resume", compared.folder.path):
-            compared.carry_on(screen)
+            compared.resume(screen)
     print_comparison(compared, json, quiet)
 
 
@@ -81,7 +81,7 @@ def go_on(folder: Path, device: str | None, json: bool, quiet: bool) -> None:
     compared = Comparison.open(folder)
     with follow(compared.settings, quiet or json) as screen, going_on_with("hybridal resume", folder, device):
         screen.message(f"Comparison folder: {compared.folder.path}")
-        compared.carry_on(screen, device)
+        compared.resume(screen, device)
     print_comparison(compared, json, quiet)
 
 

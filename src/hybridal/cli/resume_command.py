@@ -26,7 +26,7 @@ def resume(
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
     from hybridal.runs.record import RunFolder
-    from hybridal.runs.run import carry_on
+    from hybridal.runs.run import resume_run
     from hybridal.study.comparison import Comparison
 
     if Comparison.is_one(folder):
@@ -36,5 +36,5 @@ def resume(
         return
     run = RunFolder.open(folder)
     with follow(run.settings(), quiet or json) as screen, going_on_with("hybridal resume", folder, device):
-        carry_on(run, screen, recompute, device)
+        resume_run(run, screen, recompute, device)
     print_result(run, json, quiet)

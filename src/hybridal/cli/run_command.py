@@ -31,13 +31,13 @@ def run(
         return
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
-    from hybridal.runs.run import begin, carry_on
+    from hybridal.runs.run import begin, resume_run
 
     with follow(settings, quiet or json) as screen:
         folder = begin(settings, out or default_folder(settings), screen)
         screen.message(f"Run folder: {folder.path}")
         with going_on_with("hybridal resume", folder.path):
-            carry_on(folder, screen)
+            resume_run(folder, screen)
     print_result(folder, json, quiet)
 
 

@@ -84,7 +84,7 @@ def run(
 
     chosen = find_study(what, device=device, **shrunk)
     engine = choose_engine(chosen.device, workers, processes_per_gpu, ray, gpus_per_cell)
-    carry_on(begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet)
+    run_and_report(begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet)
 
 
 @study.command(cls=Verb)
@@ -105,7 +105,7 @@ def resume(
     opened = StudyFolder.open(folder, device)
     engine = choose_engine(opened.device, workers, processes_per_gpu, ray, gpus_per_cell)
     reopen_study(opened, engine, silent if quiet else typer.echo)
-    carry_on(opened, engine, quiet, device)
+    run_and_report(opened, engine, quiet, device)
 
 
 @study.command(cls=Verb)
@@ -222,7 +222,7 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
         typer.echo(f"At most {left} left in one process, from {measured}.")
 
 
-def carry_on(folder: StudyFolder, engine: Engine, quiet: bool, device: str | None = None) -> None:
+def run_and_report(folder: StudyFolder, engine: Engine, quiet: bool, device: str | None = None) -> None:
     """Shows the plan, computes, writes the report; exits as a run that could not go on if a cell failed."""
     from hybridal.cli.progress_bars import study_progress
     from hybridal.paper import write_paper_report

@@ -14,7 +14,7 @@ from hybridal.models.training.probe import Probe
 from hybridal.updates import Weights
 
 
-def carry_on(before: ActiveLearner, learner: ActiveLearner, classes: Mapping[str, str]) -> None:
+def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Mapping[str, str]) -> None:
     """Brings a new learner of the same encoder to where another is: its rounds, its weights, what it has learnt.
 
     Texts are the same by their ids; `classes` says how the other learner calls each class that both have. The rows of
@@ -26,7 +26,7 @@ def carry_on(before: ActiveLearner, learner: ActiveLearner, classes: Mapping[str
     >>> first = ActiveLearner(toy_task(), **options)
     >>> result = first.teach(first.query(4), ["food", "sport", "food", "sport"])
     >>> second = ActiveLearner(replace(toy_task(), classes=("food", "sport", "space")), **options)
-    >>> carry_on(first, second, {"food": "food", "sport": "sport"})
+    >>> transfer_learner(first, second, {"food": "food", "sport": "sport"})
     >>> len(second.history), second.labels == first.labels
     (1, True)
     """

@@ -1,4 +1,4 @@
-"""Writing states to disk while the next round is computed."""
+"""Write states to disk while the next round is computed."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 
-class Keeper:
-    """Writes in a thread of its own, one thing after the other; what went wrong is said at the next one or the end.
+class BackgroundWriter:
+    """Runs one write after the other in its own thread; an error is raised by the next `submit` or at the end.
 
-    What was not written when a process is killed is only computed again.
+    If the process is killed, writes that have not finished are lost, and `resume_run` computes their rounds again.
     """
 
     def __init__(self) -> None:
         self._thread, self._writing = ThreadPoolExecutor(1), Future[object]()
         self._writing.set_result(None)
 
-    def keep(self, write: Callable[[], object]) -> None:
-        """Begins to write when the last one is done."""
+    def submit(self, write: Callable[[], object]) -> None:
+        """Start `write` after the previous write has finished."""
         self._writing.result()
         self._writing = self._thread.submit(write)
 
-    def __enter__(self) -> Keeper:
+    def __enter__(self) -> BackgroundWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Waits, whoever asks not to: the folder is about to be given to others, who must not find us writing in it."""
+        """Wait for the last write, even through Ctrl-C: the lock is released next, and nothing may write after that."""
         interrupted = None
         while not self._writing.done():
             try:

@@ -24,7 +24,7 @@ from hybridal.loop.loop import State, StopCriterion, active_learning, is_finishe
 from hybridal.measures.advice import advise, texts_left, used_up
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_model, surroundings, watched
-from hybridal.runs.background_writer import Keeper
+from hybridal.runs.background_writer import BackgroundWriter
 from hybridal.runs.checks import bring_torch, check_start
 from hybridal.runs.environments import record_environment
 from hybridal.runs.export import export_model
@@ -48,7 +48,7 @@ def begin(settings: Settings, path: Path, observer: Observer | None = None) -> R
     return RunFolder.create(path, settings, task, about)
 
 
-def carry_on(
+def resume_run(
     folder: RunFolder, observer: Observer | None = None, recompute: bool = False, device: str | None = None
 ) -> list[Round]:
     """Runs the rounds that are missing, then exports the model. A finished run is left as it is.
@@ -89,14 +89,14 @@ def carry_on(
             state = replace(state, weights=model.place(state.weights), moments=model.place(state.moments))
             model.load(state.weights or model.pretrained)
         before, known = state, history[: state.round] if state else []
-        with Keeper() as keeper:
+        with BackgroundWriter() as writer:
             for state, fact in active_learning(experiment, schedule, before, known, should_stop, observer):
                 is_new = fact.round > len(history)
                 if is_new:
                     history.append(fact)
                 else:
                     same_facts(history[fact.round - 1], fact)
-                keeper.keep(partial(record, folder, checkpoint.Contents.of(state, fact), fact if is_new else None))
+                writer.submit(partial(record, folder, checkpoint.Contents.of(state, fact), fact if is_new else None))
                 done = history[: fact.round]
                 observer.round_done(done)
                 tracking(done)

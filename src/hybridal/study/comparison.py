@@ -67,7 +67,7 @@ class Comparison:
     def is_one(path: Path) -> bool:
         return (path / "run.json").is_file() and "schedules" in RunFolder(path).about()
 
-    def carry_on(self, observer: Observer | None = None, device: str | None = None) -> None:
+    def resume(self, observer: Observer | None = None, device: str | None = None) -> None:
         """Computes the rounds that are missing, with another `device` where one is named."""
         observer = observer or LoggingObserver()
         with self.folder.locked():

@@ -14,7 +14,7 @@ from hybridal.errors import RunError
 from hybridal.loop.loop import Experiment, State
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_model, watched
-from hybridal.runs.background_writer import Keeper
+from hybridal.runs.background_writer import BackgroundWriter
 from hybridal.runs.run import same_facts
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, decide, make_schedule
@@ -60,7 +60,7 @@ class Trie:
         self.facts = dict(known)
         self._known_label_changes = label_changes_by_sequence(known)
         self._kept_at = time.monotonic()
-        self._keeper = Keeper()
+        self._writer = BackgroundWriter()
         self._openings: list[Update] = []
 
     def walk(self, schedules: Sequence[Schedule]) -> None:
@@ -70,7 +70,7 @@ class Trie:
             # The walk was cut off between keeping this state and recording its fact.
             self._record(left[1])
             self.facts[left[1].update_sequence] = left[1]
-        with self._keeper:
+        with self._writer:
             self._walk(Node((), self.cell.start()), schedules)
 
     def _walk(self, node: Node, schedules: Sequence[Schedule]) -> None:
@@ -180,7 +180,7 @@ class Trie:
             return None
 
     def _keep(self, folder: Path, state: State, fact: Round) -> None:
-        self._keeper.keep(partial(checkpoint.write, folder, checkpoint.Contents.of(state, fact)))
+        self._writer.submit(partial(checkpoint.write, folder, checkpoint.Contents.of(state, fact)))
 
     def _fork_folder(self, node: Node) -> Path:
         return self.folder / f"fork-{len(node.history):05d}"

@@ -20,7 +20,7 @@ from hybridal.core.outputs import Floats
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
-from hybridal.learners.transfer import carry_on
+from hybridal.learners.transfer import transfer_learner
 from hybridal.runs.export import export_model
 from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 
@@ -263,7 +263,7 @@ def go_on(last: Chapter, runs: Path, frame: Frame, learner: ActiveLearner) -> Ch
             (frame.classes, learner.experiment.task),
         )
     )
-    carry_on(last.learner, learner, {name: was[number] for number, name in now.items() if number in was})
+    transfer_learner(last.learner, learner, {name: was[number] for number, name in now.items() if number in was})
     begun = begin(runs, frame, learner)
     return Chapter(begun.folder, frame, learner, last.before, replaces=last.folder)
 
