@@ -27,6 +27,7 @@ from matplotlib.figure import Figure
 from hybridal.evidence import style
 from hybridal.evidence.run_report import write_comparison, write_report
 from hybridal.paper import write_paper_report
+from hybridal.runs.about_file import write_about
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule
 from hybridal.study.folder import StudyFolder, task_key
@@ -152,7 +153,7 @@ def run_reports(root: Path) -> dict[str, Any]:
         home = root / name.replace(":", "-")
         home.mkdir(parents=True)
         about = {**ABOUT, "settings": {**ABOUT["settings"], "schedule": name}}
-        (home / "run.json").write_text(strict_json(about), encoding="utf-8")
+        write_about(home / "run.json", about)
         lines = "".join(strict_json(fact.to_json()) + "\n" for fact in history)
         (home / "rounds.jsonl").write_text(lines, encoding="utf-8")
         with watched() as figures:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from hybridal.core.rounds import Metrics, Round
 from hybridal.evidence.page import render
 from hybridal.evidence.run_report import comparison_page, run_page, write_comparison, write_report
 from hybridal.measures.advice import Advice, advise
+from hybridal.runs.about_file import write_about
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import make_schedule
 
@@ -24,7 +24,7 @@ HOSTILE = "<script>alert('x')</script>\"><img src=https://evil.example/x onerror
 
 
 def run_folder(path: Path, history: tuple[Round, ...], about: dict[str, Any] = ABOUT) -> RunFolder:
-    (path / "run.json").write_text(json.dumps(about), encoding="utf-8")
+    write_about(path / "run.json", about)
     folder = RunFolder.open(path)
     for fact in history:
         folder.append(fact)

@@ -576,6 +576,16 @@ def test_the_folder_says_what_was_asked(tmp_path: Path) -> None:
     assert ActiveLearner.load(tmp_path / "run").settings == learner.settings
 
 
+def test_a_learner_of_an_unpublished_version_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    learner = learner_of()
+    file = learner.save(tmp_path / "run") / "run.json"
+    about = json.loads(file.read_text())
+    del about["format"]
+    file.write_text(json.dumps(about))
+    with pytest.raises(UserError, match="run was written by an unpublished version of hybridal; start a new run"):
+        ActiveLearner.load(tmp_path / "run")
+
+
 def test_a_callback_labels_round_after_round() -> None:
     known = toy_task()
     blank = replace(

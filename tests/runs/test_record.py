@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from hybridal.core.rounds import Chosen
 from hybridal.core.rules import protocol
 from hybridal.errors import RunError, UserError
+from hybridal.runs.about_file import FORMAT
 from hybridal.runs.record import RunFolder
 from hybridal.runs.settings import Settings
 from hybridal.tasks import Task
@@ -41,7 +43,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 def test_a_folder_says_what_was_asked_and_on_what(folder: RunFolder) -> None:
     said = json.loads((folder.path / "run.json").read_text(encoding="utf-8"))
-    assert said == folder.about()
+    assert said == {"format": FORMAT, **folder.about()}
     assert said["protocol"] == protocol("reference", {"rounds": 3}).to_json()
     assert said["task"] == {"name": "toy", "classes": list(TASK.classes), "texts": 20, "fingerprint": TASK.fingerprint}
     assert said["hardware"] == {"cores": 2}
@@ -249,3 +251,24 @@ def test_other_texts_are_not_taken_for_the_runs_own(folder: RunFolder) -> None:
     save_task(toy_task(seed=9), folder.path / "task")
     with pytest.raises(RunError, match=r"are not those of run\.json"):
         folder.task()
+
+
+def test_a_folder_of_an_unpublished_version_is_refused_in_one_sentence(folder: RunFolder) -> None:
+    file = folder.path / "run.json"
+    said = json.loads(file.read_text(encoding="utf-8"))
+    said["settings"]["overrides"] = {"brief_steps": 3}
+    said["protocol"]["names"] = said["protocol"].pop("use_class_descriptions")
+    file.write_text(json.dumps({name: value for name, value in said.items() if name != "format"}), encoding="utf-8")
+    folder.rounds.append({"round": 1, "word": "R", "news": None})
+    sentence = f"{folder.path} was written by an unpublished version of hybridal; start a new run."
+    for read in (folder.about, folder.settings, folder.task, lambda: RunFolder.open(folder.path)):
+        with pytest.raises(UserError, match=f"^{re.escape(sentence)}$"):
+            read()
+
+
+def test_a_folder_of_a_newer_version_is_refused(folder: RunFolder) -> None:
+    file = folder.path / "run.json"
+    said = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(said | {"format": FORMAT + 1}), encoding="utf-8")
+    with pytest.raises(UserError, match=rf"newer version of hybridal \(format {FORMAT + 1}\); update hybridal"):
+        folder.about()

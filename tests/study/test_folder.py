@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -135,4 +136,13 @@ def test_cells_with_the_same_texts_share_them(folder: StudyFolder) -> None:
 def test_a_damaged_study_json_is_named(folder: StudyFolder, damage: str) -> None:
     (folder.path / "study.json").write_text(damage)
     with pytest.raises(RunError, match=r"study\.json is damaged \(.*\); restore it from a backup"):
+        StudyFolder.open(folder.path)
+
+
+def test_a_study_of_an_unpublished_version_is_refused_in_one_sentence(folder: StudyFolder) -> None:
+    file = folder.path / "study.json"
+    said = json.loads(file.read_text(encoding="utf-8"))
+    said["study"]["overrides"] = {"looks": 3}
+    file.write_text(json.dumps({name: value for name, value in said.items() if name != "format"}), encoding="utf-8")
+    with pytest.raises(UserError, match="was written by an unpublished version of hybridal; start a new study"):
         StudyFolder.open(folder.path)

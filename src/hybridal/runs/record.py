@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hybridal.core.rounds import Chosen, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
+from hybridal.runs.about_file import read_about, write_about
 from hybridal.runs.journal import Journal
 from hybridal.runs.settings import Settings
-from hybridal.system.files import strict_json, write_whole
 from hybridal.system.lock import locked
 from hybridal.tasks.store import load_saved, save_task
 from hybridal.tasks.task import Task
@@ -45,8 +45,7 @@ class RunFolder:
             with folder.locked():
                 folder.refuse_others()  # who began at the same moment and was first
                 save_task(task, path / "task")
-                asked = described(settings, task, about)
-                write_whole(path / "run.json", strict_json(asked, indent=2) + "\n")
+                write_about(path / "run.json", described(settings, task, about))
         except OSError as error:
             raise UserError(
                 f"The run folder {path} could not be written ({error.strerror}); choose another `folder`.",
@@ -71,24 +70,27 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
+        """Open the folder of an existing run.
+
+        Raises:
+            UserError: If there is none, or an unpublished or newer version of hybridal wrote it.
+            RunError: If `run.json` is damaged.
+        """
         if not (path / "run.json").is_file():
             study = (path / "study.json").is_file()
             hint = "it is a study, for `hybridal study`" if study else "it has no run.json"
             raise UserError(f"{path} is not a run folder: {hint}.")
-        return cls(path)
+        folder = cls(path)
+        folder.about()
+        return folder
 
     def about(self) -> dict[str, Any]:
-        file = self.path / "run.json"
-        try:
-            data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            for part in ("settings", "task"):
-                if not isinstance(data[part], dict):
-                    raise ValueError(f"its {part} is not an object")
-        except (ValueError, TypeError, KeyError) as error:
-            raise RunError(
-                f"{file} is damaged ({error}); restore it from a backup, what lies beside it is safe."
-            ) from error
-        return data
+        """The content of `run.json`, which never changes."""
+        return self._about
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        return read_about(self.path / "run.json", ("settings", "task"))
 
     def settings(self) -> Settings:
         """Those that it was begun with, by the rules of that time: what a protocol is called for may have changed."""

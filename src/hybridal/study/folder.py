@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.core.rounds import Round
-from hybridal.errors import RunError, UserError
+from hybridal.errors import UserError
+from hybridal.runs.about_file import read_about, write_about
 from hybridal.runs.journal import Journal
 from hybridal.runs.record import recorded_rounds
 from hybridal.runs.settings import Settings
@@ -51,7 +51,7 @@ class StudyFolder:
                 folder._refuse_others()  # who began at the same moment and was first
                 for key, task in (tasks or {}).items():
                     save_task(task, folder.task_home(key))
-                write_whole(path / "study.json", strict_json({"study": study.to_json(), **about}, indent=2) + "\n")
+                write_about(path / "study.json", {"study": study.to_json(), **about})
         except OSError as error:
             raise UserError(
                 f"The study folder {path} could not be written ({error.strerror}); choose another `folder`.",
@@ -78,23 +78,10 @@ class StudyFolder:
     def open(cls, path: Path, device: str | None = None) -> StudyFolder:
         if not (path / "study.json").is_file():
             raise UserError(f"{path} is not a study folder: it has no study.json.")
-        return cls(path, Study.from_json(cls._read(path)["study"]), device)
-
-    @staticmethod
-    def _read(path: Path) -> dict[str, Any]:
-        file = path / "study.json"
-        try:
-            data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            if not isinstance(data["study"], dict):
-                raise ValueError("its study is not an object")
-        except (ValueError, TypeError, KeyError) as error:
-            raise RunError(
-                f"{file} is damaged ({error}); restore it from a backup, what lies beside it is safe."
-            ) from error
-        return data
+        return cls(path, Study.from_json(read_about(path / "study.json", ("study",))["study"]), device)
 
     def about(self) -> dict[str, Any]:
-        return self._read(self.path)
+        return read_about(self.path / "study.json", ("study",))
 
     def home(self, cell: CellPlan) -> Path:
         return self.path / "cells" / cell.key
