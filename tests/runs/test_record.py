@@ -193,7 +193,7 @@ def test_a_damaged_run_json_is_named(folder: RunFolder, damage: bytes) -> None:
 def test_texts_that_are_gone_are_named(folder: RunFolder) -> None:
     (folder.path / "task" / "test.parquet").unlink()
     with pytest.raises(UserError, match=f"The texts in {folder.path / 'task'} cannot be read"):
-        folder.task()
+        RunFolder(folder.path).task()
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ def test_other_texts_are_not_taken_for_the_runs_own(folder: RunFolder) -> None:
     shutil.rmtree(folder.path / "task")
     save_task(toy_task(seed=9), folder.path / "task")
     with pytest.raises(RunError, match=r"are not those of run\.json"):
-        folder.task()
+        RunFolder(folder.path).task()
 
 
 def test_a_folder_of_an_unpublished_version_is_refused_in_one_sentence(folder: RunFolder) -> None:
@@ -261,7 +261,8 @@ def test_a_folder_of_an_unpublished_version_is_refused_in_one_sentence(folder: R
     file.write_text(json.dumps({name: value for name, value in said.items() if name != "format"}), encoding="utf-8")
     folder.rounds.append({"round": 1, "word": "R", "news": None})
     sentence = f"{folder.path} was written by an unpublished version of hybridal; start a new run."
-    for read in (folder.about, folder.settings, folder.task, lambda: RunFolder.open(folder.path)):
+    opened = RunFolder(folder.path)
+    for read in (opened.about, opened.settings, opened.task, lambda: RunFolder.open(folder.path)):
         with pytest.raises(UserError, match=f"^{re.escape(sentence)}$"):
             read()
 

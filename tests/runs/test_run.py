@@ -537,3 +537,16 @@ def test_a_run_may_end_when_more_labels_would_hardly_help(
     assert run.resume_run(folder) == history  # it is finished, and left as it is
     going_on = run.resume_run(run.begin(settings, tmp_path / "other"))
     assert len(going_on) == 3
+
+
+def test_a_run_loads_its_task_and_backbone_once(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = run.begin(settings, tmp_path / "run")
+    for reader in ("hybridal.runs.record.load_saved", "hybridal.runs.assemble.load_backbone"):
+        monkeypatch.setattr(reader, lambda *_: pytest.fail("loaded twice"))
+    history = run.resume_run(folder)
+    monkeypatch.undo()
+    again = RunFolder.open(folder.path)
+    assert repr(again.task()) == repr(folder.task())
+    assert no_seconds(run.resume_run(again, recompute=True)) == no_seconds(history)

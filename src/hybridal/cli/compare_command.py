@@ -52,8 +52,8 @@ def compare(
     if dry_run:
         from hybridal.cli.plan import Notes, print_plan
 
-        planned, task = Comparison.check(settings, specs, target, Notes(quiet), download=False)
-        print_plan(settings, task, {"schedules": planned}, json, quiet)
+        planned, inputs = Comparison.check(settings, specs, target, Notes(quiet), download=False)
+        print_plan(settings, inputs.task, {"schedules": planned}, json, quiet)
         return
     with follow(settings, quiet or json) as screen:
         compared = Comparison.begin(settings, specs, target, screen)

@@ -26,8 +26,8 @@ def run(
         from hybridal.cli.plan import Notes, print_plan
         from hybridal.runs.checks import check_start
 
-        task = check_start(settings, out or default_folder(settings), Notes(quiet), download=False)
-        print_plan(settings, task, {"schedule": settings.schedule}, json, quiet)
+        inputs = check_start(settings, out or default_folder(settings), Notes(quiet), download=False)
+        print_plan(settings, inputs.task, {"schedule": settings.schedule}, json, quiet)
         return
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow

@@ -1,4 +1,4 @@
-"""Build the experiment that settings describe."""
+"""Build the parts of a run from its settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybridal import __version__
 from hybridal.acquisition import ACQUISITIONS
 from hybridal.annotators import Annotator
 from hybridal.annotators.oracle import Oracle
-from hybridal.backbones import load_backbone
+from hybridal.backbones import Backbone, load_backbone
 from hybridal.core.observer import Observer
 from hybridal.core.rules import Rules
 from hybridal.errors import UserError
@@ -30,11 +30,16 @@ Notify = Callable[[str], None]
 
 
 def silent(_message: str) -> None:
-    """Says nothing."""
+    """Ignore a message."""
 
 
 def find_task(settings: Settings, notify: Notify = silent) -> Task:
-    """The task that was asked for; where a share of the labels is measured on, all its texts are to choose from."""
+    """Load the task of the settings.
+
+    `load_task` draws validation texts of a file that has none. A protocol that validates on a share of the labels puts
+    them back, behind the other texts. They are drawn all the same: random choices depend on the order of the rows, so
+    that runs of the same seed would differ from those recorded so far.
+    """
     rules, source = settings.rules, settings.source
     split_seed = settings.seed if rules.split_seed is None else rules.split_seed
     task = load_task(source.task, **source.options, split_seed=split_seed, notify=notify)
@@ -42,19 +47,26 @@ def find_task(settings: Settings, notify: Notify = silent) -> Task:
 
 
 def watched(settings: Settings, *schedules: Schedule) -> tuple[Signal, ...]:
-    """Every signal that somebody asked for, once."""
-    asked = [SIGNALS.make(spec) for spec in settings.signals]
-    by_name = {signal.name: signal for signal in (*asked, *(s for each in schedules for s in each.watches))}
+    """Return the signals of the settings and of the schedules, each once."""
+    requested = [SIGNALS.make(spec) for spec in settings.signals]
+    by_name = {signal.name: signal for signal in (*requested, *(s for each in schedules for s in each.watches))}
     return tuple(by_name.values())
 
 
-def check_signals(signals: Iterable[Signal], rules: Rules, task: Task, measured: int) -> None:
-    """Refuses, before anybody labels, those that could not compare two rounds.
+def check_signals(signals: Iterable[Signal], rules: Rules, task: Task, validation_texts: int) -> None:
+    """Refuse signals that could not compare two rounds, before any text is labelled.
 
-    So many validation texts of the task are `measured` on; a share of the labels is beside them where the rules say so.
+    Args:
+        signals: The signals of the run.
+        rules: The protocol. It may validate on a share of the labels in addition to the task's validation texts.
+        task: Named in the error.
+        validation_texts: How many validation texts of the task have labels, or will get some.
+
+    Raises:
+        UserError: If a signal needs validation texts and there are none, or needs the same ones in every round.
     """
     for signal in signals:
-        if signal.needs_validation and not measured and rules.validation != "share":
+        if signal.needs_validation and not validation_texts and rules.validation != "share":
             raise UserError(
                 f"The signal '{signal.name}' is measured on validation texts, and task '{task.name}' has none with "
                 "labels; give it some, or watch alpha."
@@ -62,7 +74,7 @@ def check_signals(signals: Iterable[Signal], rules: Rules, task: Task, measured:
         if rules.validation == "share" and signal.same_validation:
             raise UserError(
                 f"The signal '{signal.name}' compares the same validation texts in all rounds, and a share of the "
-                "labels grows; watch another, or say `validation=fixed` and give validation texts.",
+                "labels grows; watch another, or set `validation=fixed` and give validation texts.",
                 field="protocol.validation",
             )
 
@@ -72,15 +84,16 @@ def build_model(
     task: Task,
     signals: tuple[Signal, ...],
     observer: Observer | None = None,
+    backbone: Backbone | None = None,
 ) -> TransformerModel:
-    """Loads the backbone and tokenises the texts."""
+    """Build the model and tokenise the texts; load the backbone of the settings if none is given."""
     from hybridal.models.device import choose_device
     from hybridal.models.transformer import TransformerModel
 
     rules = settings.rules
     device = choose_device(settings.device, rules.precision, plain=rules.arithmetic == "plain")
     observer = observer or Observer()
-    backbone = load_backbone(settings.backbone, task, observer.message)
+    backbone = backbone or load_backbone(settings.backbone, task, observer.message)
     features = any(signal.needs_features for signal in signals)
     return TransformerModel(task, backbone, rules, settings.seed, device, features, observer)
 
@@ -88,7 +101,7 @@ def build_model(
 def build_experiment(
     settings: Settings, task: Task, model: Model, signals: tuple[Signal, ...], annotator: Annotator | None = None
 ) -> Experiment:
-    """Puts the parts together; the annotator is asked for what the task does not know."""
+    """Combine the parts into an experiment; `annotator` gives the labels that the task lacks."""
     acquisition = ACQUISITIONS.make(settings.acquisition_spec)
     oracle = Oracle(task, annotator)
     every = settings.test_every_round or settings.stop == "auto"  # any round may be the last
@@ -96,7 +109,7 @@ def build_experiment(
 
 
 def surroundings(device: str) -> dict[str, Any]:
-    """Versions and hardware, for the record."""
+    """Return the versions and the hardware, for `run.json`."""
     from hybridal.models.device import choose_device
 
     names = ("torch", "transformers", "tokenizers", "numpy", "scikit-learn")

@@ -1,14 +1,14 @@
-"""Everything that is checked before a run begins, by the run itself and by a dry run."""
+"""All checks before a run starts; a dry run makes the same ones."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridal.annotators.labels_file import check_labels_file
-from hybridal.backbones import load_backbone, local_backbone, remote_limits
+from hybridal.backbones import Backbone, load_backbone, local_backbone, remote_limits
 from hybridal.backbones.weights import check_weights
 from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
@@ -21,8 +21,16 @@ from hybridal.system.background_imports import import_in_thread, import_later
 from hybridal.tasks.task import Task
 from hybridal.trackers import TRACKERS
 
-# What temperatures are fitted with, in the first round.
-TEMPERATURES = ("scipy.optimize",)
+# Imported in the background: the first round fits its temperature with it.
+FIRST_ROUND_IMPORTS = ("scipy.optimize",)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What `check_start` has loaded: the task, and the backbone if it is on this machine."""
+
+    task: Task
+    backbone: Backbone | None
 
 
 def check_start(
@@ -31,22 +39,22 @@ def check_start(
     observer: Observer,
     schedules: Sequence[str] = (),
     download: bool = True,
-) -> Task:
+) -> Inputs:
     """Check the output folder, the data, the settings, the labels file and the backbone of a run.
 
     Args:
-        settings: What was asked for.
-        path: The folder that the run would get. Nothing is left there.
-        observer: Told of downloads and of what is odd about the data.
+        settings: The settings of the run.
+        path: The folder of the run. Nothing is left there.
+        observer: Receives messages about downloads and about oddities in the data.
         schedules: Specs of all schedules of a comparison; by default the one of the settings.
-        download: Bring the backbone here. Otherwise the weights of one that is not here are not downloaded, its layers
-            and positions are checked all the same, and the observer is told.
+        download: Download a backbone that is not on this machine. Without it, only its layers and positions are
+            checked, and the observer gets a message.
 
     Returns:
-        The task, as the run would learn it.
+        The task as the run learns it, and the backbone, so that the run need not load them again.
 
     Raises:
-        UserError: For the first thing that cannot work.
+        UserError: For the first check that fails.
     """
     RunFolder(path).refuse_others()
     check_writable(path)
@@ -60,12 +68,11 @@ def check_start(
         check(replace(settings, schedule=spec), task)
     if settings.labels is not None:
         check_labels_file(Path(settings.labels), task.classes, {*task.train.ids, *task.validation.ids})
-    check_backbone(settings, task, observer, download)
-    return task
+    return Inputs(task, check_backbone(settings, task, observer, download))
 
 
-def check_backbone(settings: Settings, task: Task, observer: Observer, download: bool) -> None:
-    """Check a backbone's files; of one that is not downloaded, its layers and positions."""
+def check_backbone(settings: Settings, task: Task, observer: Observer, download: bool) -> Backbone | None:
+    """Check a backbone's files and return it; check only the limits of one that is not downloaded, and return None."""
     rules, name = settings.rules, settings.backbone
     backbone = load_backbone(name, task, observer.message) if download else local_backbone(name, task)
     if backbone is None:
@@ -73,17 +80,18 @@ def check_backbone(settings: Settings, task: Task, observer: Observer, download:
         observer.message(
             f"Backbone '{name}' is not on this machine yet: the run downloads it first, and its files are not checked."
         )
-        return
+        return None
     backbone.limits.check(rules.max_length, rules.train_layers)
     backbone.encoder(rules.max_length)
     check_weights(backbone.folder)
     if rules.pooling == "auto":
-        _ = backbone.pooling  # which may be one that we do not have
+        _ = backbone.pooling  # raises if the backbone was trained with a pooling that we do not have
+    return backbone
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a folder that cannot be made, by making and removing one where it would lie."""
-    home = next((place for place in (path, *path.parents) if place.exists()), Path())
+    """Refuse a folder that cannot be created, by creating and removing one in the nearest existing parent."""
+    home = next((parent for parent in (path, *path.parents) if parent.exists()), Path())
     try:
         with tempfile.TemporaryDirectory(prefix=".hybridal-", dir=home):
             pass
@@ -118,11 +126,11 @@ def check(settings: Settings, task: Task) -> None:
 
 
 def unlabelled(task: Task) -> int:
-    """How many texts to learn from have no label."""
+    """Return how many training texts have no label."""
     return int((task.train.labels == UNKNOWN).sum())
 
 
 def bring_torch() -> None:
-    """Import torch in a thread, then what the end of the first round needs."""
+    """Start importing torch in a thread, then what the end of the first round needs."""
     import_in_thread("torch", [])
-    import_later(TEMPERATURES)
+    import_later(FIRST_ROUND_IMPORTS)

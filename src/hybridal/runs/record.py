@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hybridal.backbones import Backbone
 from hybridal.core.rounds import Chosen, Round
 from hybridal.core.rules import Rules
 from hybridal.errors import RunError, UserError
@@ -28,22 +29,39 @@ class RunFolder:
     `report.html` come at the end.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, task: Task | None = None, backbone: Backbone | None = None) -> None:
         self.path = path
         self.rounds = Journal(path / "rounds.jsonl")
         self.checkpoint = path / "checkpoint"
         self.model = path / "model"
         self.report = path / "report.html"
+        self.backbone, self._task = backbone, task
 
     @classmethod
-    def create(cls, path: Path, settings: Settings, task: Task, about: Mapping[str, Any]) -> RunFolder:
-        """A new folder; one that holds a run already is left as it is."""
-        folder = cls(path)
+    def create(
+        cls, path: Path, settings: Settings, task: Task, about: Mapping[str, Any], backbone: Backbone | None = None
+    ) -> RunFolder:
+        """Create the folder of a new run.
+
+        Args:
+            path: A folder that does not hold a run.
+            settings: The settings of the run.
+            task: The task, which is saved in the folder and kept in memory.
+            about: More fields of `run.json`.
+            backbone: Kept in memory, so that the run need not load it again.
+
+        Returns:
+            The folder.
+
+        Raises:
+            UserError: If the folder holds a run already, or cannot be written.
+        """
+        folder = cls(path, task, backbone)
         folder.refuse_others()
         try:
             path.mkdir(parents=True, exist_ok=True)
             with folder.locked():
-                folder.refuse_others()  # who began at the same moment and was first
+                folder.refuse_others()  # another process may have created a run since the first check
                 save_task(task, path / "task")
                 write_about(path / "run.json", described(settings, task, about))
         except OSError as error:
@@ -103,11 +121,13 @@ class RunFolder:
         return said.with_changes({"overrides": changed}) if changed else said
 
     def task(self) -> Task:
-        """The texts that the run was begun with."""
-        task = load_saved(self.path / "task")
-        if task.fingerprint != self.about()["task"]["fingerprint"]:
-            raise RunError(f"The texts in {self.path / 'task'} are not those of run.json; restore that folder.")
-        return task
+        """The task of the run; read from disk once, and not at all in the process that created the folder."""
+        if self._task is None:
+            task = load_saved(self.path / "task")
+            if task.fingerprint != self.about()["task"]["fingerprint"]:
+                raise RunError(f"The texts in {self.path / 'task'} are not those of run.json; restore that folder.")
+            self._task = task
+        return self._task
 
     def history(self) -> list[Round]:
         return recorded_rounds(self.rounds)

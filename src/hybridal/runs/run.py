@@ -40,21 +40,45 @@ if TYPE_CHECKING:
 
 
 def begin(settings: Settings, path: Path, observer: Observer | None = None) -> RunFolder:
-    """Checks what was asked and makes the run folder; nothing is trained yet."""
-    task = check_start(settings, path, observer or LoggingObserver())
-    if settings.labels is not None:  # whoever goes on may stand in another folder
+    """Check the settings and the data, and create the run folder; nothing is trained yet.
+
+    Args:
+        settings: The settings of the run.
+        path: A folder that does not hold a run.
+        observer: Receives messages; by default they are logged.
+
+    Returns:
+        The folder, for `resume_run`. It keeps the task and the backbone in memory, so that they are not loaded twice.
+
+    Raises:
+        UserError: For the first check that fails.
+    """
+    inputs = check_start(settings, path, observer or LoggingObserver())
+    if settings.labels is not None:  # `resume` may be called from another working directory
         settings = replace(settings, labels=str(Path(settings.labels).absolute()))
     about = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **surroundings(settings.device)}
-    return RunFolder.create(path, settings, task, about)
+    return RunFolder.create(path, settings, inputs.task, about, inputs.backbone)
 
 
 def resume_run(
     folder: RunFolder, observer: Observer | None = None, recompute: bool = False, device: str | None = None
 ) -> list[Round]:
-    """Runs the rounds that are missing, then exports the model. A finished run is left as it is.
+    """Compute the missing rounds, then export the model; a finished run is left as it is.
 
-    With `recompute` the state is computed again from the beginning: each round must come out as it was recorded. It may
-    go on with another `device` than it was begun with.
+    A new run takes this path too, so that a run that was killed has the same results as one that was not.
+
+    Args:
+        folder: The run, from `begin` or `RunFolder.open`.
+        observer: Receives progress; by default it is logged.
+        recompute: Compute all rounds again; each must be equal to its record.
+        device: Another device than that of the settings.
+
+    Returns:
+        All rounds.
+
+    Raises:
+        UserError: If an `ActiveLearner` saved the folder.
+        RunError: If a file is damaged, the folder is in use, or a round differs from its record.
     """
     observer = observer or LoggingObserver()
     if "key" in folder.about():
@@ -81,7 +105,7 @@ def resume_run(
             annotator = LabelsFile(Path(settings.labels), folder.path / "to_label.csv", task.classes, observer)
             task = with_validation(task, annotator, folder.path / "validation.json")
         signals = watched(settings, schedule)
-        model = build_model(settings, task, signals, observer)
+        model = build_model(settings, task, signals, observer, folder.backbone)
         experiment = build_experiment(settings, task, model, signals, annotator)
         if may_be_used_up(settings.rules, task):
             experiment = replace(experiment, tests_every_round=True)  # any round may be the last

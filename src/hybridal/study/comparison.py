@@ -10,14 +10,13 @@ from hybridal.core.observer import LoggingObserver, Observer
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.runs.assemble import surroundings
-from hybridal.runs.checks import bring_torch, check_start
+from hybridal.runs.checks import Inputs, bring_torch, check_start
 from hybridal.runs.environments import record_environment
 from hybridal.runs.record import RunFolder
 from hybridal.runs.run import on_device
 from hybridal.runs.settings import Settings
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.study.trie import histories, run_cell
-from hybridal.tasks.task import Task
 
 
 class Comparison:
@@ -34,19 +33,19 @@ class Comparison:
     ) -> Comparison:
         """Checks what was asked and makes the folder; nothing is trained yet."""
         observer = observer or LoggingObserver()
-        schedules, task = cls.check(settings, specs, path, observer)
+        schedules, inputs = cls.check(settings, specs, path, observer)
         about = {
             "schedules": schedules,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             **surroundings(settings.device),
         }
-        return cls(RunFolder.create(path, settings, task, about))
+        return cls(RunFolder.create(path, settings, inputs.task, about))
 
     @staticmethod
     def check(
         settings: Settings, specs: Sequence[str], path: Path, observer: Observer, download: bool = True
-    ) -> tuple[list[str], Task]:
-        """The schedules as they would be recorded, and the task, after all checks; see `check_start`."""
+    ) -> tuple[list[str], Inputs]:
+        """Make all checks of `check_start`; return the schedules as they are recorded, and what was loaded."""
         schedules = list(dict.fromkeys(make_schedule(spec).spec for spec in specs))
         if not schedules:
             raise UserError(
