@@ -281,20 +281,19 @@ class ActiveLearner(Learner):
 
     def _restore(self, folder: RunFolder) -> None:
         self._key = folder.about()["key"]
-        saved = checkpoint.load(folder.checkpoint)
-        self._learnt, self._acquired = folder.history(), {}
+        saved, state, history = checkpoint.load(folder.checkpoint), self._state, folder.history()
         if saved is not None:
-            (state, fact), place = saved, self.transformer.place
+            state, fact = saved
             if fact is not None:
-                # Its record may have been cut off, and what was chosen after it belongs to the state.
-                self._learnt[fact.round - 1 :] = [fact]
-            if len(self._learnt) != state.round:
+                # The record of the last round may have been cut off; the checkpoint also has what was chosen after it.
+                history[fact.round - 1 :] = [fact]
+            if len(history) != state.round:
                 raise RunError(
-                    f"{folder.rounds.path} has {len(self._learnt)} rounds, but the checkpoint is of round "
+                    f"{folder.rounds.path} has {len(history)} rounds, but the checkpoint is of round "
                     f"{state.round}; restore the file, or teach a new learner the labels of labels.csv."
                 )
-            self._state = replace(state, weights=place(state.weights), moments=place(state.moments))
-            self.transformer.load(self._state.weights or self.transformer.pretrained)
+        place = self.transformer.place
+        self.continue_from(replace(state, weights=place(state.weights), moments=place(state.moments)), history)
         pieces = [piece.columns for piece in read_csv(folder.path / "labels.csv", ["id", "label"])]
         written = {id: label for piece in pieces for id, label in zip(piece["id"], piece["label"], strict=True)}
         given = {id: label for id, label in written.items() if id in self._validation_rows}

@@ -47,6 +47,16 @@ class Learner:
         return History(fact.completed(chosen[fact.round]) if fact.round in chosen else fact for fact in self._learnt)
 
     @property
+    def state(self) -> State:
+        """Pool, weights and snapshots after the last round."""
+        return self._state
+
+    def continue_from(self, state: State, history: Iterable[Round]) -> None:
+        """Replace state and rounds, for example by those of a saved learner."""
+        self._state, self._learnt, self._acquired = state, [*history], {}
+        self.cell.model.load(state.weights or self.cell.model.pretrained)
+
+    @property
     def pool(self) -> Pool:
         """Which texts have a label, and in which order they got it."""
         return self._state.pool

@@ -1,25 +1,27 @@
-"""A learner goes on with what another has learnt, where texts or classes have come or gone."""
+"""Transfer what one learner has learnt to another whose task has other texts or classes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from hybridal.core.pool import Pool
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.loop.loop import State
-from hybridal.models.training.probe import Probe
 from hybridal.updates import Weights
 
 
 def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Mapping[str, str]) -> None:
-    """Brings a new learner of the same encoder to where another is: its rounds, its weights, what it has learnt.
+    """Continue a learner's rounds in a new learner of the same encoder.
 
-    Texts are the same by their ids; `classes` says how the other learner calls each class that both have. The rows of
-    the head that belong to those are kept. Labels of texts and classes that are gone count as withdrawn, and what the
-    signals remember of the last round is forgotten: it was about other texts or classes.
+    The new learner gets the rounds, the weights and the labels, and keeps the rows of the head that belong to shared
+    classes. Labels of texts and classes that it does not have count as withdrawn. Snapshots of signals are dropped,
+    because they describe other texts or classes.
+
+    Args:
+        before: The learner to continue; if it has learnt nothing, nothing is transferred.
+        learner: The new learner. Texts are matched by id.
+        classes: The shared classes: names in the new task to names in the old one.
 
     >>> from hybridal.testing.small import toy_task
     >>> options = {"backbone": "tiny", "protocol": "quick", "schedule": "retrain", "device": "cpu"}
@@ -30,27 +32,25 @@ def transfer_learner(before: ActiveLearner, learner: ActiveLearner, classes: Map
     >>> len(second.history), second.labels == first.labels
     (1, True)
     """
-    was, theirs, mine = before._state, before.experiment.task, learner.experiment.task
-    if was.weights is None:
+    old, old_task, new_task = before.state, before.experiment.task, learner.experiment.task
+    if old.weights is None:
         return
-    number = {theirs.class_index(old): mine.class_index(new) for new, old in classes.items()}
-    learnt = [(theirs.train.ids[row], int(was.pool.labels[row])) for row in was.pool.older_rows()]
-    known = {learner._rows[id]: number[label] for id, label in learnt if id in learner._rows and label in number}
-    pool = replace(Pool.unlabelled(len(mine.train)).reveal(known).learnt(), withdrawn=len(learnt) - len(known))
-    weights = _with_rows(learner, was.weights, {new: old for old, new in number.items()})
-    learner._learnt = [*before.history]
-    learner._state = State(
-        was.round, was.update_sequence, pool, weights, temperature=was.temperature, trained=was.trained
-    )
-    learner.transformer.load(weights)
+    new_labels = {old_task.class_index(was): new_task.class_index(now) for now, was in classes.items()}
+    new_rows = {id: row for row, id in enumerate(new_task.train.ids)}
+    learnt = [(old_task.train.ids[row], int(old.pool.labels[row])) for row in old.pool.older_rows()]
+    known = {new_rows[id]: new_labels[label] for id, label in learnt if id in new_rows and label in new_labels}
+    pool = replace(Pool.unlabelled(len(new_task.train)).reveal(known).learnt(), withdrawn=len(learnt) - len(known))
+    weights = _with_head_rows(learner, old.weights, {now: was for was, now in new_labels.items()})
+    state = State(old.round, old.update_sequence, pool, weights, temperature=old.temperature, trained=old.trained)
+    learner.continue_from(state, before.history)
 
 
-def _with_rows(learner: ActiveLearner, weights: Weights, kept: Mapping[int, int]) -> Weights:
-    """The weights with a head for the learner's classes: the rows that stay, from where they were, and new ones."""
+def _with_head_rows(learner: ActiveLearner, weights: Weights, old_rows: Mapping[int, int]) -> Weights:
+    """Return the weights with a head for the learner's classes; rows without an old one are those of the new head."""
     model = learner.transformer
-    weight, bias = model.classifier.with_head({}, Probe(np.zeros((1, 1)), np.zeros(1)))  # the names of its two parts
-    parts = {name: model.pretrained[name].clone() for name in (weight, bias)}
-    for new, old in kept.items():
-        for name, values in parts.items():
+    names = model.classifier.with_head({}, model.classifier.head())
+    head = {name: model.pretrained[name].clone() for name in names}
+    for new, old in old_rows.items():
+        for name, values in head.items():
             values[new] = weights[name][old]
-    return {**weights, **parts}
+    return {**weights, **head}
