@@ -77,7 +77,7 @@ def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HYBRIDAL_CACHE", str(cache))
         # What is forked from a process that a test started would know nothing of what other tests change.
-        patch.setattr("hybridal.study.engines.processes.prepare", lambda: None)
+        patch.setattr("hybridal.lab.study.engines.processes.prepare", lambda: None)
         yield cache
 
 

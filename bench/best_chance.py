@@ -10,8 +10,8 @@ from bench.claims import FINETUNE, RETRAIN, coin_toss, name, pairs, regret_of, s
 from bench.facts import Cell, runs
 from bench.settling import PAPER_FIRED, rule_of, rules_of, whose
 from bench.tables import bounds, interval, ratio, table
-from hybridal.evidence.names import schedule_of
-from hybridal.study.presets import preset
+from hybridal.lab.study.study_presets import preset
+from hybridal.reports.display_names import schedule_of
 
 RULES = tuple(rules_of(*PAPER_FIRED))
 

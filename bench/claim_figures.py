@@ -16,10 +16,10 @@ from bench.claims import ACCURACY, ALPHA, FINETUNE, FIXED, RETRAIN, SCHEDULES, h
 from bench.facts import Cell
 from bench.settling import changes, fired, rule_of, rules_of, whose
 from bench.tables import bounds
-from hybridal.evidence.figure_kit import DASHED
-from hybridal.evidence.formats import change
-from hybridal.evidence.names import look
-from hybridal.evidence.style import GRID, INK, MUTED, new_figure, styled
+from hybridal.reports.display_names import look
+from hybridal.reports.figure_kit import DASHED
+from hybridal.reports.figure_style import GRID, INK, MUTED, new_figure, styled
+from hybridal.reports.number_formats import change
 
 WIDTH = 9.0
 

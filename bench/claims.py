@@ -11,9 +11,9 @@ import pandas as pd
 
 from bench.facts import CELL
 from bench.tables import bounds, interval, ratio, table
-from hybridal.evidence.names import schedule_of
-from hybridal.evidence.statistics.paired import noninferiority
-from hybridal.evidence.statistics.regret import DELTA, Outcome, optimum, regret, switch_round
+from hybridal.lab.statistics.paired import noninferiority
+from hybridal.lab.statistics.regret import DELTA, Outcome, optimum, regret, switch_round
+from hybridal.reports.display_names import schedule_of
 
 RETRAIN, FINETUNE, ACCURACY, ALPHA = "retrain", "finetune", "hybrid:accuracy:0.005:2", "hybrid:alpha:0.0001:3"
 FIXED = tuple(f"fixed:{k}" for k in (3, 5, 7, 10))

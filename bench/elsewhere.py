@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench.claims import ACCURACY, ALPHA, FINETUNE, KEY, RETRAIN, SCHEDULES, has, name, pairs, spread
 from bench.tables import bounds, interval, ratio, table
-from hybridal.evidence.names import schedule_of
+from hybridal.reports.display_names import schedule_of
 
 SPECS = (RETRAIN, FINETUNE, "newonly", ACCURACY, ALPHA)
 # Those of both encoders.

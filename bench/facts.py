@@ -17,13 +17,13 @@ from typing import Any
 import pandas as pd
 
 from hybridal.core.rounds import Cost, Metrics, Round
-from hybridal.evidence.names import schedule_of
-from hybridal.evidence.results import run_row, variant_name
-from hybridal.paper.published import known_backbone, known_task
+from hybridal.lab.paper.published import known_backbone, known_task
+from hybridal.lab.study.study import CellPlan
+from hybridal.lab.study.study_folder import StudyFolder
+from hybridal.lab.study.study_results import run_row, variant_name
+from hybridal.lab.study.trie import histories
+from hybridal.reports.display_names import schedule_of
 from hybridal.schedules import Schedule
-from hybridal.study.folder import StudyFolder
-from hybridal.study.study import CellPlan
-from hybridal.study.trie import histories
 
 # `engine` says whose code computed a round. Those of different engines round differently, and training makes much of
 # that: they share tasks, splits and seeds, but are no pair.

@@ -15,6 +15,7 @@ from sklearn.metrics import f1_score
 
 from bench.tables import interval, table
 from hybridal.core.outputs import Floats, Ints
+from hybridal.lab.study.study_presets import preset
 from hybridal.measures.calibration import nll
 from hybridal.models.training.class_descriptions import class_descriptions, readable_names
 from hybridal.models.training.probe import LabelledFeatures, Prober
@@ -22,7 +23,6 @@ from hybridal.models.transformer import TransformerModel
 from hybridal.randomness import stream
 from hybridal.runs.assemble import build_model
 from hybridal.runs.settings import Settings
-from hybridal.study.presets import preset
 from hybridal.tasks import Task, load_task
 
 LABELS = (10, 50, 100, 200, 400)

@@ -12,7 +12,7 @@ from bench.best_chance import title
 from bench.claims import ACCURACY, FINETUNE, RETRAIN, has, pairs
 from bench.sizes import SWITCHES, Sizes, shown
 from bench.tables import table
-from hybridal.evidence.names import schedule_of
+from hybridal.reports.display_names import schedule_of
 
 WITH = {"pool-size": "a first pool of {}", "batch-size": "batches of {}", "samplers": "labels by `{}`"}
 NOISE = 0.013  # the paper's seed noise: the deviation of retraining's F1 from seed to seed

@@ -14,8 +14,8 @@ import pandas as pd
 
 from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
-from hybridal.study.folder import StudyFolder, task_key
-from hybridal.study.study import CellPlan
+from hybridal.lab.study.study import CellPlan
+from hybridal.lab.study.study_folder import StudyFolder, task_key
 
 RUN = [
     "protocol",

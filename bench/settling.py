@@ -13,10 +13,10 @@ from bench.claims import ACCURACY, ALPHA, RETRAIN, spread
 from bench.facts import Cell, played
 from bench.tables import interval, ratio, table
 from hybridal.core.rounds import Round
-from hybridal.evidence.names import schedule_of
-from hybridal.evidence.statistics.ranks import spearman
+from hybridal.lab.statistics.ranks import spearman
+from hybridal.lab.study.study_presets import preset
+from hybridal.reports.display_names import schedule_of
 from hybridal.schedules import Rule
-from hybridal.study.presets import preset
 
 # What the paper says: share of runs that fired, and mean t*; ε half the largest early change, k = 3, DistilBERT.
 PAPER_FIRED = {

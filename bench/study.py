@@ -26,8 +26,8 @@ import torch
 from bench.figures import figure
 from hybridal.backbones import tiny
 from hybridal.core.rounds import PHASES
+from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.signals import SIGNALS
-from hybridal.study.folder import StudyFolder
 from hybridal.system.files import write_whole
 from hybridal.tasks import Task
 

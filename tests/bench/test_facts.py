@@ -9,8 +9,8 @@ import pytest
 
 from bench import facts
 from hybridal.core.rounds import Cost, LabelChanges, Metrics, Round
-from hybridal.study.folder import StudyFolder
-from hybridal.study.study import Study
+from hybridal.lab.study.study import Study
+from hybridal.lab.study.study_folder import StudyFolder
 
 SCHEDULES = ("retrain", "finetune", "hybrid:accuracy:0.1:1")
 ENDED = Metrics(10, 8, 0.8, 0.75, 0.5, 0.1, 0.3, 0.4, 0.05)

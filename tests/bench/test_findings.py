@@ -17,7 +17,7 @@ from bench.settling import correlations, pooled
 from bench.sizes import Sizes
 from bench.tables import bounds
 from bench.verdicts import other_labels
-from hybridal.study.presets import preset
+from hybridal.lab.study.study_presets import preset
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -15,9 +15,9 @@ from bench.robustness import apart, moves, parity, switch_rounds, tables
 from bench.sizes import OWN, VARIED, Sizes, by_size
 from bench.verdicts import other_labels, other_sizes
 from hybridal.core.rounds import Round
-from hybridal.study.folder import StudyFolder
-from hybridal.study.study import Study
-from tests.evidence.studies import write_study
+from hybridal.lab.study.study import Study
+from hybridal.lab.study.study_folder import StudyFolder
+from tests.lab.reports.studies import write_study
 
 SWITCHING = (RETRAIN, "hybrid:alpha", OWN, "hybrid:accuracy")
 POOLS = ({"initial": 50}, {"initial": 100}, {"initial": 500})

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from bench import rounds
 from hybridal.core.rounds import Cost, Metrics, Round
-from hybridal.study.folder import StudyFolder, task_key
-from hybridal.study.study import Study
+from hybridal.lab.study.study import Study
+from hybridal.lab.study.study_folder import StudyFolder, task_key
 from hybridal.tasks.task import Split, Task
 
 MEASURED = Metrics(10, 8, 0.8, 0.75, 0.5, 0.1, 0.3, 0.4, 0.05)

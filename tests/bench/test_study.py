@@ -17,9 +17,9 @@ from hybridal.testing.small import toy_task
 WHOLE = """
 import sys
 from pathlib import Path
-from hybridal.study.engines import Here
-from hybridal.study.run_study_cells import begin_study, run_study
-from hybridal.study.study import read_study
+from hybridal.lab.study.engines import Here
+from hybridal.lab.study.run_study_cells import begin_study, run_study
+from hybridal.lab.study.study import read_study
 
 small = {"initial": 8, "candidates": 64, "max_epochs": 1}
 run_study(begin_study(read_study(Path(sys.argv[1])).shrunk(device="cpu", overrides=small), Path(sys.argv[2])), Here())

@@ -45,7 +45,7 @@ def copied(folder: Path, to: Path) -> Path:
 @pytest.fixture(autouse=True)
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than a run, and has tests of its own."""
-    monkeypatch.setattr("hybridal.evidence.run_report.panels", lambda *_: [])
+    monkeypatch.setattr("hybridal.reports.run_report.panels", lambda *_: [])
 
 
 @pytest.fixture(scope="session")

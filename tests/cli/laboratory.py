@@ -109,7 +109,7 @@ def serve() -> None:
 
 def without_figures() -> None:
     """Drawing takes longer than a run, and has tests of its own."""
-    importlib.import_module("hybridal.evidence.run_report").panels = lambda *_: []  # type: ignore[attr-defined]
+    importlib.import_module("hybridal.reports.run_report").panels = lambda *_: []  # type: ignore[attr-defined]
 
 
 def _obey(order: Mapping[str, Any]) -> None:

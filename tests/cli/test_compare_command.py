@@ -9,8 +9,8 @@ import pytest
 
 from hybridal.cli.compare_command import SHOWN, summary
 from hybridal.core.rounds import Round
-from hybridal.evidence.history import plain_sequence
-from hybridal.study.comparison import Comparison
+from hybridal.lab.study.comparison import Comparison
+from hybridal.reports.round_history import plain_sequence
 
 from .conftest import BEST, SMALL, copied, hybridal
 from .made_up import history_of

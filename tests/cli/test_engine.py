@@ -5,10 +5,10 @@ from importlib.util import find_spec
 import pytest
 
 from hybridal.cli.engine import PROBES, REPORT, choose_engine
-from hybridal.study.engines import Here
-from hybridal.study.engines.lanes import Lanes
-from hybridal.study.engines.processes import Processes
-from hybridal.study.engines.ray import RayEngine
+from hybridal.lab.study.engines import Here
+from hybridal.lab.study.engines.lanes import Lanes
+from hybridal.lab.study.engines.processes import Processes
+from hybridal.lab.study.engines.ray_engine import RayEngine
 
 
 def test_an_engine_is_made_as_asked() -> None:

@@ -36,7 +36,7 @@ INSTANTS = {
     "after the record": Kill("hybridal.runs.journal.Journal.append", 2, "after"),
     "before the last round is recorded": Kill("hybridal.runs.journal.Journal.append", 4),
     "half way through the model": Kill("hybridal.backbones.backbone.TextEncoder.save"),
-    "before the report": Kill("hybridal.evidence.run_report.write_report"),
+    "before the report": Kill("hybridal.reports.run_report.write_report"),
 }
 
 
@@ -276,7 +276,7 @@ def test_a_changed_record_is_noticed_and_the_checkpoint_kept(half: Path) -> None
         ("safetensors.torch.save_file", "The checkpoint {}/checkpoint/round-00004.safetensors could not be written ("),
         ("os.write", "{}/rounds.jsonl could not be written ("),
         ("hybridal.models.classifier.Classifier.save", "The model {}/model could not be written ("),
-        ("hybridal.evidence.run_report.write_whole", "somewhere: "),
+        ("hybridal.reports.run_report.write_whole", "somewhere: "),
     ],
 )
 def test_a_full_disk(

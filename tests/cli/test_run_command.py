@@ -35,7 +35,7 @@ def strict(text: str) -> Any:
 
 WATCHED = """
 import runpy, sys
-import hybridal.evidence.run_report as report
+import hybridal.reports.run_report as report
 report.panels = lambda *_: []  # drawing takes longer than a run
 for arguments in {runs!r}:
     sys.argv = ["hybridal", *arguments]

@@ -9,12 +9,12 @@ import yaml
 from typer.testing import CliRunner
 
 from hybridal.cli.main_app import app
-from hybridal.paper.figures import figures
+from hybridal.lab.paper.figures import figures
+from hybridal.lab.study.engines import CellOutcome, Here
+from hybridal.lab.study.run_study_cells import checked_tasks
+from hybridal.lab.study.study import read_study
+from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.runs.journal import Journal
-from hybridal.study.engines import CellOutcome, Here
-from hybridal.study.folder import StudyFolder
-from hybridal.study.run_study_cells import checked_tasks
-from hybridal.study.study import read_study
 from hybridal.testing.small import toy_file
 
 RULES = {"rounds": 3, "initial": 12, "batch": 4, "candidates": 30, "max_epochs": 2, "learning_rate": 1e-3}
@@ -81,7 +81,7 @@ def test_what_run_would_refuse_is_not_planned(file: Path) -> None:
 
 def test_from_a_file_to_a_report(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Three reports are written: one figure each will do.
-    monkeypatch.setattr("hybridal.paper.figures.figures", lambda found: islice(figures(found), 2, 3))
+    monkeypatch.setattr("hybridal.lab.paper.figures.figures", lambda found: islice(figures(found), 2, 3))
     out = tmp_path / "s"
     code, said = call("run", file, *SMALL, "--out", out, "--workers", 1)
     assert code == 0, said
@@ -170,7 +170,7 @@ def test_a_study_of_another_machine_s_gpu_goes_on_with_a_device_of_this_one(
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    monkeypatch.setattr("hybridal.paper.write_paper_report", lambda folder: folder.path)
+    monkeypatch.setattr("hybridal.lab.paper.write_paper_report", lambda folder: folder.path)
     study = read_study(file).shrunk(device="cuda", seeds=(1,), schedules=("retrain",), rounds=2)
     about = {"hardware": {"device": "NVIDIA H200"}}
     folder = StudyFolder.create(tmp_path / "s", study, about, checked_tasks(study))

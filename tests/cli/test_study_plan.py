@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hybridal.cli.study_command import print_plan
-from hybridal.study.folder import StudyFolder
-from hybridal.study.study import Study
+from hybridal.lab.study.study import Study
+from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.testing import fake_history
 
 

@@ -109,7 +109,7 @@ def parse(arguments: list[str]) -> None:
 )
 def test_commands_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hybridal.evidence.run_report.panels", lambda *_: [])  # drawing has tests of its own
+    monkeypatch.setattr("hybridal.reports.run_report.panels", lambda *_: [])  # drawing has tests of its own
     write_tickets(tmp_path)
     for block in blocks_of(page):
         for command in block.commands if not block.reason else []:

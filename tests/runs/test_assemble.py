@@ -103,7 +103,7 @@ def test_every_signal_that_somebody_asked_for_once() -> None:
         watched(replace(SETTINGS, signals=("acuracy",)))
 
 
-# --- model and experiment ------------------------------------------------------------------------------------------------
+# --- model and experiment ---
 
 
 def test_features_are_kept_only_for_signals_that_need_them() -> None:

@@ -17,7 +17,7 @@ from hybridal.core.observer import Observer
 from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rounds import Round
 from hybridal.errors import RunError, UserError
-from hybridal.evidence.run_report import write_report
+from hybridal.reports.run_report import write_report
 from hybridal.runs import checkpoint, run
 from hybridal.runs.assemble import find_task
 from hybridal.runs.checks import check

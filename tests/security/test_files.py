@@ -34,8 +34,8 @@ from hybridal.app.project import MODEL_FOLDER, Project
 from hybridal.app.web.host import folder_name
 from hybridal.app.web.pages import static_version
 from hybridal.errors import UserError
+from hybridal.lab.study.study import CellPlan
 from hybridal.runs.settings import Settings
-from hybridal.study.study import CellPlan
 
 from ..app.made_up import make
 from ..app.web.visits import Visit

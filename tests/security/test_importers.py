@@ -11,7 +11,7 @@ import pytest
 from bench.fuzz import CHECKS, check
 from hybridal.app.exchange.label_studio import read_config
 from hybridal.errors import UserError, one_line
-from hybridal.study.study import read_study
+from hybridal.lab.study.study import read_study
 from hybridal.tasks.read import read_rows
 
 CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())

@@ -11,7 +11,8 @@ for name in ("fcntl", "pwd", "grp", "resource", "termios"):
     sys.modules[name] = None  # as on Windows: an import of it fails
 import hybridal.system.lock, hybridal.system.scratch, hybridal.system.files, hybridal.system.cache
 import hybridal.cli.main_app
-import hybridal.runs.record, hybridal.runs.settings, hybridal.tasks.read, hybridal.study.study, hybridal.study.folder
+import hybridal.runs.record, hybridal.runs.settings, hybridal.tasks.read, hybridal.lab.study.study
+import hybridal.lab.study.study_folder
 """
 
 

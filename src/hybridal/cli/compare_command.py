@@ -15,7 +15,7 @@ from hybridal.errors import UserError
 
 if TYPE_CHECKING:
     from hybridal.core.rounds import Round
-    from hybridal.study.comparison import Comparison
+    from hybridal.lab.study.comparison import Comparison
 
 QUALITY = (
     *("accuracy", "accuracy_low", "accuracy_high", "f1", "f1_low", "f1_high"),
@@ -39,7 +39,7 @@ def compare(
 ) -> None:
     """Run several schedules on the same texts, the same labels and the same seed; rounds that they share run once."""
     from hybridal.cli.screen import follow
-    from hybridal.study.comparison import Comparison
+    from hybridal.lab.study.comparison import Comparison
 
     if resume is not None:
         refuse_others(context)
@@ -76,7 +76,7 @@ def refuse_others(context: typer.Context) -> None:
 def go_on(folder: Path, device: str | None, json: bool, quiet: bool) -> None:
     """Computes what is missing of a comparison and shows the result."""
     from hybridal.cli.screen import follow
-    from hybridal.study.comparison import Comparison
+    from hybridal.lab.study.comparison import Comparison
 
     compared = Comparison.open(folder)
     with follow(compared.settings, quiet or json) as screen, going_on_with("hybridal resume", folder, device):
@@ -90,10 +90,10 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
     from rich.table import Table
 
     from hybridal.cli.screen import wide_console
-    from hybridal.evidence.formats import counted
-    from hybridal.evidence.history import plain_sequence
-    from hybridal.evidence.run_report import write_comparison
-    from hybridal.evidence.story import guessing
+    from hybridal.reports.number_formats import counted
+    from hybridal.reports.round_history import plain_sequence
+    from hybridal.reports.run_report import write_comparison
+    from hybridal.reports.story import guessing
     from hybridal.system.files import strict_json
 
     found = compared.histories()
@@ -127,9 +127,9 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
 
 def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:
     """The end of one schedule's run and what it cost; measured on test where there is one."""
-    from hybridal.evidence.history import final
-    from hybridal.evidence.results import run_row
+    from hybridal.lab.study.study_results import run_row
     from hybridal.measures.certainty import shown
+    from hybridal.reports.round_history import final
 
     row, measured = run_row(spec, history), final(history)
     figures = shown(measured[1]) if measured else {}

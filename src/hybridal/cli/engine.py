@@ -9,11 +9,11 @@ from hybridal.errors import UserError
 from hybridal.system.background_imports import import_in_thread, import_later
 
 if TYPE_CHECKING:
-    from hybridal.study.engines import Engine
-    from hybridal.study.engines.lanes import Lanes
+    from hybridal.lab.study.engines import Engine
+    from hybridal.lab.study.engines.lanes import Lanes
 
 PROBES = ("scipy.optimize",)
-REPORT = ("hybridal.evidence.figure_kit", "pandas", "fontTools.subset", "jinja2")
+REPORT = ("hybridal.reports.figure_kit", "pandas", "fontTools.subset", "jinja2")
 # Seconds in which a study imports, loads and records.
 BUSY = 15.0
 
@@ -28,12 +28,12 @@ def choose_engine(
     """Ray where it is asked for; lanes where there are GPUs; one process where one is enough; else several."""
     import os
 
-    from hybridal.study.engines import Here
-    from hybridal.study.engines.lanes import Lanes
-    from hybridal.study.engines.processes import Processes, prepare
+    from hybridal.lab.study.engines import Here
+    from hybridal.lab.study.engines.lanes import Lanes
+    from hybridal.lab.study.engines.processes import Processes, prepare
 
     if ray is not None:
-        from hybridal.study.engines.ray import RayEngine
+        from hybridal.lab.study.engines.ray_engine import RayEngine
 
         if workers is not None:
             raise UserError("--workers counts cells at once here; leave it out with --ray, which has its own count.")
@@ -64,7 +64,7 @@ def choose_engine(
 
 def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | None) -> list[Lanes]:
     """Those of each process; so many `workers` are dealt out evenly."""
-    from hybridal.study.engines.lanes import Lanes
+    from hybridal.lab.study.engines.lanes import Lanes
 
     sharers = processes_per_gpu or 1
     places = [gpu for _ in range(sharers) for gpu in gpus]

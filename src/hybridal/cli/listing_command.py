@@ -76,11 +76,11 @@ def _names(what: str) -> list[dict[str, str]]:
 
 
 def _runs(folder: Path, exact: bool) -> list[dict[str, str]]:
-    from hybridal.evidence.history import plain_sequence
+    from hybridal.lab.study.trie import histories
     from hybridal.measures.certainty import known_f1
+    from hybridal.reports.round_history import plain_sequence
     from hybridal.runs.record import RunFolder
     from hybridal.schedules import make_schedule
-    from hybridal.study.trie import histories
 
     rows = []
     for path in sorted(folder.glob("*/run.json")):

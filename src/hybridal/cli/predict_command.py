@@ -63,7 +63,7 @@ class Predicted:
 
     @property
     def sentence(self) -> str:
-        from hybridal.evidence.formats import counted
+        from hybridal.reports.number_formats import counted
 
         if self.predictions is not None:
             left_out = f"; {counted(self.empty, 'row')} without a text left out" if self.empty else ""

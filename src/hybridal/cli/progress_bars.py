@@ -21,8 +21,8 @@ from rich.progress import (
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from hybridal.study.engines import CellOutcome
-    from hybridal.study.folder import StudyFolder
+    from hybridal.lab.study.engines import CellOutcome
+    from hybridal.lab.study.study_folder import StudyFolder
 
 
 class Rate(ProgressColumn):

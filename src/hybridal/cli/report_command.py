@@ -10,9 +10,9 @@ import typer
 
 def report(folder: Annotated[Path, typer.Argument(help="A run folder or a comparison folder.")]) -> None:
     """Write report.html again from the recorded facts."""
-    from hybridal.evidence.run_report import write_comparison, write_report
+    from hybridal.lab.study.comparison import Comparison
+    from hybridal.reports.run_report import write_comparison, write_report
     from hybridal.runs.record import RunFolder
-    from hybridal.study.comparison import Comparison
 
     if Comparison.is_one(folder):
         compared = Comparison.open(folder)

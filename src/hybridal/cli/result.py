@@ -9,10 +9,10 @@ from typing import Any
 import typer
 
 from hybridal.core.rounds import Metrics, Round
-from hybridal.evidence.formats import counted, joined, rounds_between
-from hybridal.evidence.history import plain_sequence
-from hybridal.evidence.story import guessing, outlook
 from hybridal.measures.certainty import accuracy_in_words, f1_in_words, known, shown
+from hybridal.reports.number_formats import counted, joined, rounds_between
+from hybridal.reports.round_history import plain_sequence
+from hybridal.reports.story import guessing, outlook
 from hybridal.runs.record import RunFolder
 from hybridal.schedules import Schedule, make_schedule
 from hybridal.system.files import strict_json
@@ -20,7 +20,7 @@ from hybridal.system.files import strict_json
 
 def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
     """Writes the report and says what came out."""
-    from hybridal.evidence.run_report import write_report
+    from hybridal.reports.run_report import write_report
 
     report = write_report(folder)
     history = folder.history()

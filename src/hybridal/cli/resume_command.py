@@ -25,9 +25,9 @@ def resume(
     from hybridal.cli.compare_command import go_on
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
+    from hybridal.lab.study.comparison import Comparison
     from hybridal.runs.record import RunFolder
     from hybridal.runs.run import resume_run
-    from hybridal.study.comparison import Comparison
 
     if Comparison.is_one(folder):
         if recompute:

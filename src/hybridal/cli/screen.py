@@ -23,7 +23,7 @@ from hybridal.system.background_imports import import_later
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "95%", "F1", "NLL", "ΔS", "stable", "seconds")
 WIDTHS = (5, 21, 6, 6, 8, 9, 5, 5, 7, 6, 7)
 # What a run's report is drawn with.
-REPORT = ("hybridal.evidence.round_figures", "hybridal.evidence.run_report", "jinja2")
+REPORT = ("hybridal.reports.round_figures", "hybridal.reports.run_report", "jinja2")
 
 
 class Quiet(Observer):

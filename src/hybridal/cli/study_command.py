@@ -15,9 +15,9 @@ from hybridal.cli.wording import Verb, going_on_with
 from hybridal.errors import RunError, UserError
 
 if TYPE_CHECKING:
-    from hybridal.study.engines import Engine
-    from hybridal.study.folder import StudyFolder
-    from hybridal.study.study import Study
+    from hybridal.lab.study.engines import Engine
+    from hybridal.lab.study.study import Study
+    from hybridal.lab.study.study_folder import StudyFolder
 
 study = typer.Typer(
     help="Whole studies: plan, run, resume, status, tune, report. Every experiment of the paper is a preset.",
@@ -58,8 +58,8 @@ def shrinking(values: Mapping[str, Any]) -> dict[str, Any]:
 @o.offers(SHRUNK, shrinking)
 def plan(shrunk: dict[str, Any], what: What, json: o.Json = False) -> None:
     """Say what a study would take: runs, cells, rounds alone and shared."""
-    from hybridal.study.folder import StudyFolder
-    from hybridal.study.run_study_cells import checked_tasks
+    from hybridal.lab.study.run_study_cells import checked_tasks
+    from hybridal.lab.study.study_folder import StudyFolder
 
     chosen = find_study(what, **shrunk)
     checked_tasks(chosen, partial(typer.echo, err=True), fetch=False)
@@ -80,7 +80,7 @@ def run(
     quiet: o.Quiet = False,
 ) -> None:
     """Run a study: the plan is shown first, then its cells are computed, and at the end the report is written."""
-    from hybridal.study.run_study_cells import begin_study
+    from hybridal.lab.study.run_study_cells import begin_study
 
     chosen = find_study(what, device=device, **shrunk)
     engine = choose_engine(chosen.device, workers, processes_per_gpu, ray, gpus_per_cell)
@@ -98,9 +98,9 @@ def resume(
     quiet: o.Quiet = False,
 ) -> None:
     """Go on with a study that was stopped, and try failed cells again."""
+    from hybridal.lab.study.run_study_cells import reopen_study
+    from hybridal.lab.study.study_folder import StudyFolder
     from hybridal.runs.assemble import silent
-    from hybridal.study.folder import StudyFolder
-    from hybridal.study.run_study_cells import reopen_study
 
     opened = StudyFolder.open(folder, device)
     engine = choose_engine(opened.device, workers, processes_per_gpu, ray, gpus_per_cell)
@@ -111,8 +111,8 @@ def resume(
 @study.command(cls=Verb)
 def status(folder: Where, json: o.Json = False) -> None:
     """Say how far a study is, and which cells failed."""
-    from hybridal.evidence.formats import counted
-    from hybridal.study.folder import StudyFolder
+    from hybridal.lab.study.study_folder import StudyFolder
+    from hybridal.reports.number_formats import counted
     from hybridal.system.files import strict_json
 
     opened = StudyFolder.open(folder)
@@ -148,9 +148,9 @@ def tune(
     """Choose ε and k by the paper's two-stage rule, and say for which λ the choice holds."""
     from dataclasses import asdict
 
-    from hybridal.evidence.results import results
-    from hybridal.evidence.statistics.tuning import tune as choose
-    from hybridal.study.folder import StudyFolder
+    from hybridal.lab.statistics.tuning import tune as choose
+    from hybridal.lab.study.study_folder import StudyFolder
+    from hybridal.lab.study.study_results import results
     from hybridal.system.files import strict_json
 
     chosen = choose(results(StudyFolder.open(folder)), lam, cost)  # type: ignore[arg-type]
@@ -172,8 +172,8 @@ def report(
     against: Annotated[str | None, typer.Option(help="'paper' puts the published numbers beside ours.")] = None,
 ) -> None:
     """Write the page, the tables (Markdown, CSV, LaTeX) and the figures (SVG, PNG, PDF) of a study."""
-    from hybridal.paper import write_paper_report
-    from hybridal.study.folder import StudyFolder
+    from hybridal.lab.paper import write_paper_report
+    from hybridal.lab.study.study_folder import StudyFolder
 
     if against not in (None, "paper"):
         raise UserError(f"--against knows 'paper', not '{against}'.")
@@ -182,8 +182,8 @@ def report(
 
 def find_study(what: str, rounds: int | None, **shrunk: Any) -> Study:
     """A preset or a file, shrunk as asked."""
-    from hybridal.study.presets import PRESET_NAMES, preset
-    from hybridal.study.study import read_study
+    from hybridal.lab.study.study import read_study
+    from hybridal.lab.study.study_presets import PRESET_NAMES, preset
 
     chosen = preset(what, rounds) if what in PRESET_NAMES or not Path(what).suffix else read_study(Path(what))
     return chosen.shrunk(rounds=rounds, **shrunk)
@@ -193,8 +193,8 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
     """Runs, cells and rounds; then how far it is: not begun, on its way, complete."""
     from dataclasses import asdict
 
-    from hybridal.evidence.formats import counted
-    from hybridal.study.plan import plan
+    from hybridal.lab.study.study_plan import plan
+    from hybridal.reports.number_formats import counted
     from hybridal.system.files import strict_json
 
     found = plan(folder)
@@ -225,8 +225,8 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
 def run_and_report(folder: StudyFolder, engine: Engine, quiet: bool, device: str | None = None) -> None:
     """Shows the plan, computes, writes the report; exits as a run that could not go on if a cell failed."""
     from hybridal.cli.progress_bars import study_progress
-    from hybridal.paper import write_paper_report
-    from hybridal.study.run_study_cells import run_study
+    from hybridal.lab.paper import write_paper_report
+    from hybridal.lab.study.run_study_cells import run_study
 
     if not quiet:
         print_plan(folder, False)

@@ -20,7 +20,7 @@ def what_if(
     ] = None,
 ) -> None:
     """Put recorded values through the detector of a live run; prints JSON with t_star and first_finetune_round."""
-    from hybridal.runs.what_if import decisions
+    from hybridal.lab.what_if import decisions
     from hybridal.system.files import strict_json
 
     typer.echo(strict_json(decisions(source, column, signal, epsilon, patience, count)))

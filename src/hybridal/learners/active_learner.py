@@ -201,7 +201,7 @@ class ActiveLearner(Learner):
 
     def report(self, path: str | Path) -> Path:
         """Writes a page that says what happened and shows it."""
-        from hybridal.evidence.run_report import write_run
+        from hybridal.reports.run_report import write_run
 
         if Path(path).is_dir():
             raise UserError(f"{path} is a folder; name a file in it, such as '{Path(path) / 'report.html'}'.")

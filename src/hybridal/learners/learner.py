@@ -16,7 +16,6 @@ from hybridal.core.outputs import UNKNOWN
 from hybridal.core.pool import Pool
 from hybridal.core.rounds import Chosen, LabelChanges, Round
 from hybridal.errors import UserError
-from hybridal.evidence.formats import counted
 from hybridal.learners.batch import Batch, Query
 from hybridal.learners.round_history import History, curve, measured
 from hybridal.learners.teach_result import TeachResult
@@ -24,6 +23,7 @@ from hybridal.loop.loop import Experiment, State
 from hybridal.measures.advice import Advice, advise
 from hybridal.measures.certainty import score_in_words
 from hybridal.models.model_protocol import TimedCandidates
+from hybridal.reports.number_formats import counted
 from hybridal.schedules import Schedule, decide
 from hybridal.tasks.single import ONE_LABEL, is_several
 from hybridal.tasks.task import Task, is_missing, label_text
@@ -54,7 +54,7 @@ class Learner:
     def continue_from(self, state: State, history: Iterable[Round]) -> None:
         """Replace state and rounds, for example by those of a saved learner."""
         self._state, self._learnt, self._acquired = state, [*history], {}
-        self.cell.model.load(state.weights or self.cell.model.pretrained)
+        self.experiment.model.load(state.weights or self.experiment.model.pretrained)
 
     @property
     def pool(self) -> Pool:

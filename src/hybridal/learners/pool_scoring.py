@@ -15,9 +15,9 @@ from hybridal.core.outputs import Floats
 from hybridal.errors import RunError, UserError
 from hybridal.learners.predictions import write_predictions
 from hybridal.learners.text_classifier import TextClassifier
-from hybridal.study.engines import one_thread
-from hybridal.study.engines.ray import connected, gpu_share
+from hybridal.system.ray_cluster import connected, gpu_share
 from hybridal.system.scratch import scratch
+from hybridal.system.thread_count import one_thread
 from hybridal.tasks.read import stream_rows
 
 

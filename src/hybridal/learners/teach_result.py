@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybridal.core.rounds import Metrics, Round
-from hybridal.evidence.formats import counted
+from hybridal.reports.number_formats import counted
 
 
 @dataclass(frozen=True, repr=False)

@@ -263,7 +263,8 @@ def active_learning(
 ) -> Iterator[tuple[State, Round]]:
     """Algorithm 1: decide, advance, until all rounds are done. Continues from a state and its history where given.
 
-    Once `should_stop` holds, no more labels are asked for, and a last round follows if the schedule has a use for one. The `observer` is told of each round once its labels are there: only then is its update decided.
+    Once `should_stop` holds, no more labels are asked for, and a last round follows if the schedule has a use for
+    one. The `observer` is told of each round once its labels are there: only then is its update decided.
     """
     observer = observer or Observer()
     state = state or experiment.start()

@@ -29,6 +29,25 @@ def one_blas_thread() -> Iterator[None]:
         _limit.leave()
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Computes with one thread of the processor: two add up in another order, and end in other digits.
+
+    A cell's facts would otherwise tell how many workers its machine had. Work is spread by cells instead.
+    """
+    import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which can be limited once it is here
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads()
+    with threadpool_limits(1):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
 class _Limit:
     """A library has one number of threads for all who call it: the first who enters sets it, the last resets it."""
 

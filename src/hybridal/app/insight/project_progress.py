@@ -14,10 +14,10 @@ from hybridal.app.labelling.consensus import counts, new_labels
 from hybridal.app.project import ChapterRecord, Project, chapter_folders, read_chapters
 from hybridal.core.rounds import Round
 from hybridal.core.rules import Rules
-from hybridal.evidence.formats import counted, duration
 from hybridal.measures.advice import advise
 from hybridal.measures.certainty import shown
 from hybridal.measures.guessing import is_guessing
+from hybridal.reports.number_formats import counted, duration
 
 
 def progress(project: Project) -> dict[str, Any]:

@@ -121,8 +121,9 @@ class FirstModel:
         measured = {id: classes.index(number) for id, number in now.validation.items() if id in self.known}
         labels = np.array([*pool.values()], dtype=np.int64)
         texts, of = self.chapter.model.class_descriptions([*now.classes.values()], now.meant)
-        said = (self._embed(texts), of) if self.chapter.learner.experiment.rules.use_class_descriptions and texts else None
-        probe = self._prober.best(self._features(pool), labels, len(classes), said)
+        rules = self.chapter.learner.experiment.rules
+        described = (self._embed(texts), of) if rules.use_class_descriptions and texts else None
+        probe = self._prober.best(self._features(pool), labels, len(classes), described)
         truth = np.array([*measured.values()], dtype=np.int64)
         seen = probe.logits(self._features(measured)) if measured else np.empty((0, len(classes)))
         temperature = shrunk_temperature(seen, truth, trained=False)

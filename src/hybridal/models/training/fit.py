@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from hybridal.core.rounds import Cost
 from hybridal.core.outputs import Ints, Outputs
+from hybridal.core.rounds import Cost
 from hybridal.core.rules import Rules
 from hybridal.models.classifier import Classifier
 from hybridal.models.model_protocol import Fit

@@ -1,0 +1,80 @@
+"""The figures of the paper, and regret: each a function of a study's results that is None where it has no data for it.
+
+| file | question |
+|---|---|
+| `overview` | is one schedule best at everything, is F1 kept, and what does calibration cost? |
+| `rounds` | how do F1 and NLL go, round by round, and does it matter which signal decides? |
+| `switching` | when to switch, and how far is each signal from the best switch round? |
+| `decisions` | how does a signal decide, and what does patience filter out? |
+| `signals` | do signals say the same, and which serves best? |
+| `choices` | which ε and k, and does a choice of the protocol matter? |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from hybridal.lab.reports.comparable import Comparable, comparable
+from hybridal.lab.study.study_results import Results, rules
+
+if TYPE_CHECKING:
+    from hybridal.reports.figure_style import Drawn
+
+
+def figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
+    """Every figure by its name, in the order of the paper; matplotlib is loaded here."""
+    from hybridal.lab.paper.figures.choice_figures import sensitivity
+
+    ready = comparable(found)
+    if ready is not None:
+        yield from _of_comparable(ready)
+    yield "sensitivity", sensitivity(found)
+
+
+def _of_comparable(found: Comparable) -> Iterator[tuple[str, Drawn | None]]:
+    from hybridal.lab.paper.figures.choice_figures import cross_sections, tuned_signals
+    from hybridal.lab.paper.figures.curve_figures import signal_f1, trajectories
+    from hybridal.lab.paper.figures.decision_figures import control_charts, stretches
+    from hybridal.lab.paper.figures.overview_figures import pareto_plane, radar, violins
+    from hybridal.lab.paper.figures.signal_figures import correlation_matrix, parallel_signals
+    from hybridal.lab.paper.figures.switching_figures import regret_by_signal, switch_tradeoff
+
+    yield "radar", radar(found)
+    yield "f1-violins", violins(found)
+    yield "f1-by-round", trajectories(found)
+    yield "pareto-steps", pareto_plane(found)
+    yield "pareto-seconds", pareto_plane(found, "seconds")
+    yield "pareto-f1", pareto_plane(found, measure="f1")
+    yield "nll-by-round", trajectories(found, "nll")
+    yield "switch-tradeoff", switch_tradeoff(found)
+    yield "regret", regret_by_signal(found)
+    watching = rules(found.methods(fixed=False))
+    for name, (spec, rule) in zip(
+        _slugs(rule.signal.name for rule in watching.values()), watching.items(), strict=True
+    ):
+        yield f"control-{name}", control_charts(found, spec, rule)
+    yield "stretches", stretches(found)
+    yield "signal-correlation", correlation_matrix(found)
+    yield "signal-profiles", parallel_signals(found)
+    yield "signal-f1", signal_f1(found)
+    tuned = tuned_signals(found)
+    for name, (signal, table) in zip(_slugs(tuned), tuned.items(), strict=True):
+        yield f"tuning-{name}", cross_sections(found, signal, table)
+
+
+def _slugs(names: Iterable[str]) -> list[str]:
+    """File names, each different.
+
+    >>> _slugs(["accuracy", "their/own", "accuracy"])
+    ['accuracy', 'their-own', 'accuracy-2']
+    """
+    found: list[str] = []
+    for name in names:
+        slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "signal"
+        fresh, twin = slug, 2
+        while fresh in found:
+            fresh, twin = f"{slug}-{twin}", twin + 1
+        found.append(fresh)
+    return found

@@ -1,0 +1,179 @@
+"""Is a method as good as Retrain and FineTune? Non-inferiority, rank tests with effect sizes, and cells won."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean, median, stdev
+
+from hybridal.lab.reports.method_grid import (
+    ALPHA,
+    COST,
+    F1,
+    NLL,
+    SECONDS_NOTE,
+    STEPS,
+    Measure,
+    by_method,
+    setting_keys,
+    settings,
+)
+from hybridal.lab.statistics.numbers import summary
+from hybridal.lab.statistics.paired import noninferiority as tested
+from hybridal.lab.statistics.paired import paired_p
+from hybridal.lab.statistics.ranks import effect, holm, signed_rank
+from hybridal.lab.study.study_results import (
+    FINETUNE,
+    RETRAIN,
+    Results,
+    Run,
+    cell_of,
+    distinct,
+    grouped,
+    paired,
+    those,
+    values,
+)
+from hybridal.reports.display_names import distinct_names
+from hybridal.reports.number_formats import NONE, Shown, fixed, p_value, signed
+from hybridal.reports.report_table import MISSING, ONE, Column, Entry, Row, Table, one, table_of
+
+MARGINS = (0.005, 0.01, 0.02)
+_NUMBERS = ("Difference", "p (ranks)", "p (Holm)", "p (t)", "d_z", "g_z", "Cliff's δ", "Rank-biserial")
+# All backbones together: a pair is a (backbone, task, seed).
+_POOLED = ("backbone",)
+Pair = tuple[list[float], list[float]]
+
+
+def noninferiority(results: Results) -> Table | None:
+    """One-sided 95% bounds of the mean paired difference in F1, at several margins δ."""
+    rows = [row for row in results.rows if row["f1"] is not None]
+    sections = [
+        (
+            (*keys, title),
+            [_bounds(name, mine, reference) for _, name, mine in by_method(members, among) if reference],
+        )
+        for keys, members in settings(rows, _POOLED)
+        for title, reference, among in _references(members)
+    ]
+    columns = [Column("Method"), Column("Pairs", ("n",)), Column("Difference", ONE)]
+    columns += [Column(title, ONE) for title in ("Lower bound", "Upper bound", "Equivalent at δ ≥")]
+    columns += [Column(f"δ = {margin:g}", ("p",), "No worse by more than") for margin in MARGINS]
+    caption = (
+        f"Non-inferiority of {results.split} F1 against a reference, over all (backbone, task, seed) pairs: the mean "
+        "difference, its one-sided 95% bounds (two one-sided tests), the least margin at which both pass, and for each "
+        f"margin δ whether the lower bound stays above −δ (✓), with p, or whether all pairs are the same (=)."
+        f"{_noise(those(rows, schedule=RETRAIN))} "
+        "Seeds of a task resemble each other: the bounds speak for these tasks."
+    )
+    return table_of("noninferiority", caption, columns, sections, (*setting_keys(rows, _POOLED), "Reference"))
+
+
+def _references(rows: Sequence[Run]) -> list[tuple[str, list[Run], tuple[str, ...]]]:
+    """Retrain, FineTune, and in each cell that both have the run with the higher F1: a hard reference, which is high by
+    luck too. With each, its own schedules, which are not compared with it."""
+    retrain, finetune = those(rows, schedule=RETRAIN), those(rows, schedule=FINETUNE)
+    other = {cell_of(row): row for row in finetune}
+    both = [(row, other[cell_of(row)]) for row in retrain if cell_of(row) in other]
+    better = [max(pair, key=lambda row: float(row["f1"])) for pair in both]
+    return [
+        ("Retrain", retrain, (RETRAIN,)),
+        ("FineTune", finetune, (FINETUNE,)),
+        ("the better of both", better, (RETRAIN, FINETUNE)),
+    ]
+
+
+def _bounds(name: str, mine: Sequence[Run], reference: Sequence[Run]) -> Row:
+    found = tested(*paired(mine, reference, "f1"), margins=MARGINS)
+    same = found.mean == 0 and found.n > 1
+    judged = [
+        Entry("=" if same else NONE) if p is None else Entry(f"{'✓' if passes else '✗'} ({p_value(p)})", (p,))
+        for p, passes in zip(found.p, found.passes, strict=True)
+    ]
+    bounds = [one(value, signed(4)) for value in (found.mean, found.low, found.high)]
+    return (Entry(name), Entry(f"{found.n}", (found.n,)), *bounds, one(found.equivalent, fixed(4)), *judged)
+
+
+def _noise(retrain: Sequence[Run]) -> str:
+    cells = grouped(retrain, lambda row: cell_of(row)[:-1])
+    spreads = [stdev(values(members, "f1")) for members in cells.values() if len(members) > 1]
+    if not spreads:
+        return ""
+    return (
+        f" From seed to seed, Retrain's F1 spreads by {fmean(spreads):.4f} on average over {len(spreads)} cells "
+        f"(median {median(spreads):.4f}, largest {max(spreads):.4f})."
+    )
+
+
+def rank_tests(results: Results) -> Table | None:
+    """Wilcoxon's signed-rank tests with Holm's correction, and effect sizes, for each measure."""
+    rows, split = results.rows, results.split
+    sections = [
+        ((*keys, measure.title), _tests(members, measure))
+        for keys, members in settings(rows, _POOLED)
+        for measure in (F1.on(split), NLL.on(split), *COST)
+    ]
+    columns = [Column("Method"), Column("Against"), Column("Pairs", ("n",)), *(Column(name, ONE) for name in _NUMBERS)]
+    caption = (
+        "Methods against Retrain and FineTune over all (backbone, task, seed) pairs: mean difference; Wilcoxon's "
+        "signed-rank test, exact and two-sided, with Holm's correction over the comparisons of a measure (* below "
+        f"{ALPHA:g}); the paired t-test; and effect sizes: d_z, the same without small-sample bias (g_z), Cliff's δ "
+        f"and the rank-biserial correlation. {SECONDS_NOTE}"
+    )
+    return table_of("rank-tests", caption, columns, sections, (*setting_keys(rows, _POOLED), "Measure"))
+
+
+def _tests(rows: Sequence[Run], measure: Measure) -> list[Row]:
+    names = distinct_names(distinct(rows, "schedule"))
+    pairs: list[tuple[str, str, Pair]] = []
+    for reference in (RETRAIN, FINETUNE):
+        for _, name, mine in by_method(rows, (reference, RETRAIN)):
+            pair = paired(mine, those(rows, schedule=reference), measure.column)
+            if pair[0]:
+                pairs.append((name, names[reference], pair))
+    tests = [signed_rank(*pair) for _, _, pair in pairs]
+    return [_test(*found, measure.shown) for found in zip(pairs, tests, holm(tests), strict=True)]
+
+
+def _test(compared: tuple[str, str, Pair], p: float | None, p_holm: float | None, shown: Shown) -> Row:
+    name, reference, pair = compared
+    size, found = effect(*pair), summary(*pair)
+    corrected = one(p_holm, p_value)
+    if p_holm is not None and p_holm < ALPHA:
+        corrected = replace(corrected, marks="*")
+    difference = one(found.mean, lambda value: f"{'+' if value > 0 else ''}{shown(value)}")
+    sizes = [one(value, fixed(2)) for value in (size.d_z, size.g_z, size.cliffs_delta, size.rank_biserial)]
+    words = (Entry(name), Entry(reference), one(found.n, fixed(0)))
+    return (*words, difference, one(p, p_value), corrected, one(paired_p(*pair), p_value), *sizes)
+
+
+def wins(results: Results) -> Table | None:
+    """Per pair of methods, the (backbone, task) cells in which the row is significantly better than the column."""
+    rows, split = results.rows, results.split
+    names = distinct_names(distinct(rows, "schedule"))
+    sections = []
+    for keys, members in settings(rows, _POOLED):
+        for measure in (F1.on(split), NLL.on(split), STEPS):
+            lines = [(Entry(names[new]), *(_won(members, new, old, measure) for old in names)) for new in names]
+            if any(entry.numbers for line in lines for entry in line):
+                sections.append(((*keys, measure.title), lines))
+    columns = [Column("Better"), *(Column(name, ("cells", "of")) for name in names.values())]
+    caption = (
+        "In how many (backbone, task) cells the method of the row is better than that of the column (paired t-test "
+        f"over seeds, two-sided, p < {ALPHA:g}, not corrected), of the cells that have two seeds or more."
+    )
+    return table_of("wins", caption, columns, sections, (*setting_keys(rows, _POOLED), "Measure"))
+
+
+def _won(rows: Sequence[Run], new: str, old: str, measure: Measure) -> Entry:
+    won = cells = 0
+    if new != old:
+        mine, theirs = those(rows, schedule=new), those(rows, schedule=old)
+        for backbone in distinct(rows, "backbone"):
+            for task in distinct(rows, "task"):
+                pair = paired(those(mine, backbone=backbone, task=task), theirs, measure.column)
+                cells += len(pair[0]) > 1
+                p, mean = paired_p(*pair), summary(*pair).mean
+                if p is not None and p < ALPHA and mean is not None:
+                    won += mean > 0 if measure.higher else mean < 0
+    return Entry(f"{fixed(0)(won)}/{fixed(0)(cells)}", (won, cells)) if cells else MISSING

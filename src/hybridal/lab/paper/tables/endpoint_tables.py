@@ -1,0 +1,149 @@
+"""Where runs ended and what they cost, per backbone, method and task; what is saved; how well calibrated they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+from hybridal.lab.reports import method_grid as grid
+from hybridal.lab.statistics.paired import bootstrap_interval
+from hybridal.lab.study.study_results import RETRAIN, Results, Run, distinct, paired, plain_rows, those, values
+from hybridal.reports.display_names import distinct_names
+from hybridal.reports.number_formats import fixed, percent
+from hybridal.reports.report_table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, ranked, table_of
+
+# From so many cells on, drawing them again says something.
+_CELLS = 5
+_TEMPERATURE = (
+    ("τ", "temperature", fixed(2)),
+    ("NLL", "nll", fixed(3)),
+    ("NLL(τ)", "nll_scaled", fixed(3)),
+    ("ECE", "ece", percent(1)),
+    ("ECE(τ)", "ece_scaled", percent(1)),
+)
+# Short runs show every round of ECE, long ones every fifth; all of them their last five together.
+_ALL, _LAST = 10, 5
+
+
+def endpoint(name: str, measure: grid.Measure) -> Callable[[Results], Table | None]:
+    """The table of one measure after the last round."""
+
+    def table(results: Results) -> Table | None:
+        if not results.rows:
+            return None
+        shown, seeds = measure.on(results.split), grid.seeds_said(results.rows)
+        caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
+        return grid.task_grid(name, caption, (shown,), results.rows)
+
+    return table
+
+
+def endpoint_cost(results: Results) -> Table | None:
+    """What whole runs cost: counted, in seconds, and in epochs that a round took until it stopped."""
+    if not results.rows:
+        return None
+    seeds = grid.seeds_said(results.rows)
+    caption = f"Cost of a whole run per method and task: mean ± std over {seeds}. {grid.SECONDS_NOTE}"
+    return grid.task_grid("endpoint-cost", caption, (*grid.COST, grid.EPOCHS), results.rows)
+
+
+def savings(results: Results) -> Table | None:
+    """Pooled means, and the share of Retrain's cost that a method saves in the same cells."""
+    rows = results.rows
+    if not those(rows, schedule=RETRAIN):
+        return None
+    found = [*grid.settings(rows)]
+    if len(distinct(rows, "backbone")) > 1:
+        found += [(("All backbones", *keys), members) for keys, members in grid.settings(rows, ("backbone",))]
+    columns = [Column("Method"), *(Column(measure.on(results.split).title, MEAN) for measure in (grid.F1, grid.NLL))]
+    for measure in grid.COST:
+        columns += [Column("Mean", MEAN, measure.title), Column("Saved in all", ONE, measure.title)]
+        columns.append(Column("Saved a run [95%]", ("mean", "low", "high"), measure.title))
+    caption = (
+        "All tasks and seeds together: mean ± std, and the share of Retrain's cost that is saved in the cells that "
+        "both have: of the sums, and the mean over runs with its bootstrap interval, for which whole (backbone, task) "
+        f"cells are drawn again (from {_CELLS} of them on). {grid.SECONDS_NOTE}"
+    )
+    sections = [(keys, _savings(members)) for keys, members in found]
+    return table_of("savings", caption, columns, sections, grid.setting_keys(rows))
+
+
+def _savings(rows: Sequence[Run]) -> list[Row]:
+    reference = those(rows, schedule=RETRAIN)
+    lines: list[Row] = []
+    for spec, name, mine in grid.by_method(rows):
+        entries = [mean_of(values(mine, measure.column), measure.shown) for measure in (grid.F1, grid.NLL)]
+        for measure in grid.COST:
+            entries.append(mean_of(values(mine, measure.column), measure.shown))
+            entries += _saved(mine, reference, measure) if spec != RETRAIN else [MISSING, MISSING]
+        lines.append((Entry(name), *entries))
+    return ranked(ranked(lines, [1], higher=True), [2, 3, 6], higher=False)
+
+
+def _saved(mine: Sequence[Run], reference: Sequence[Run], measure: grid.Measure) -> list[Entry]:
+    new, old = paired(mine, reference, measure.column)
+    if not new or not all(old):
+        return [MISSING, MISSING]
+    cells = []
+    for backbone in distinct(mine, "backbone"):
+        for task in distinct(mine, "task"):
+            some, other = paired(those(mine, backbone=backbone, task=task), reference, measure.column)
+            if some:
+                cells.append([1 - a / b for a, b in zip(some, other, strict=True)])
+    saved = one(1 - sum(new) / sum(old), percent(1))
+    mean = fmean(value for cell in cells for value in cell)
+    interval = bootstrap_interval(cells) if len(cells) >= _CELLS else None
+    if interval is None:
+        return [saved, Entry(percent(1)(mean), (mean, None, None))]
+    low, high = (fixed(1)(100 * end) for end in interval)
+    return [saved, Entry(f"{percent(1)(mean)} [{low}, {high}]", (mean, *interval))]
+
+
+def temperature(results: Results) -> Table | None:
+    """The temperature that fits validation, and NLL and ECE before and after scaling by it."""
+
+    def lines(members: list[Run]) -> list[Row]:
+        found: list[Row] = [
+            (Entry(name), *(mean_of(values(mine, column), shown) for _, column, shown in _TEMPERATURE))
+            for _, name, mine in grid.by_method(members)
+        ]
+        return ranked(found, range(2, len(_TEMPERATURE) + 1), higher=False)
+
+    columns = [Column("Method"), *(Column(title, MEAN) for title, _, _ in _TEMPERATURE)]
+    caption = (
+        f"Temperature scaling after the last round: τ fitted on validation (above 1: over-confident), NLL and ECE on "
+        f"{results.split} before and after scaling; mean ± std over all tasks and seeds."
+    )
+    rows = [row for row in results.rows if row["temperature"] is not None]
+    return grid.sectioned("temperature", caption, columns, rows, lines)
+
+
+def ece_by_round(results: Results) -> Table | None:
+    """Validation ECE by round and method, and over the last five rounds together."""
+    rounds = [row for row in plain_rows(results.rounds) if row["validation_ece"] is not None]
+    names = distinct_names(distinct(rounds, "schedule"))
+    columns = [Column("Round"), *(Column(name, MEAN) for name in names.values())]
+    caption = "Validation ECE in percent (15 bins) by round: mean ± std over all tasks and seeds."
+    return grid.sectioned("ece-by-round", caption, columns, rounds, lambda members: _ece_rows(members, list(names)))
+
+
+def _ece_rows(rounds: Sequence[Run], specs: Sequence[str]) -> list[Row]:
+    last = max(row["round"] for row in rounds)
+    lines = [(f"{t}", range(t, t + 1)) for t in shown_rounds(last)]
+    if last > _LAST:
+        lines.append((f"Last {_LAST}", range(last - _LAST + 1, last + 1)))
+    rows: list[Row] = []
+    for title, stretch in lines:
+        some = [row for row in rounds if row["round"] in stretch]
+        found = [[100 * row["validation_ece"] for row in those(some, schedule=spec)] for spec in specs]
+        rows.append((Entry(title), *(mean_of(shares, fixed(2)) for shares in found)))
+    return rows
+
+
+def shown_rounds(last: int) -> list[int]:
+    """All rounds of a short run; of a long one every fifth, and the last.
+
+    >>> shown_rounds(3), shown_rounds(24)
+    ([1, 2, 3], [5, 10, 15, 20, 24])
+    """
+    return list(range(1, last + 1)) if last <= _ALL else sorted({*range(5, last + 1, 5), last})

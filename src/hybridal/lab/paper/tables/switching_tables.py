@@ -1,0 +1,177 @@
+"""When methods switched, whether the signal came back, and how far each switch is from the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from statistics import fmean
+
+from hybridal.lab.reports.method_grid import COST, SECONDS_NOTE, sectioned, setting_keys, settings
+from hybridal.lab.statistics.regret import DELTA, LAMBDA, Regret, regrets
+from hybridal.lab.study.study_results import (
+    FACTORS,
+    Results,
+    Run,
+    complete_runs,
+    distinct,
+    factors,
+    grouped,
+    rules,
+    those,
+    values,
+)
+from hybridal.measures.stabilisation import Stabilisation
+from hybridal.reports.display_names import backbone_name, distinct_names, task_names
+from hybridal.reports.number_formats import change, fixed, percent
+from hybridal.reports.report_table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, rate, table_of
+
+_POOLED = ("backbone",)
+
+
+def switch_rounds(results: Results) -> Table | None:
+    """The mean switch round t* of each method, backbone and task, over the seeds that fired."""
+    names, backbones = distinct_names(rules(results.specs)), distinct(results.rows, "backbone")
+    if not names:
+        return None
+    titles = [*map(backbone_name, backbones), *(["Mean"] if len(backbones) > 1 else [])]
+    columns = [Column("Task"), *(Column(title, (*MEAN, "runs"), name) for name in names.values() for title in titles)]
+    caption = (
+        "Switch round t*: mean ± std over the runs that fired; ✗ where none of them did. Means are over the (backbone, "
+        "task) cells in which some did, each with the same weight."
+    )
+
+    def lines(members: list[Run]) -> list[Row]:
+        tasks = task_names(distinct(members, "task"))
+        found = [_t_stars(those(members, task=task), name, names, backbones) for task, name in tasks.items()]
+        return [*found, _t_stars(members, "Mean", names, backbones)] if len(tasks) > 1 else found
+
+    return sectioned("switch-rounds", caption, columns, results.rows, lines, _POOLED)
+
+
+def _t_stars(rows: Sequence[Run], name: str, specs: Mapping[str, str], backbones: Sequence[str]) -> Row:
+    entries = []
+    for spec in specs:
+        mine = those(rows, schedule=spec)
+        parts = [those(mine, backbone=backbone) for backbone in backbones]
+        entries += [_t_star(part) for part in [*parts, *([mine] if len(backbones) > 1 else [])]]
+    return (Entry(name), *entries)
+
+
+def _t_star(rows: Sequence[Run]) -> Entry:
+    if not rows:
+        return MISSING
+    entry = mean_of(_fired(rows), fixed(1), len(rows))
+    return entry if entry.value is not None else replace(entry, text="✗")
+
+
+def _fired(rows: Sequence[Run]) -> list[float]:
+    """The t* of the runs of one cell; of several cells, as the paper has it, the mean of each in which some fired."""
+    cells = [values(cell, "t_star") for cell in grouped(rows, itemgetter("backbone", "task")).values()]
+    return cells[0] if len(cells) == 1 else [fmean(fired) for fired in cells if fired]
+
+
+def post_switch(results: Results) -> Table | None:
+    """After t*: how far the signal still moved, and how often by ε or more."""
+    watching = rules(results.specs)
+    if not watching:
+        return None
+    histories = {tuple(factors(cell, spec).values()): history for cell, spec, history in complete_runs(results.folder)}
+    names = distinct_names(watching)
+    columns = [Column("Task")]
+    for name in names.values():
+        columns += [Column("Fired", ONE, name), Column("t*", MEAN, name)]
+        columns += [Column("Largest after", ONE, name), Column("≥ ε after", ONE, name)]
+    epsilons = "; ".join(f"{name}: ε = {watching[spec].detector.epsilon:g}" for spec, name in names.items())
+    caption = (
+        "Signals after the switch, all backbones and seeds together: share of runs that fired, mean t* of those (of "
+        "several backbones, the mean of their means), the largest change after t*, and the share of the rounds after "
+        f"t* whose change was ε or more. {epsilons}."
+    )
+
+    def after(rows: Sequence[Run], spec: str) -> list[Entry]:
+        mine = those(rows, schedule=spec)
+        if not mine:
+            return [MISSING] * 4
+        runs = [histories[tuple(row[name] for name in FACTORS)] for row in mine]
+        found = switching([watching[spec].changes(history) for history in runs], watching[spec].detector)
+        entries = [one(len(found.fired) / len(mine), percent()), mean_of(_fired(mine), fixed(1))]
+        return [*entries, one(found.largest_after, change), one(found.recrossed_share, percent())]
+
+    def lines(members: list[Run]) -> list[Row]:
+        tasks = task_names(distinct(members, "task"))
+        of_task = {name: those(members, task=task) for task, name in tasks.items()}
+        return [(Entry(name), *(e for spec in watching for e in after(own, spec))) for name, own in of_task.items()]
+
+    return sectioned("post-switch", caption, columns, results.rows, lines, _POOLED)
+
+
+@dataclass(frozen=True)
+class Switching:
+    """The t* of the runs that `fired`; the largest change after it, and the share of those that were ε or more."""
+
+    fired: list[float]
+    largest_after: float | None
+    recrossed_share: float | None
+
+
+def switching(runs: Sequence[Sequence[float | None]], detector: Stabilisation) -> Switching:
+    """What a detector says about the changes of runs, round by round.
+
+    t* is the same in the schedule's own run and in RETRAIN's. What comes after it is the schedule's doing only in its
+    own runs.
+
+    >>> switching([[None, 0.1, 0.1, 0.9, 0.1], [None, 0.9]], Stabilisation(0.5, 2))
+    Switching(fired=[3.0], largest_after=0.9, recrossed_share=0.5)
+    """
+    fired: list[float] = []
+    after: list[tuple[float, bool]] = []
+    for changes in runs:
+        t_star = detector.t_star(changes)
+        if t_star is not None:
+            fired.append(float(t_star))
+            later = zip(changes[t_star:], detector.streaks(changes)[t_star:], strict=True)
+            # Only the detector compares with ε.
+            after += [(change, streak == 0) for change, streak in later if change is not None]
+    share = sum(above for _, above in after) / len(after) if after else None
+    return Switching(fired, max((change for change, _ in after), default=None), share)
+
+
+def regret(results: Results) -> Table | None:
+    """Regret of each method against the best switch round, where a cell has the tail of every switch round."""
+    if not results.specs:
+        return None
+    found = {f"By {cost.title[:1].lower()}{cost.title[1:]}": regrets(results.runs, cost.column) for cost in COST}
+    sections = [
+        ((*keys, title), _regret_lines(members)) for title, rows in found.items() for keys, members in settings(rows)
+    ]
+    keys = (*setting_keys([row for rows in found.values() for row in rows]), "Cost")
+    titles = ("First fine-tuned", "Feasible", "Regret", "Rounds off", "F1 short by")
+    caption = (
+        f"Regret in cost / Retrain's cost + {LAMBDA:g} NLL / Retrain's NLL against the best switch round of the same "
+        f"cell, whose F1 is within {DELTA:g} of the better of Retrain and FineTune. Regret is over the feasible runs; "
+        "of the others, the last column says how much F1 they miss. Rounds off: from the nearest best one, below 0 for "
+        f"too early. T + 1 means never. Mean ± std over all tasks and seeds. {SECONDS_NOTE}"
+    )
+    columns = [Column("Method"), *(Column(title, MEAN) for title in titles)]
+    return table_of("regret", caption, columns, sections, keys)
+
+
+def _regret_lines(rows: Sequence[Run]) -> list[Row]:
+    every = those(rows, schedule="")
+    best = _regret("Best switch round", [row["regret"] for row in every if row["regret"].switch == row["best"]])
+    names = distinct_names(spec for spec in distinct(rows, "schedule") if spec)
+    own = [_regret(name, [row["regret"] for row in those(rows, schedule=spec)]) for spec, name in names.items()]
+    return [best, *own]
+
+
+def _regret(name: str, found: Sequence[Regret]) -> Row:
+    short = [one.shortfall for one in found if not one.feasible]
+    return (
+        Entry(name),
+        mean_of([float(one.switch) for one in found], fixed(1)),
+        rate([float(one.feasible) for one in found]),
+        mean_of([one.regret for one in found if one.feasible], fixed(3)),
+        mean_of([float(one.rounds_off) for one in found], fixed(1)),
+        mean_of(short, fixed(3)) if short else MISSING,
+    )

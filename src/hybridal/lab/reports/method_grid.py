@@ -1,0 +1,163 @@
+"""The shape that most tables have: tasks across, methods down, a section for each setting and measure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from types import MappingProxyType
+
+from hybridal.lab.statistics.paired import paired_p
+from hybridal.lab.study.study_results import RETRAIN, Run, cell_of, distinct, paired, those, values
+from hybridal.reports.display_names import acquisition_name, backbone_name, distinct_names, task_names
+from hybridal.reports.number_formats import Shown, fixed, percent, seconds
+from hybridal.reports.report_table import MEAN, Column, Entry, Row, Table, mean_of, ranked, rate, table_of
+
+ALPHA = 0.05
+STAR_NOTE = "* p < 0.05 against Retrain (paired t-test over seeds, two-sided, not corrected for there being several)."
+MEAN_NOTE = "Mean: over all (task, seed) pairs, where a method has all of them; its star speaks for these tasks only."
+SECONDS_NOTE = "Seconds compare only within one machine; optimiser steps are counted and compare anywhere."
+_FACTORS = {"backbone": "Backbone", "acquisition": "Acquisition", "variant": "Variant"}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of the runs under its title; `higher` says whether more is better, None where neither is."""
+
+    title: str
+    column: str
+    shown: Shown
+    higher: bool | None = False
+
+    @property
+    def arrow(self) -> str:
+        """The title, and which way is better, as in `F1 (higher is better)`."""
+        return self.title if self.higher is None else f"{self.title} ({'higher' if self.higher else 'lower'} is better)"
+
+    def on(self, split: str) -> Measure:
+        """The measure, with the split that it was taken on, as in `Test F1`."""
+        return replace(self, title=f"{split.capitalize()} {self.title}")
+
+
+F1 = Measure("F1", "f1", fixed(3), higher=True)
+NLL = Measure("NLL", "nll", fixed(3))
+ECE = Measure("ECE", "ece", percent(1))
+STEPS = Measure("Optimiser steps", "steps", fixed(0))
+SECONDS = Measure("Training seconds", "training_time", seconds)
+EPOCHS = Measure("Epochs a round", "epochs_a_round", fixed(2))
+FIRE_RATE = Measure("Fire rate", "fired", percent(), higher=None)
+T_STAR = Measure("Switch round t*", "t_star", fixed(1), higher=None)
+
+# The counted cost first, the seconds right after it.
+COST = (STEPS, SECONDS)
+
+
+def seeds_said(rows: Sequence[Run]) -> str:
+    """How many seeds the runs of a schedule have: `one seed`, `5 seeds`, `3 to 5 seeds`."""
+    cells = Counter((*cell_of(row)[:-1], row["schedule"]) for row in rows)
+    fewest, most = min(cells.values()), max(cells.values())
+    if fewest == most:
+        return "one seed" if most == 1 else f"{most} seeds"
+    return f"{fewest} to {most} seeds"
+
+
+def task_grid(
+    name: str,
+    caption: str,
+    measures: Sequence[Measure],
+    rows: Sequence[Run],
+    by: Mapping[str, str] = MappingProxyType({"schedule": "Method"}),
+    labels: Mapping[str, str] = MappingProxyType({}),
+) -> Table | None:
+    """Tasks across, methods down; None where no run has any of the measures.
+
+    `by` are the factors that name a row, with their headings, and `labels` how the values of the first one read.
+    """
+    tasks, several = distinct(rows, "task"), len(measures) > 1
+    names = [*task_names(tasks).values(), *(["Mean"] if len(tasks) > 1 else [])]
+    columns = [*map(Column, by.values()), *(Column(name, (*MEAN, "p")) for name in names)]
+    sections = [
+        ((*setting, *([measure.arrow] if several else [])), _lines(members, measure, tasks, list(by), labels))
+        for setting, members in settings(rows, list(by))
+        for measure in measures
+    ]
+    starred = any("*" in entry.marks for _, lines in sections for row in lines for entry in row)
+    notes = [caption, *([STAR_NOTE] if starred else []), *([MEAN_NOTE] if len(tasks) > 1 else [])]
+    keys = (*setting_keys(rows, list(by)), *(["Measure"] if several else []))
+    return table_of(name, " ".join(notes), columns, sections, keys)
+
+
+def _lines(
+    rows: Sequence[Run], measure: Measure, tasks: Sequence[str], by: Sequence[str], labels: Mapping[str, str]
+) -> list[Row]:
+    names = {by[0]: labels, "schedule": distinct_names(distinct(rows, "schedule"))}
+    lines: list[Row] = []
+    known = [row for row in rows if row[measure.column] is not None]
+    for chosen in product(*(distinct(rows, name) for name in by)):
+        factors = dict(zip(by, chosen, strict=True))
+        mine = those(known, **factors)
+        if not mine:
+            continue
+        reference = those(known, **{**factors, "schedule": RETRAIN})
+        entries = [_entry(those(mine, task=task), reference, measure) for task in tasks]
+        if len(tasks) > 1:
+            whole = _pairs(those(rows, **factors)) == _pairs(rows)
+            entries.append(_entry(mine if whole else [], reference, measure))
+        words = [Entry(names[name].get(value, str(value))) for name, value in factors.items()]
+        lines.append((*words, *entries))
+    return ranked(lines, range(len(by), len(by) + len(tasks) + (len(tasks) > 1)), measure.higher)
+
+
+def _entry(mine: Sequence[Run], reference: Sequence[Run], measure: Measure) -> Entry:
+    """Mean and spread over seeds, starred where the pairs differ."""
+    p = None
+    if mine and mine[0]["schedule"] != RETRAIN:
+        p = paired_p(*paired(mine, reference, measure.column))
+    numbers = values(mine, measure.column)
+    entry = rate(numbers, p) if measure is FIRE_RATE else mean_of(numbers, measure.shown, p)
+    return replace(entry, marks="*") if p is not None and p < ALPHA else entry
+
+
+def _pairs(rows: Sequence[Run]) -> set[tuple[str, int]]:
+    return {(row["task"], row["seed"]) for row in rows}
+
+
+def setting_keys(rows: Sequence[Run], but: Sequence[str] = ()) -> tuple[str, ...]:
+    """The headings of what `settings` tells apart: the backbone, and what else varies."""
+    return tuple(title for name, title in _FACTORS.items() if _tells(rows, name, but))
+
+
+def settings(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[tuple[str, ...], list[Run]]]:
+    """The runs of each setting, with its name; `but` are factors that rows of the table tell apart."""
+    says = {"backbone": backbone_name, "acquisition": acquisition_name}
+    names = [name for name in _FACTORS if _tells(rows, name, but)]
+    for chosen in product(*(distinct(rows, name) for name in names)):
+        factors = dict(zip(names, chosen, strict=True))
+        members = those(rows, **factors)
+        if members:
+            yield tuple(says.get(name, str)(value) or "as it is" for name, value in factors.items()), members
+
+
+def _tells(rows: Sequence[Run], name: str, but: Sequence[str]) -> bool:
+    return name not in but and (name == "backbone" or len(distinct(rows, name)) > 1)
+
+
+def sectioned(
+    name: str,
+    caption: str,
+    columns: Sequence[Column],
+    rows: Sequence[Run],
+    lines: Callable[[list[Run]], Iterable[Row]],
+    but: Sequence[str] = (),
+) -> Table | None:
+    """A table with a section for each setting, whose `lines` are made from its runs."""
+    sections = [(keys, list(lines(members))) for keys, members in settings(rows, but)]
+    return table_of(name, caption, columns, sections, setting_keys(rows, but))
+
+
+def by_method(rows: Sequence[Run], but: Sequence[str] = ()) -> Iterator[tuple[str, str, list[Run]]]:
+    """The runs of each schedule, with its spec and its name; `but` are schedules to leave out."""
+    for spec, name in distinct_names(distinct(rows, "schedule")).items():
+        if spec not in but:
+            yield spec, name, those(rows, schedule=spec)

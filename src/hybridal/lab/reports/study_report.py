@@ -1,0 +1,182 @@
+"""The report of a study: one page, and its tables and figures as files. Which ones there are, a catalogue says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybridal.lab.study.study_folder import StudyFolder
+from hybridal.lab.study.study_plan import sharing
+from hybridal.lab.study.study_results import FINETUNE, RETRAIN, Results, complete_runs, results, rules
+from hybridal.reports.display_names import acquisition_name, schedule_name
+from hybridal.reports.number_formats import count, counted, score
+from hybridal.reports.report_page import Page, Panel, Part, about_tables, render
+from hybridal.reports.report_table import Table
+from hybridal.reports.story import guessing
+from hybridal.reports.table_files import write_tables
+from hybridal.system.files import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hybridal.reports.figure_style import Drawn
+
+MakeTable = Callable[[Results], Table | None]
+
+# How many schedules the story names.
+MANY = 4
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The tables and figures of a report by their names, in its order; each is None where a study has no data for it.
+
+    Tables in `front` are what a reader looks for first; all others open on demand.
+    """
+
+    tables: Mapping[str, MakeTable]
+    figures: Callable[[Results], Iterable[tuple[str, Drawn | None]]]
+    front: Sequence[str] = ()
+
+
+def all_tables(found: Results, catalogue: Catalogue) -> dict[str, Table]:
+    """Every table that the study has the data for, by its name."""
+    made = {name: make(found) for name, make in catalogue.tables.items()}
+    return {name: table for name, table in made.items() if table is not None}
+
+
+def all_figures(found: Results, catalogue: Catalogue) -> dict[str, Drawn]:
+    """Every figure that the study has the data for, by its name, with its words.
+
+    Where acquisitions vary, what cannot be drawn of all of them together is drawn of each.
+    """
+    if found.runs.empty:
+        return {}
+
+    def drawn(part: Results) -> dict[str, Drawn]:
+        return {name: one for name, one in catalogue.figures(part) if one is not None}
+
+    figures = drawn(found)
+    acquisitions = [str(spec) for spec in found.runs["acquisition"].unique()]
+    for spec in acquisitions if len(acquisitions) > 1 else ():
+        part = replace(found, runs=_chosen_by(found.runs, spec), rounds=_chosen_by(found.rounds, spec))
+        for name, one in drawn(part).items():
+            if name not in figures:
+                slug = spec.replace(":", "-")
+                figures[f"{name}-{slug}"] = replace(one, heading=f"{one.heading}, {acquisition_name(spec)}")
+    return figures
+
+
+def _chosen_by(rows: pd.DataFrame, spec: str) -> pd.DataFrame:
+    return rows[rows["acquisition"] == spec]
+
+
+def write_study_report(folder: StudyFolder, catalogue: Catalogue, first: Mapping[str, MakeTable] | None = None) -> Path:
+    """Writes `report.html`, which needs nothing else, and `report/tables` and `report/figures` beside it.
+
+    `first` are tables that were asked for this once; they come before those of the catalogue.
+    """
+    from hybridal.reports.figure_style import save
+
+    found = results(folder)
+    asked = {name: make(found) for name, make in (first or {}).items()}
+    tables = {name: table for name, table in asked.items() if table is not None}
+    if len(found.runs):
+        tables |= all_tables(found, catalogue)
+    figures = all_figures(found, catalogue)
+    write_tables(tables, folder.path / "report" / "tables")
+    save(figures, folder.path / "report" / "figures")
+    target = folder.path / "report.html"
+    write_whole(target, render(study_page(found, tables, figures, catalogue.front)))
+    return target
+
+
+def study_page(
+    found: Results, tables: Mapping[str, Table], figures: Mapping[str, Drawn], front: Sequence[str] = ()
+) -> Page:
+    """What there is to say about a study, from its complete runs."""
+    folder = found.folder
+    return Page(
+        title=f"Study: {folder.study.name}",
+        kicker="Report of a study of active-learning schedules",
+        story=study_story(found),
+        cost=_sharing_story(folder),
+        front=[Part(_title(name), tables[name]) for name in front if name in tables],
+        panels=[Panel(drawn.heading, drawn.reading, drawn.svg(name)) for name, drawn in figures.items()],
+        back=[Part(_title(name), table, folded=True) for name, table in tables.items() if name not in front],
+        back_title="All tables",
+        about=about_tables(
+            {"settings": folder.study.to_json(), **{k: v for k, v in folder.about().items() if k != "study"}}
+        ),
+    )
+
+
+def study_story(found: Results) -> list[str]:
+    """How far the study is, and what each schedule saves against retraining."""
+    runs, folder = found.runs, found.folder
+    if not len(runs):
+        return ["No run is complete yet: there is nothing to report so far."]
+    factors = ("task", "backbone", "acquisition", "seed")
+    sizes = ", ".join(counted(int(runs[name].nunique()), name) for name in factors)
+    told = [f"{counted(len(runs), 'run')} of {count(folder.study.runs)} are complete ({sizes})."]
+    failed = sum(folder.error(cell) is not None for cell in folder.cells)
+    if failed:
+        told.append(f"{counted(failed, 'cell')} failed.")
+    columns = {"steps": "steps", "nll": f"{found.split}_nll", "f1": f"{found.split}_f1"}
+    means = {
+        str(spec): {name: float(rows[column].mean()) for name, column in columns.items()}
+        for spec, rows in runs.groupby("schedule", sort=False)
+    }
+    guesses, lengths = _guesses(folder), runs["schedule"].value_counts().to_dict()
+    told += [_guessed(spec, guessed, lengths[spec]) for spec, guessed in guesses.items()]
+    base = means.pop(RETRAIN, None)
+    # In the order of the paper's question: what does switching save, and what does it cost?
+    switching = [spec for spec in means if spec == FINETUNE or rules([spec])]
+    named = switching if len(means) > MANY else list(means)
+    # A comparison with models that only guess would praise what is worth nothing.
+    useful = [spec for spec in named[:MANY] if guesses[spec] < lengths[spec]]
+    if base is None or guesses[RETRAIN] == lengths[RETRAIN]:
+        return told
+    return told + [_against(schedule_name(spec), means[spec], base) for spec in useful]
+
+
+def _guesses(folder: StudyFolder) -> Counter[str]:
+    """By schedule, how many of its complete runs end with a model that is not shown to be better than guessing."""
+    return Counter(spec for _, spec, history in complete_runs(folder) if guessing(history))
+
+
+def _guessed(spec: str, guesses: int, runs: int) -> str:
+    some = f"{guesses} of its {count(runs)} models {'is' if guesses == 1 else 'are'} not"
+    which = "its model is not" if runs == 1 else "none of its models is" if guesses == runs else some
+    return f"{schedule_name(spec)}: {which} shown to be better than guessing the most frequent class."
+
+
+def _against(name: str, row: Mapping[str, float], base: Mapping[str, float]) -> str:
+    steps = f"{abs(1 - row['steps'] / base['steps']):.0%}" if base["steps"] else "0%"
+    less = "fewer" if row["steps"] < base["steps"] else "more"
+    taken = "as many optimiser steps as" if steps == "0%" else f"{steps} {less} optimiser steps than"
+    return (
+        f"{name}: {taken} Retrain, NLL {score(row['nll'])} against {score(base['nll'])}, "
+        f"macro-F1 {score(row['f1'])} against {score(base['f1'])}."
+    )
+
+
+def _title(name: str) -> str:
+    """A table's name as a heading: `ece-by-round` is ECE by round."""
+    words = [word.upper() if word in ("f1", "nll", "ece") else word for word in name.split("-")]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+
+
+def _sharing_story(folder: StudyFolder) -> list[str]:
+    factor = sharing(folder)
+    if factor is None:
+        return []
+    computed = sum(len(folder.facts(cell)) for cell in folder.cells)
+    return [
+        f"Schedules of a cell share the rounds in which they decided alike: {count(computed)} rounds were computed, a "
+        f"sharing factor of {score(factor, 2)}. Each schedule's cost is that of its own rounds, shared or not. Seconds "
+        "compare only within one machine; steps and tokens are counted."
+    ]

@@ -1,0 +1,75 @@
+"""Engines: where the cells of a study are computed. The same study gives the same facts on each."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from hybridal.core.observer import Observer
+from hybridal.core.rounds import Round
+from hybridal.lab.study.study import CellPlan
+from hybridal.lab.study.study_folder import StudyFolder
+from hybridal.lab.study.trie import run_cell
+from hybridal.system.lock import InUseError
+from hybridal.system.thread_count import one_thread
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """What became of a cell; `error` is a traceback."""
+
+    key: str
+    error: str | None = None
+
+
+class Engine(Protocol):
+    """Computes cells, in any order, and reports each when it is done."""
+
+    def device(self, asked: str) -> str:
+        """What cells compute on, in words; refuses what is not there."""
+
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]: ...
+
+
+def device_here(asked: str) -> str:
+    """A device of this machine, in words."""
+    from hybridal.models.device import choose_device
+
+    return choose_device(asked).description
+
+
+def work(folder: StudyFolder, cell: CellPlan, device: str, observer: Observer | None = None) -> CellOutcome:
+    """Computes one cell into the study folder; a failure is kept there and does not spread."""
+    settings = replace(cell.settings, device=device)
+    try:
+        with one_thread(), folder.working_on(cell) as home:
+            task, known, journal = folder.task(cell), folder.facts(cell), folder.journal(cell)
+            watcher = observer or Observer()
+
+            def record(fact: Round) -> None:
+                journal.append(fact.to_json())
+                watcher.round_done([fact])
+
+            run_cell(settings, cell.schedules, task, known, record, home / "states", observer)
+    except Exception as error:
+        told = traceback.format_exc()
+        if not isinstance(error, InUseError):  # the cell goes on, in another process
+            folder.write_error(cell, told)
+        return CellOutcome(cell.key, told)
+    return CellOutcome(cell.key)
+
+
+@dataclass
+class Here:
+    """In this process, one cell after the other: the only engine in which an observer sees every epoch."""
+
+    observer: Observer = field(default_factory=Observer)
+
+    def device(self, asked: str) -> str:
+        return device_here(asked)
+
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
+        for cell in cells:
+            yield work(folder, cell, folder.device, self.observer)

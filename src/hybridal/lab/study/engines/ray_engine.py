@@ -1,0 +1,139 @@
+"""On many machines that share no disk, through Ray. The study folder holds the truth, not Ray."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hybridal.errors import RunError
+from hybridal.lab.study.engines import CellOutcome
+from hybridal.lab.study.engines.ray_worker import JournalWriter, compute, versions
+from hybridal.lab.study.study import CellPlan
+from hybridal.lab.study.study_folder import StudyFolder, task_key
+from hybridal.system.ray_cluster import beside_driver, connected, gpu_share
+
+
+@dataclass(frozen=True)
+class RayEngine:
+    """Each cell is a Ray task; every finished round is in the study folder before its worker goes on.
+
+    `gpus_per_cell` is a share of a GPU (default: a quarter where the cluster has GPUs). A cell whose machine or process
+    is lost starts again elsewhere from its recorded rounds; it is given up when it died `tries` times in a row without
+    a new round.
+    """
+
+    address: str
+    gpus_per_cell: float | None = None
+    tries: int = 3
+
+    def device(self, asked: str) -> str:
+        """Asks the cluster: the machine that starts a study may be the one without a GPU."""
+        with connected(self.address) as ray:
+            return "GPUs of a Ray cluster" if gpu_share(ray, asked, self.gpus_per_cell) else "cpu"
+
+    def run(self, folder: StudyFolder, cells: Sequence[CellPlan]) -> Iterator[CellOutcome]:
+        if not cells:
+            return
+        with connected(self.address) as ray, _driver(ray, folder, cells, self.gpus_per_cell) as driver:
+            for cell in cells:
+                driver.start(cell)
+            deaths = {cell.key: Deaths(driver.rounds(cell)) for cell in cells}
+            while driver.waiting:
+                cell, error, lost = driver.next()
+                if lost and deaths[cell.key].count(driver.rounds(cell)) < self.tries:
+                    driver.start(cell)
+                    continue
+                if lost:
+                    error = f"Its worker died {self.tries} times in a row without a new round. The last time: {error}"
+                driver.finish(cell, error)
+                yield CellOutcome(cell.key, error)
+
+
+@dataclass
+class Deaths:
+    """How often a cell died in a row: one that gets on between its deaths is unlucky, not broken.
+
+    >>> deaths = Deaths(rounds=0)
+    >>> deaths.count(0), deaths.count(0), deaths.count(3), deaths.count(3)
+    (1, 2, 1, 2)
+    """
+
+    rounds: int
+    times: int = 0
+
+    def count(self, rounds: int) -> int:
+        """One more death, after so many recorded rounds."""
+        self.times = self.times + 1 if rounds == self.rounds else 1
+        self.rounds = rounds
+        return self.times
+
+
+@contextmanager
+def _driver(ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: float | None) -> Iterator[_Driver]:
+    """However the study ends, nothing of it goes on."""
+    driver = _Driver(ray, folder, cells, gpus)
+    try:
+        if refusal := ray.get(driver.recorder.refusal.remote()):
+            raise RunError(refusal)
+        yield driver
+    finally:
+        with suppress(ray.exceptions.RayError):
+            driver.stop()
+
+
+class _Driver:
+    """The driver's side: the recorder, and the cells that Ray has in its queue."""
+
+    def __init__(self, ray: Any, folder: StudyFolder, cells: Sequence[CellPlan], gpus: float | None) -> None:
+        self._ray, self._folder = ray, folder
+        share = gpu_share(ray, folder.device, gpus)
+        # Said here, since "auto" would mean another device on another machine.
+        self._device = "cuda" if share else "cpu"
+        # Deaths are counted by the engine: Ray counts neither progress nor, by default, running out of memory.
+        self._compute = ray.remote(num_cpus=1, num_gpus=share, max_retries=0, scheduling_strategy="SPREAD")(compute)
+        writer = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(JournalWriter)
+        place = beside_driver(ray)
+        keys = [cell.key for cell in cells]
+        self.recorder = writer.options(scheduling_strategy=place).remote(folder.path.resolve(), keys)
+        self._tasks: dict[str, Any] = {}
+        self.waiting: dict[Any, CellPlan] = {}
+
+    def start(self, cell: CellPlan) -> None:
+        settings = replace(cell.settings, device=self._device).to_json()
+        task = self._task(cell)
+        ref = self._compute.remote(self.recorder, cell.key, settings, cell.schedules, task, versions())
+        self.waiting[ref] = cell
+
+    def _task(self, cell: CellPlan) -> Any:
+        """Sent to each machine once, however many cells compute on it there."""
+        key = task_key(cell.settings)
+        if key not in self._tasks:
+            self._tasks[key] = self._ray.put(self._folder.task(cell))
+        return self._tasks[key]
+
+    def next(self) -> tuple[CellPlan, str | None, bool]:
+        """The next cell that ended, why if it failed, and whether that was for the loss of its worker."""
+        (ref, *_), _ = self._ray.wait(list(self.waiting), num_returns=1)
+        cell = self.waiting.pop(ref)
+        try:
+            return cell, self._ray.get(ref), False
+        except self._ray.exceptions.RayTaskError as error:  # before our code could catch it: a failed import, say
+            return cell, str(error), False
+        except self._ray.exceptions.RayError as error:
+            return cell, str(error), True
+
+    def rounds(self, cell: CellPlan) -> int:
+        return len(self._folder.facts(cell))
+
+    def finish(self, cell: CellPlan, error: str | None) -> None:
+        if error is not None:
+            self._folder.write_error(cell, error)
+        self._ray.get(self.recorder.release.remote(cell.key))
+
+    def stop(self) -> None:
+        for ref in self.waiting:
+            self._ray.cancel(ref, force=True)
+        self._ray.get(self.recorder.close.remote())
+        self._ray.kill(self.recorder)

@@ -1,0 +1,188 @@
+"""What schedules, tasks, backbones and acquisitions are called and how they look: the same everywhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePath
+
+from hybridal.errors import UserError
+from hybridal.reports.number_formats import plain, threshold
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.tasks.read import READERS
+from hybridal.updates import UPDATES
+
+
+@dataclass(frozen=True)
+class Style:
+    """What one kind of schedule looks like; `light` and `dark` are its colour on a light and on a dark page."""
+
+    token: str
+    light: str
+    dark: str
+    marker: str
+
+
+# Contrast is 3:1 or more on white paper and on dark pages. Auto, Retrain, FineTune, FixedSwitch and the paper's two
+# hybrids, which stand side by side most often, stay apart for red- and green-blind readers too; among all, shapes
+# repeat what colours say, for prints without any colour as well. Schedules that switch by a signal look like it.
+_STYLES = (
+    Style("auto", "#1b1035", "#f4eb25", "*"),
+    Style("retrain", "#1577c8", "#7cc4ff", "o"),
+    Style("finetune", "#c84e00", "#ff9254", "s"),
+    Style("newonly", "#8a5a44", "#cfa48f", "v"),
+    Style("anchor", "#a87900", "#e8b93a", "p"),
+    Style("replay", "#c2458a", "#f28fc2", "h"),
+    Style("refit", "#b02fd1", "#e79bff", "d"),
+    Style("fixed", "#8b9099", "#c4cad3", "D"),
+    Style("hybrid-accuracy", "#5218a0", "#9a66ff", "^"),
+    Style("hybrid-alpha", "#006652", "#1fa187", "P"),
+    Style("hybrid-alpha-tail", "#5b8a00", "#a8d94a", "X"),
+    Style("hybrid-f1", "#a3195b", "#f06fa6", "<"),
+    Style("hybrid-loss", "#7a7a00", "#c9c94c", ">"),
+    Style("hybrid-cka", "#117733", "#6cc487", "d"),
+    Style("hybrid-nc", "#0e7c9b", "#5ccbe6", "H"),
+    Style("hybrid-nc-labelled", "#3d6b7a", "#8fb9c7", "h"),
+    Style("hybrid-gradient-norm", "#b5483b", "#f09084", "8"),
+    Style("hybrid-weight-distance", "#4b5fbf", "#98a8f5", "*"),
+    Style("hybrid-agreement", "#1f3fe0", "#6f88ff", "<"),
+    Style("hybrid-divergence", "#8f0f2f", "#ff5c6c", ">"),
+    Style("hybrid-drift", "#6b2a00", "#ffd3a6", "v"),
+    Style("hybrid", "#4a5a6a", "#c3d0dd", "^"),
+    Style("other", "#4a4a4a", "#cfcfcf", "o"),
+)
+LOOKS = {look.token: look for look in _STYLES}
+
+# What matplotlib draws with in turn when a schedule's family appears more than once in a figure.
+MARKERS = "osD^vPXph*<>"
+
+_TASKS = {
+    "imdb": "IMDb",
+    "sst2": "SST-2",
+    "jigsaw": "Jigsaw",
+    "tweeteval": "TweetEval",
+    "agnews": "AG News",
+    "yahoo": "Yahoo",
+    "trec": "TREC",
+    "newsgroups": "20 Newsgroups",
+}
+_BACKBONES = {
+    "distilbert": "DistilBERT",
+    "bert": "BERT",
+    "roberta": "RoBERTa",
+    "minilm": "MiniLM",
+    "mpnet": "MPNet",
+    "tiny": "Tiny",
+}
+_ACQUISITIONS = {"badge": "BADGE", "bald": "BALD", "cal": "CAL", "coreset": "CoreSet", "typiclust": "TypiClust"}
+
+
+@cache
+def schedule_of(spec: str) -> Schedule:
+    """The schedule that a spec describes, made once: making one asks all installed packages for schedules of theirs."""
+    return make_schedule(spec)
+
+
+def _installed(spec: str) -> Schedule | None:
+    try:
+        return schedule_of(spec)
+    except UserError:
+        return None
+
+
+def look(spec: str) -> Style:
+    """The look of a schedule's family; an update is a family too."""
+    schedule = _installed(spec)
+    if schedule is not None and schedule.rule is not None:
+        return LOOKS.get(f"hybrid-{schedule.rule.signal.name}", LOOKS["hybrid"])
+    return LOOKS.get(spec.strip().lower().replace("_", "-").split(":")[0], LOOKS["other"])
+
+
+def schedule_name(spec: str) -> str:
+    """What people call a schedule, such as FixedSwitch@10; one that is not installed here goes by its spec."""
+    schedule = _installed(spec)
+    return spec if schedule is None else schedule.title
+
+
+def distinct_names(specs: Iterable[str]) -> dict[str, str]:
+    """The name of each schedule, with ε and k, or else its spec, only where two would be called the same."""
+    names = {spec: schedule_name(spec) for spec in specs}
+    for parameters in (_epsilon_and_k, str):
+        seen = Counter(names.values())
+        names = {
+            spec: name if seen[name] == 1 else f"{schedule_name(spec)} ({parameters(spec)})"
+            for spec, name in names.items()
+        }
+    return names
+
+
+def _epsilon_and_k(spec: str) -> str:
+    schedule = _installed(spec)
+    detector = schedule.rule.detector if schedule is not None and schedule.rule is not None else None
+    return f"ε={threshold(detector.epsilon)}, k={detector.patience}" if detector else spec
+
+
+def method_names(specs: Iterable[str], short: bool = False) -> dict[str, str]:
+    """The names as long as a legend can take; short ones name hybrids by their signal alone."""
+    prefix = "HybridAL " if short else ""
+    return {spec: plain(name.removeprefix(prefix), 34) for spec, name in distinct_names(specs).items()}
+
+
+def task_names(tasks: Iterable[str]) -> dict[str, str]:
+    """The benchmarks as the paper writes them, a file by its name alone unless two would be called the same."""
+    short = {task: _TASKS.get(task, PurePath(task).stem or task) for task in tasks}
+    seen = Counter(short.values())
+    return {task: name if seen[name] == 1 else task for task, name in short.items()}
+
+
+def backbone_name(backbone: str) -> str:
+    """A backbone as the paper writes it; of a folder or a hub id, all of it: the last part may not tell enough."""
+    return _BACKBONES.get(backbone, backbone)
+
+
+def acquisition_name(acquisition: str) -> str:
+    """An acquisition in words: `least-confidence` is Least confidence, `badge` is BADGE."""
+    words = acquisition.replace("-", " ")
+    return _ACQUISITIONS.get(acquisition, words[:1].upper() + words[1:])
+
+
+def short_labels(names: Iterable[str], most: int = 22) -> dict[str, str]:
+    """A label for each task or backbone that a figure has room for; those that would look the same are numbered."""
+    known = _TASKS | _BACKBONES
+    short = {name: known.get(name) or plain(_stem(name), most) for name in dict.fromkeys(names)}
+    seen, count = Counter(short.values()), Counter[str]()
+    for name, label in short.items():
+        if seen[label] > 1:
+            count[label] += 1
+            short[name] = f"{label} {count[label]}"
+    return short
+
+
+def _stem(name: str) -> str:
+    """The last part of a path or of a hub id, without the ending of a file."""
+    last = name.rstrip("/").rpartition("/")[2]
+    return PurePath(last).stem if "/" in name or last.endswith(tuple(READERS)) else name
+
+
+def distinct_markers(specs: Iterable[str]) -> dict[str, str]:
+    """A marker for each schedule: its family's own, or another where the family comes more than once."""
+    found: dict[str, str] = {}
+    taken: dict[str, list[str]] = {}
+    for spec in specs:
+        kin = taken.setdefault(look(spec).token, [])
+        own = look(spec).marker
+        free = [marker for marker in (own, *MARKERS) if marker not in kin] or [own]
+        kin.append(free[0])
+        found[spec] = free[0]
+    return found
+
+
+@cache
+def letter(update: str) -> str:
+    """The letter that stands for an update in a word; for one that is not installed here, its first."""
+    try:
+        return UPDATES.make(update).letter[:1]
+    except UserError:
+        return update[:1].upper() or "?"

@@ -1,0 +1,222 @@
+"""How figures look, and how they become a piece of a page, whose colours they follow, or a file of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from hybridal.reports.display_names import LOOKS
+from hybridal.system.files import write_whole
+
+# Width in inches of a figure that is as wide as a column; at that width the text has 9 points.
+COLUMN = 4.2
+
+# Inks that are no schedule's, on a light and on a dark page.
+INKS = {
+    "ink": ("#1f2430", "#e7eaf0"),
+    "muted": ("#5d6675", "#a3adbb"),
+    "grid": ("#dfe3e9", "#343b47"),
+    "surface": ("#ffffff", "#171b22"),
+    "phase-train": ("#3b6fb6", "#6fa3ea"),
+    "phase-validate": ("#86b3e3", "#b6d4f5"),
+    "phase-score": ("#d99a2b", "#f0bf62"),
+    "phase-select": ("#8c6bb1", "#bba1db"),
+    "phase-signal": ("#2f9e83", "#5fcfb2"),
+    "phase-test": ("#98a2b0", "#7d8896"),
+}
+INK, MUTED, GRID, SURFACE = (INKS[name][0] for name in ("ink", "muted", "grid", "surface"))
+# What figures may be written as.
+FORMATS = ("svg", "png", "pdf")
+_FAMILY = "font-family: var(--figure-font, 'DejaVu Sans', Verdana, sans-serif)"
+
+# matplotlib keeps its parameters for the whole process; reports may be written by several threads of an app.
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Within this block figures are made, and saved, in the house's style; nothing stays changed after it."""
+    with _LOCK, mpl.rc_context():
+        mpl.rcParams.update(_parameters())
+        yield
+
+
+@cache
+def _parameters() -> dict[Any, Any]:
+    """From matplotlib's own defaults, so that no user's style shines through. Touching the backend loads pyplot."""
+    defaults = {name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith("backend")}
+    own = mpl.rc_params_from_file(Path(__file__).parent / "templates" / "figures.mplstyle", use_default_template=False)
+    return defaults | dict(own)
+
+
+def new_figure(height: float, width: float = COLUMN) -> Figure:
+    """An empty figure of this many inches, whose parts make room for each other."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def whole_rounds(axes: Axes, rounds: int) -> None:
+    """An x axis of rounds: whole numbers, from the first to the last."""
+    axes.set_xlim(0.5, max(rounds, 1) + 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel("round")
+
+
+def colours() -> dict[str, tuple[str, str]]:
+    """Every colour that a figure may use, by name: on a light and on a dark page."""
+    return INKS | {look.token: (look.light, look.dark) for look in LOOKS.values()}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure and its words."""
+
+    figure: Figure
+    heading: str
+    reading: str
+    alt: str
+    _svg: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def svg(self, name: str) -> str:
+        """What `to_svg` makes of it, made once: a report needs it for its page and for a file."""
+        if name not in self._svg:
+            self._svg[name] = to_svg(self.figure, self.alt, name)
+        return self._svg[name]
+
+
+def to_svg(figure: Figure, alt: str = "", name: str = "") -> str:
+    """Clean inline SVG; the same figure always gives the same text.
+
+    `alt` says what is to be seen, for those who do not see it. Ids start with `name`, or with a hash of the drawing:
+    several figures can sit in one page. Every colour of the style is `var(--c-NAME, #hex)`, so that a page may
+    give its own, e.g. in the dark.
+    """
+    root = ElementTree.fromstring(_saved(figure, format="svg", metadata={"Date": None}))
+    name = name or "f" + hashlib.sha256(ElementTree.tostring(root)).hexdigest()[:8]
+    for metadata in root.findall("{*}metadata"):
+        root.remove(metadata)
+    # This rule would reach every element of the page; on the figure itself it is inherited by all that is in it.
+    for parent in root.findall("{*}defs"):
+        for rule in parent.findall("{*}style"):
+            parent.remove(rule)
+    for element in root.iter():
+        _tidy(element)
+    _rename(root, name)
+    root.attrib = {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "role": "img",
+        "aria-label": alt,
+        "viewBox": root.attrib["viewBox"],
+        "width": root.attrib["width"],
+        "height": root.attrib["height"],
+        "style": "stroke-linejoin: round; stroke-linecap: butt",
+    }
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _saved(figure: Figure, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    with styled(), _short_fonts() if options["format"] == "pdf" else nullcontext():
+        lay_out(figure)
+        figure.savefig(buffer, **options)
+    return buffer.getvalue()
+
+
+def lay_out(figure: Figure) -> None:
+    """Places the parts of a figure once, as a page shows them; by itself matplotlib does so anew for every file, and
+    draws all of it twice to that end."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        FigureCanvasSVG(figure)
+        figure.dpi = 72  # an SVG's, which a canvas of it asks for
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+
+
+@contextmanager
+def _short_fonts() -> Iterator[None]:
+    """Fonts go into a PDF without their tables of how letters combine, which nobody reads there: to cut those down to
+    the letters in use takes longer than all the rest of the file."""
+    from fontTools.subset import Options  # type: ignore[import-untyped]
+
+    usual = Options._drop_tables_default
+    Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB", "MATH"]
+    try:
+        yield
+    finally:
+        Options._drop_tables_default = usual
+
+
+def _tidy(element: ElementTree.Element) -> None:
+    """Without namespaces and blanks, and with colours that a page can change."""
+    element.tag = element.tag.partition("}")[2] or element.tag
+    for key in list(element.attrib):
+        if key.startswith("{"):
+            element.set(key.partition("}")[2], element.attrib.pop(key))
+    if "d" in element.attrib:
+        element.set("d", " ".join(element.attrib["d"].split()))
+    if "style" in element.attrib:
+        style = re.sub(r"font-family: [^;]+", _FAMILY, element.attrib["style"])
+        element.set("style", re.sub(r"#[0-9a-f]{6}\b", lambda found: _variables().get(found[0], found[0]), style))
+    if element.tag != "text":
+        element.text = None
+    element.tail = None
+
+
+def _rename(root: ElementTree.Element, name: str) -> None:
+    """Keeps the ids that are referred to, in order of appearance, and drops all others."""
+    pointer = re.compile(r"^(#|url\(#)(.+?)(\)?)$")
+    used = {found[2] for element in root.iter() for value in element.attrib.values() if (found := pointer.match(value))}
+    fresh: dict[str, str] = {}
+    for element in root.iter():
+        old = element.attrib.pop("id", None)
+        if old in used:
+            element.set("id", fresh.setdefault(str(old), f"{name}-{len(fresh)}"))
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if found := pointer.match(value):
+                element.set(key, f"{found[1]}{fresh[found[2]]}{found[3] or ''}")
+
+
+@cache
+def _variables() -> dict[str, str]:
+    return {light: f"var(--c-{name}, {light})" for name, (light, _) in colours().items()}
+
+
+def save(figures: Mapping[str, Drawn], folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Writes `NAME.FORMAT` for each figure and format, each file whole or not at all, and gives their paths.
+
+    No file holds a date: the same study gives the same bytes, as long as matplotlib is the same.
+    """
+    if figures:
+        folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, drawn in figures.items():
+        for format in formats:
+            written.append(folder / f"{name}.{format}")
+            write_whole(written[-1], _content(drawn, format, name))
+    return written
+
+
+def _content(drawn: Drawn, format: str, name: str) -> bytes:
+    if format == "svg":
+        # There is no page to give colours and fonts: each variable becomes what it falls back to.
+        svg = re.sub(r"var\(--[a-z-]+, ([^()]*)\)", r"\1", drawn.svg(name))
+        return (svg + "\n").encode()
+    metadata = {"CreationDate": None} if format == "pdf" else {}
+    return _saved(drawn.figure, format=format, dpi=300, facecolor="white", metadata=metadata)

@@ -1,0 +1,124 @@
+"""What a history amounts to: its stretches of one update, its end, its whole cost, and who reads which signal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from hybridal.core.rounds import PHASES, Cost, Metrics, Round
+from hybridal.errors import UserError
+from hybridal.measures.stabilisation import Stabilisation
+from hybridal.reports.display_names import letter
+from hybridal.schedules import Schedule
+from hybridal.signals import SIGNALS
+
+Histories = Mapping[str, Sequence[Round]]
+COUNTED = ("steps", "examples", "tokens", "epochs")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Rounds in a row, both ends included, with the same update."""
+
+    first: int
+    last: int
+    update: str
+
+    @property
+    def rounds(self) -> int:
+        return self.last - self.first + 1
+
+
+def stretches(history: Sequence[Round]) -> list[Stretch]:
+    """The history as stretches of one strategy each."""
+    groups = [list(group) for _, group in groupby(history, key=lambda fact: fact.update)]
+    return [Stretch(group[0].round, group[-1].round, group[0].update) for group in groups]
+
+
+def short_sequence(history: Sequence[Round]) -> str:
+    """The word, counted: `RRRRRFFF` is R×5 F×3."""
+    return " ".join(f"{letter(part.update)}×{part.rounds}" for part in stretches(history))
+
+
+def plain_sequence(history: Sequence[Round]) -> str:
+    """The word where people read it in a line: as it is, or counted where its letters are long, as in P(96)."""
+    sequence = history[-1].update_sequence if history else ""
+    return short_sequence(history) if "(" in sequence else sequence
+
+
+def total_cost(history: Sequence[Round]) -> Cost:
+    """All rounds' counted cost together."""
+    return Cost(**{name: sum(getattr(fact.cost, name) for fact in history) for name in COUNTED})
+
+
+def phase_names(histories: Histories) -> list[str]:
+    """Every phase that took time in some round, the known ones first and in their order."""
+    seen = dict.fromkeys(name for history in histories.values() for fact in history for name in fact.seconds)
+    return [name for name in PHASES if name in seen] + [name for name in seen if name not in PHASES]
+
+
+def total_seconds(history: Sequence[Round]) -> dict[str, float]:
+    """Seconds per phase over all rounds."""
+    return {name: sum(fact.seconds.get(name, 0.0) for fact in history) for name in phase_names({"": history})}
+
+
+def signal_names(histories: Histories) -> list[str]:
+    """Every signal that was watched in some round."""
+    return list(dict.fromkeys(name for history in histories.values() for fact in history for name in fact.changes))
+
+
+def changes(history: Sequence[Round], signal: str) -> list[float | None]:
+    """The changes of one signal, round by round; None where it was not measured."""
+    return [fact.changes.get(signal) for fact in history]
+
+
+def final(history: Sequence[Round], split: str = "") -> tuple[str, Metrics] | None:
+    """How good the last model is, and on which split: test where it was measured, else validation."""
+    if not history:
+        return None
+    last = history[-1]
+    for name, metrics in (("test", last.test), ("validation", last.validation)):
+        if metrics is not None and split in ("", name):
+            return name, metrics
+    return None
+
+
+def shared_split(histories: Histories) -> str:
+    """The split on which all the last models were measured: a comparison across splits would be none."""
+    last = [history[-1] for history in histories.values() if history]
+    return "test" if last and all(fact.test is not None for fact in last) else "validation"
+
+
+def sharing(histories: Histories) -> tuple[int, int]:
+    """The rounds of all runs of one cell, and how many of them are distinct: equal words are one round, computed once.
+
+    Their quotient is the sharing factor.
+    """
+    facts = [fact for history in histories.values() for fact in history]
+    return len(facts), len({fact.update_sequence for fact in facts})
+
+
+def own_detectors(histories: Histories, schedules: Mapping[str, Schedule]) -> dict[str, dict[str, Stabilisation]]:
+    """By signal and by spec, the detectors that decide for the schedules; deciding signals come first."""
+    found: dict[str, dict[str, Stabilisation]] = {}
+    for spec in histories:
+        if spec in schedules and (rule := schedules[spec].rule) is not None:
+            found.setdefault(rule.signal.name, {})[spec] = rule.detector
+    return found | {name: {} for name in signal_names(histories) if name not in found}
+
+
+def usual_detector(signal: str) -> Stabilisation | None:
+    """A signal's own ε and k; None for signals that are not installed here."""
+    try:
+        known = SIGNALS.make(signal)
+    except UserError:
+        return None
+    return Stabilisation(known.epsilon, known.patience)
+
+
+def detectors_of(histories: Histories, schedules: Mapping[str, Schedule]) -> dict[str, Stabilisation]:
+    """By signal: the first schedule's own detector, else the signal's usual one."""
+    own = own_detectors(histories, schedules)
+    found = {name: next(iter(deciding.values()), None) or usual_detector(name) for name, deciding in own.items()}
+    return {signal: detector for signal, detector in found.items() if detector is not None}

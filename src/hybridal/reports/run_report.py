@@ -1,0 +1,263 @@
+"""The report of a run, and of a comparison of schedules, as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybridal.core.rounds import Metrics, Round
+from hybridal.measures.advice import ALL_LABELLED
+from hybridal.measures.certainty import TOO_FEW, known, known_f1, shown, wilson
+from hybridal.measures.stabilisation import Stabilisation
+from hybridal.reports.display_names import distinct_names, look, schedule_name
+from hybridal.reports.number_formats import NONE, change, count, counted, duration, fixed, joined, score
+from hybridal.reports.report_page import Page, Part, about_tables, render, task_name
+from hybridal.reports.report_panels import panels
+from hybridal.reports.report_table import MISSING, ONE, Column, Entry, Row, Section, Table, one, ranked
+from hybridal.reports.round_history import (
+    Histories,
+    changes,
+    detectors_of,
+    final,
+    shared_split,
+    sharing,
+    short_sequence,
+    signal_names,
+    total_cost,
+)
+from hybridal.reports.story import cost_story, guessing, outlook, story
+from hybridal.schedules import Schedule, make_schedule
+from hybridal.system.files import write_whole
+
+if TYPE_CHECKING:
+    from hybridal.runs.record import RunFolder
+
+# Heading, field of Metrics, what it means.
+MEASURES = (
+    ("Macro-F1", "f1", "mean F1 of the classes that occur"),
+    ("Accuracy", "accuracy", "share of right answers"),
+    ("NLL", "nll", "negative log-likelihood: lower is better"),
+    ("NLL scaled", "nll_scaled", "after temperature scaling"),
+    ("ECE", "ece", "expected calibration error: lower is better"),
+    ("ECE scaled", "ece_scaled", "after temperature scaling"),
+)
+_COUNT, _SCORE = fixed(0), fixed(3)
+ROUNDS_NOTE = (
+    "Measures are on validation unless they say otherwise; a dot marks a change below ε. A dash stands for a measure "
+    "that was not taken, or that the texts are too few to tell."
+)
+
+
+def write_report(folder: RunFolder) -> Path:
+    """Writes `report.html` into a run's folder, whole; the run may still be going on."""
+    about = folder.about()
+    return write_run(folder.history(), make_schedule(about["settings"]["schedule"]), about, folder.report)
+
+
+def write_run(
+    history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any], target: Path, left: int | None = None
+) -> Path:
+    """Writes the report of these rounds.
+
+    Args:
+        history: The rounds.
+        schedule: The schedule that decided their updates.
+        about: What `run.json` contains.
+        target: The file to write.
+        left: How many texts have no label; without it, as many as the rounds leave of the task's texts.
+
+    Returns:
+        The file.
+    """
+    write_whole(target, render(run_page(history, schedule, about, left)))
+    return target
+
+
+def write_comparison(
+    histories: Histories, schedules: Sequence[Schedule], about: Mapping[str, Any], target: Path
+) -> Path:
+    """Writes the report of several schedules of one cell; `histories` are by the schedules' specs."""
+    write_whole(target, render(comparison_page(histories, schedules, about)))
+    return target
+
+
+def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, Any], left: int | None = None) -> Page:
+    """What there is to say about one run."""
+    histories, schedules = {schedule.spec: history}, {schedule.spec: schedule}
+    rounds = Part("All rounds", round_table(history, detectors_of(histories, schedules)))
+    rules, advice = about.get("protocol", {}), outlook(history, about, left)
+    stops = advice == ALL_LABELLED or about.get("settings", {}).get("stop") == "auto"
+    planned = None if "key" in about else rules.get("rounds")  # a learner is taught as long as its user likes
+    return Page(
+        title=f"{schedule_name(schedule.spec)} on {task_name(about)}",
+        kicker="Report of an active-learning run",
+        story=story(history, schedule, planned, rules.get("probe_until", 0), advice, stops),
+        cost=cost_story(history),
+        tiles=_tiles(history),
+        token=look(schedule.spec).token,
+        panels=panels(histories, schedules),
+        back=[rounds] if history else [],
+        about=about_tables(about),
+        chosen=[(fact.round, fact.acquired) for fact in history if fact.acquired],
+    )
+
+
+def _tiles(history: Sequence[Round]) -> list[tuple[str, Entry, str]]:
+    """The few numbers that most people look for first."""
+    if not history:
+        return []
+    found, cost, tiles = final(history), total_cost(history), []
+    if found is not None:
+        split, metrics = found
+        low, high = wilson(metrics.right, metrics.n)
+        right = f"{count(metrics.right)} of {count(metrics.n)}; {score(low, 2)} to {score(high, 2)}"
+        tiles.append(("Macro-F1", one(known(metrics, "f1"), _SCORE), f1_note(metrics, split)))
+        tiles.append(("Accuracy", one(metrics.accuracy, _SCORE), right))
+        tiles.append(("NLL", one(metrics.nll, _SCORE), f"{score(metrics.nll_scaled)} scaled"))
+    tiles.append(("Labels", one(history[-1].labels, _COUNT), counted(len(history), "round")))
+    return [*tiles, ("Steps", one(cost.steps, _COUNT), counted(cost.epochs, "epoch"))]
+
+
+def f1_note(metrics: Metrics, split: str) -> str:
+    """The small print of a macro-F1: its split and interval, or why there is none."""
+    found = known_f1(metrics)
+    if found is None:
+        return TOO_FEW if metrics.support else split
+    over = "" if found.supported == found.classes else f", {found.supported} of {found.classes} classes"
+    return f"{split}{over}; {score(found.low, 2)} to {score(found.high, 2)}"
+
+
+def comparison_page(histories: Histories, schedules: Sequence[Schedule], about: Mapping[str, Any]) -> Page:
+    """What there is to say about several schedules of one cell."""
+    by_spec, names = {schedule.spec: schedule for schedule in schedules}, distinct_names(histories)
+    table = comparison_table(histories, by_spec)
+    rounds = {
+        spec: round_table(history, detectors_of({spec: history}, by_spec))
+        for spec, history in histories.items()
+        if history
+    }
+    return Page(
+        title=f"{counted(len(histories), 'schedule')} on {task_name(about)}",
+        kicker="Comparison of active-learning schedules",
+        story=_comparison_story(histories, table),
+        cost=_sharing_story(histories),
+        front=[Part("Side by side", table)],
+        panels=panels(histories, by_spec),
+        back=[Part(f"All rounds: {names[spec]}", own, folded=True) for spec, own in rounds.items()],
+        about=about_tables(about),
+    )
+
+
+def _comparison_story(histories: Histories, table: Table) -> list[str]:
+    """Who came out best in what, as the table has it."""
+    known = [history for history in histories.values() if history]
+    if not known:
+        return ["No round is complete yet: there is nothing to compare so far."]
+    labels = max(history[-1].labels for history in known)
+    rounds = max(len(history) for history in known)
+    told = [
+        f"{counted(len(histories), 'schedule')} on the same task, up to {counted(rounds, 'round')} and "
+        f"{counted(labels, 'label')}. They differ only in how the model is brought up to date in each round."
+    ]
+    columns = {column.title: at for at, column in enumerate(table.columns)}
+    wins = {"highest macro-F1": "Macro-F1", "lowest NLL": "NLL", "fewest optimiser steps": "Steps"}
+    guesses = [name for spec, name in distinct_names(histories).items() if guessing(histories[spec])]
+    if guesses:
+        told.append(f"Not shown to be better than guessing the most frequent class: {joined(guesses)}.")
+    for what, heading in wins.items() if len(guesses) < len(histories) else ():
+        best = [row for row in table.rows() if row[columns[heading]].best]
+        if best:
+            where = f" on {shared_split(histories)}" if heading != "Steps" else ""
+            names = ", ".join(row[0].text for row in best)
+            told.append(f"The {what}{where}: {names} ({best[0][columns[heading]].text}).")
+    return told
+
+
+def _sharing_story(histories: Histories) -> list[str]:
+    rounds, distinct = sharing(histories)
+    if not distinct:
+        return []
+    return [
+        f"Together the schedules have {counted(rounds, 'round')}, of which {count(distinct)} are distinct and had to "
+        f"be computed: a sharing factor of {score(rounds / distinct, 2)}. The table has each schedule's own cost, "
+        "shared or not."
+    ]
+
+
+def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]) -> Table:
+    """All rounds of one run. `detectors` are by signal; a change below its ε is marked as stable."""
+    signals = signal_names({"": history})
+    tested = any(fact.test is not None for fact in history)
+    columns = [_number("Round"), Column("Update"), _number("Labels", "that the model learnt from")]
+    columns += [_number(title, f"on validation; {hint}") for title, _, hint in MEASURES]
+    columns += [_number("Brier", "on validation: squared error of the probabilities")]
+    columns += [_number("T", "temperature fitted on validation")]
+    columns += [_number(title, "on test") for title in ("Test F1", "Test acc.", "Test NLL") if tested]
+    columns += [_number(f"Δ {name}", f"change of the signal '{name}' since the round before") for name in signals]
+    columns += [_number("Steps", "optimiser steps"), _number("Tokens", "trained on")]
+    columns += [_number("Epochs", "run, and the one that was kept")]
+    columns += [_number("Training", "with the validation after each epoch"), _number("Whole round")]
+    stable = {name: detectors[name].streaks(changes(history, name)) for name in signals if name in detectors}
+    rows = []
+    for at, fact in enumerate(history):
+        update = Entry(schedule_name(fact.update), token=look(fact.update).token)
+        row = [one(fact.round, _COUNT), update, one(fact.labels, _COUNT)]
+        row += [_figure(fact.validation, name) for _, name, _ in MEASURES]
+        row += [one(getattr(fact.validation, "brier", None), _SCORE), one(fact.temperature, fixed(2))]
+        row += [_figure(fact.test, name) for name in ("f1", "accuracy", "nll")] if tested else []
+        for name in signals:
+            stays = bool(name in stable and stable[name][at])
+            row.append(replace(one(fact.changes.get(name), change), stable=stays))
+        row += [one(fact.cost.steps, _COUNT), one(fact.cost.tokens, _COUNT)]
+        row.append(Entry(f"{fact.cost.epochs} ({fact.kept_epoch})", (fact.cost.epochs,)))
+        spent = (fact.training_time, sum(fact.seconds.values()))
+        row += [one(seconds if fact.seconds else None, duration) for seconds in spent]
+        rows.append(tuple(row))
+    return Table("rounds", ROUNDS_NOTE, tuple(columns), (Section((), tuple(rows)),))
+
+
+def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) -> Table:
+    """One row a schedule, with its end and its whole cost; the best of each column is marked."""
+    split, names = shared_split(histories), distinct_names(histories)
+    columns = [Column("Schedule")]
+    columns += [_number(title, f"on {split}; {hint}") for title, _, hint in MEASURES]
+    columns += [_number("Steps", "optimiser steps"), _number("Tokens", "trained on")]
+    columns += [_number("Training time", "with the validation after each epoch")]
+    columns += [_number("t*", "round in which the signal had settled"), Column("Word", hint="updates in their order")]
+    rows: list[Row] = []
+    for spec, history in histories.items():
+        found, cost = final(history, split), total_cost(history)
+        row = [Entry(names[spec], hint=spec, token=look(spec).token)]
+        row += [_figure(found[1] if found else None, name) for _, name, _ in MEASURES]
+        spent = [fact.training_time for fact in history if fact.seconds]
+        row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]
+        row += [one(schedules[spec].t_star(history) if spec in schedules else None, _COUNT)]
+        row += [Entry(short_sequence(history) or NONE, hint=history[-1].update_sequence if history else "")]
+        rows.append(tuple(row))
+    # Runs that are not as far as others are out of competition.
+    longest = max((len(history) for history in histories.values()), default=0)
+    level = [len(history) == longest for history in histories.values()]
+    fair = [row for row, able in zip(rows, level, strict=True) if able]
+    best = iter(ranked(ranked(fair, (1, 2), higher=True), range(3, 10), higher=False))
+    rows = [next(best) if able else row for row, able in zip(rows, level, strict=True)]
+    note = f"Measures are those of the last round, on the {split} texts. The best of each column is marked with a star."
+    if not all(level):
+        note += " Schedules that have fewer rounds than others are not at their end and get no star."
+    return Table("comparison", note, tuple(columns), (Section((), tuple(rows)),))
+
+
+def _figure(metrics: Metrics | None, name: str) -> Entry:
+    """A measure; accuracy and macro-F1 show their 95% interval when they are pointed at."""
+    if metrics is None:
+        return MISSING
+    figures = shown(metrics)
+    entry = one(figures[name], _SCORE)
+    if entry is MISSING or f"{name}_low" not in figures:
+        return entry
+    return replace(entry, hint=f"95% interval: {score(figures[f'{name}_low'])} to {score(figures[f'{name}_high'])}")
+
+
+def _number(title: str, hint: str = "") -> Column:
+    return Column(title, ONE, hint=hint)

@@ -1,0 +1,212 @@
+"""The same facts give the same reports: every table, every sentence and what every figure draws, against a stored copy.
+
+`python -m tests.lab.reports.test_golden` writes the copy anew, for changes that are meant.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hybridal.lab.paper import write_paper_report
+from hybridal.lab.study.study_folder import StudyFolder, task_key
+from hybridal.lab.study.study_presets import preset
+from hybridal.reports import figure_style as style
+from hybridal.reports.run_report import write_comparison, write_report
+from hybridal.runs.about_file import write_about
+from hybridal.runs.record import RunFolder
+from hybridal.schedules import make_schedule
+from hybridal.system.files import strict_json
+from hybridal.tasks.store import save_task
+from hybridal.testing.small import toy_task
+
+from ...reports.made_up import ABOUT, SPECS, bare, histories_of, history_of
+from ...reports.page_reader import read_page
+from .example import made_up
+from .studies import write_study
+
+FOLDER = Path(__file__).parent / "golden"
+
+GRID = tuple(f"hybrid:alpha:{e}:{k}" for e in (0.0001, 0.0003) for k in (2, 3))
+SWITCHES = (*(f"fixed:{k}" for k in range(1, 6)), "hybrid:accuracy:0.03:1", "hybrid:alpha:0.0004:1")
+FEW: dict[str, Any] = {
+    "tasks": ("imdb",),
+    "seeds": (1, 2),
+    "schedules": ("retrain", "fixed:2", "hybrid:accuracy:0.03:1"),
+    "rounds": 3,
+}
+
+STUDIES: dict[str, Callable[[Path], StudyFolder]] = {
+    "example": made_up,
+    "regret": lambda path: made_up(path, rounds=4, schedules=SWITCHES),
+    "tuning": lambda path: made_up(path, schedules=("retrain", *GRID), tasks=("imdb",)),
+    "pools": lambda path: made_up(path, vary=({"initial": 50}, {"initial": 200}), **FEW),
+    "samplers": lambda path: made_up(path, acquisitions=("entropy", "badge"), **FEW),
+    "backbones": lambda path: made_up(path, backbones=("bert", "tiny"), **FEW),
+    "signals": lambda path: preset_study(path, "signals", tasks=("imdb", "yahoo"), seeds=(1,), rounds=12),
+    "main": lambda path: preset_study(
+        path, "main", tasks=("imdb", "yahoo", "sst2"), backbones=("bert",), seeds=(1, 2, 3), rounds=4
+    ),
+}
+
+
+def preset_study(path: Path, name: str, **few: Any) -> StudyFolder:
+    """A preset, made small, on texts that can be read; which of them were acquired is left out."""
+    study = preset(name).shrunk(**few)
+    folder = write_study(path, study, lambda fact: replace(fact, acquired=(), scores=()))
+    for task, home in {cell.settings.task: folder.task_home(task_key(cell.settings)) for cell in folder.cells}.items():
+        shutil.rmtree(home)
+        save_task(toy_task(classes=2 + (task == "yahoo")), home)
+    return folder
+
+
+def drawn(axes: Axes) -> dict[str, Any]:
+    """What an axes shows, in few numbers: of each line, shape and bar where all its points lie together."""
+
+    def summed(points: Any) -> list[float]:
+        found = np.asarray(points, dtype=float).reshape(-1, 2)
+        found = found[np.isfinite(found).all(axis=1)]
+        return [len(found), *found.sum(axis=0).tolist(), float((found[:, 0] * found[:, 1]).sum())]
+
+    lines = [[str(one.get_color()), str(one.get_marker()), *summed(one.get_xydata())] for one in axes.get_lines()]
+    shapes = [path.vertices for one in axes.collections for path in one.get_paths()]
+    bars = [one.get_path().transformed(one.get_patch_transform()).vertices for one in axes.patches]
+    texts: list[Any] = axes.findobj(match=lambda artist: hasattr(artist, "get_text"))
+    words = [text for one in texts if isinstance(text := one.get_text(), str) and text]
+    return {
+        "lines": lines,
+        "shapes": [summed(np.concatenate(paths)) for paths in (shapes, bars) if paths],
+        "words": "|".join(words),
+        "limits": [*axes.get_xlim(), *axes.get_ylim()],
+    }
+
+
+@contextmanager
+def watched() -> Iterator[list[Any]]:
+    """Keeps what would be drawn into a page or a file; the pictures themselves, which take longest, are not made."""
+    figures: list[Any] = []
+
+    def savefig(self: Figure, file: Any, **options: Any) -> None:
+        if options["format"] == "svg":
+            file.write(b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" width="1pt" height="1pt"/>')
+            figures.append({"size": self.get_size_inches().tolist(), "axes": [drawn(axes) for axes in self.axes]})
+
+    with mock.patch.object(Figure, "savefig", savefig), mock.patch.object(style, "lay_out"):
+        yield figures
+
+
+def page(file: Path, figures: list[Any]) -> dict[str, Any]:
+    """All that can be read on a page."""
+    read = read_page(file.read_text(encoding="utf-8"))
+    values = {name: [cell.value for row in rows for cell in row if cell.value] for name, rows in read.tables.items()}
+    kinds = {name: " ".join(cell.kinds for row in rows for cell in row) for name, rows in read.tables.items()}
+    marks = {name: hashlib.sha256(said.encode()).hexdigest()[:12] for name, said in kinds.items()}
+    said = " ".join(" ".join(read.words).split())
+    # What tables and figures say is kept on its own; of the page's words the first are enough to find one's way.
+    words = [hashlib.sha256(said.encode()).hexdigest()[:12], said[:900]]
+    return {"words": words, "alts": read.labels, "values": values, "marks": marks, "figures": figures}
+
+
+def study_report(name: str, root: Path) -> dict[str, Any]:
+    folder = STUDIES[name](root / "study")
+    with watched() as figures:
+        report = write_paper_report(folder, name == "example")
+    found = page(report, figures)
+    del found["values"]  # the files hold them in full
+    tables = {}
+    for file in sorted((folder.path / "report" / "tables").glob("*.csv")):
+        rows = [
+            [float(cell) if re.fullmatch(r"-?[\d.e+-]+", cell) and cell != "-" else cell for cell in row]
+            for row in csv.reader(io.StringIO(file.read_text(encoding="utf-8")))
+        ]
+        looks = hashlib.sha256(file.with_suffix(".tex").read_bytes() + file.with_suffix(".md").read_bytes())
+        tables[file.stem] = [looks.hexdigest()[:12], *rows]
+    files = sorted(path.name for path in (folder.path / "report" / "figures").glob("*"))
+    return {**found, "tables": tables, "files": [name for name in files if name.endswith(".svg")]}
+
+
+def run_reports(root: Path) -> dict[str, Any]:
+    """Runs as they are, one that has just begun, one without measures, and all of them side by side."""
+    found = {}
+    for name, history in {
+        "hybrid:accuracy": history_of("hybrid:accuracy:0.005:2"),
+        "anchor:0.6": history_of("anchor:0.6", 4),
+        "hybrid:alpha": bare(history_of("hybrid:alpha:0.0001:3", 3)),
+        "retrain": (),
+    }.items():
+        home = root / name.replace(":", "-")
+        home.mkdir(parents=True)
+        about = {**ABOUT, "settings": {**ABOUT["settings"], "schedule": name}}
+        write_about(home / "run.json", about)
+        lines = "".join(strict_json(fact.to_json()) + "\n" for fact in history)
+        (home / "rounds.jsonl").write_text(lines, encoding="utf-8")
+        with watched() as figures:
+            found[name] = page(write_report(RunFolder(home)), figures)
+    histories = histories_of(*SPECS)
+    schedules = [make_schedule(spec) for spec in histories]
+    with watched() as figures:
+        found["comparison"] = page(write_comparison(histories, schedules, ABOUT, root / "comparison.html"), figures)
+    return found
+
+
+def short(value: Any) -> Any:
+    """Numbers in seven digits, which is more than anybody reads."""
+    if isinstance(value, float):
+        return 0 if abs(value) < 1e-10 else float(f"{value:.7g}")
+    if isinstance(value, dict):
+        return {key: short(item) for key, item in value.items()}
+    return [short(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def same(found: Any, stored: Any, at: str) -> None:
+    """The same words, and the same numbers but for rounding; says where they differ."""
+    if isinstance(stored, dict):
+        assert list(found) == list(stored), at
+        for key in stored:
+            same(found[key], stored[key], f"{at}/{key}")
+    elif isinstance(stored, list):
+        assert len(found) == len(stored), at
+        for number, (one, other) in enumerate(zip(found, stored, strict=True)):
+            same(one, other, f"{at}/{number}")
+    elif isinstance(stored, float | int) and not isinstance(stored, bool):
+        assert found == pytest.approx(stored, rel=2e-6, abs=1e-9), at
+    else:
+        assert found == stored, at
+
+
+def stored(name: str) -> Any:
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_has_the_same_report(name: str, tmp_path: Path) -> None:
+    same(short(study_report(name, tmp_path)), stored(name), name)
+
+
+def test_runs_have_the_same_reports(tmp_path: Path) -> None:
+    same(short(run_reports(tmp_path)), stored("runs"), "runs")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        reports = {"runs": run_reports(Path(place) / "runs")}
+        reports |= {name: study_report(name, Path(place) / name) for name in STUDIES}
+    for name, report in reports.items():
+        text = json.dumps(short(report), ensure_ascii=False, separators=(",", ":"))
+        (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,116 @@
+from dataclasses import replace
+
+from hybridal.core.rounds import Metrics
+from hybridal.reports.report_table import Entry
+from hybridal.reports.round_history import detectors_of
+from hybridal.reports.run_report import comparison_table, round_table
+from hybridal.schedules import make_schedule
+
+from .made_up import SPECS, bare, histories_of, history_of
+
+SCHEDULE = make_schedule("hybrid:accuracy")
+
+
+def columns(spec: str = "hybrid:accuracy") -> dict[str, list[Entry]]:
+    history = history_of(spec)
+    table = round_table(history, detectors_of({SCHEDULE.spec: history}, {SCHEDULE.spec: SCHEDULE}))
+    return {heading.title: [row[at] for row in table.rows()] for at, heading in enumerate(table.columns)}
+
+
+def test_every_number_is_that_of_the_facts() -> None:
+    history, found = history_of("hybrid:accuracy"), columns()
+    fields = {"Macro-F1": "f1", "Accuracy": "accuracy", "NLL": "nll", "NLL scaled": "nll_scaled", "Brier": "brier"}
+    for heading, name in fields.items():
+        assert [cell.value for cell in found[heading]] == [getattr(fact.validation, name) for fact in history]
+    assert [cell.value for cell in found["Test F1"]][:-1] == [None] * 9
+    assert history[-1].test is not None
+    assert found["Test F1"][-1].value == history[-1].test.f1
+    assert [cell.value for cell in found["Steps"]] == [fact.cost.steps for fact in history]
+    assert [cell.value for cell in found["Training"]] == [fact.training_time for fact in history]
+    assert [cell.value for cell in found["Δ accuracy"]] == [fact.changes["accuracy"] for fact in history]
+    assert [cell.text for cell in found["Epochs"]] == [f"{fact.cost.epochs} ({fact.kept_epoch})" for fact in history]
+
+
+def test_a_measure_that_the_texts_are_too_few_to_tell_is_a_dash() -> None:
+    few = Metrics(8, 8, 1.0, 0.5, 0.1, 0.2, 0.3, 0.1, 0.2, support=(8, 0))
+    history = [replace(fact, validation=few, test=None) for fact in history_of("retrain", 2)]
+    table = round_table(history, {})
+    found = {heading.title: row for heading, row in zip(table.columns, next(table.rows()), strict=True)}
+    assert [found[name].text for name in ("Accuracy", "Macro-F1", "NLL", "ECE", "ECE scaled")] == [
+        *("1.000", "–", "0.100", "–", "–")
+    ]
+    assert found["Accuracy"].hint == "95% interval: 0.676 to 1.000"
+
+
+def test_stable_rounds_are_strictly_below_epsilon() -> None:
+    found = columns()["Δ accuracy"]
+    assert found[4].value == 0.005
+    assert [cell.mark == "stable" for cell in found] == [
+        cell.value is not None and cell.value < 0.005 for cell in found
+    ]
+    assert any(cell.mark for cell in found)
+
+
+def test_what_was_not_measured_is_a_dash_and_needs_no_column_of_its_own() -> None:
+    table = round_table(bare(history_of("retrain", 2)), {})
+    titles = [heading.title for heading in table.columns]
+    assert "Test F1" not in titles
+    assert not [title for title in titles if title.startswith("Δ")]
+    assert all(len(row) == len(titles) for row in table.rows())
+    assert next(table.rows())[titles.index("Macro-F1")] == next(table.rows())[titles.index("Training")] == Entry("–")
+
+
+SCHEDULES = {make_schedule(spec).spec: make_schedule(spec) for spec in SPECS}
+
+
+def compared(histories: dict[str, tuple[object, ...]] | None = None) -> dict[str, list[Entry]]:
+    table = comparison_table(histories or histories_of(*SPECS), SCHEDULES)  # type: ignore[arg-type]
+    return {heading.title: [row[at] for row in table.rows()] for at, heading in enumerate(table.columns)}
+
+
+def test_every_number_is_that_of_the_last_round_or_of_all_rounds() -> None:
+    histories, found = histories_of(*SPECS), compared()
+    last = [history[-1] for history in histories.values()]
+    fields = {"Macro-F1": "f1", "Accuracy": "accuracy", "NLL": "nll", "NLL scaled": "nll_scaled", "ECE": "ece"}
+    for heading, name in {**fields, "ECE scaled": "ece_scaled"}.items():
+        assert [cell.value for cell in found[heading]] == [getattr(fact.test, name) for fact in last]
+    for heading, name in {"Steps": "steps", "Tokens": "tokens"}.items():
+        sums = [sum(getattr(fact.cost, name) for fact in history) for history in histories.values()]
+        assert [cell.value for cell in found[heading]] == sums
+    times = [sum(fact.training_time for fact in history) for history in histories.values()]
+    assert [cell.value for cell in found["Training time"]] == times
+    assert [cell.value for cell in found["t*"]] == [None, None, None, 7, 6]
+    assert [cell.hint for cell in found["Word"]] == [fact.update_sequence for fact in last]
+
+
+def test_the_best_is_marked_and_only_that() -> None:
+    found = compared()
+    for heading, better in {"Macro-F1": max, "Accuracy": max, "NLL": min, "ECE scaled": min, "Steps": min}.items():
+        values = [cell.value for cell in found[heading]]
+        best = better(value for value in values if value is not None)
+        marked = [cell.text for cell in found[heading] if cell.mark == "best"]
+        assert marked
+        assert set(marked) == {cell.text for cell in found[heading] if cell.value == best}
+    assert not any(cell.mark for heading in ("Schedule", "t*", "Word") for cell in found[heading])
+
+
+def test_equals_share_the_star_and_where_all_are_equal_nobody_gets_it() -> None:
+    histories = histories_of("retrain", "fixed:4")
+    twin = {**histories, "fixed:99": histories["retrain"]}
+    marks = [cell.mark for cell in compared({**twin})["NLL"]]
+    assert marks == ["best", "", "best"]
+    same = {"retrain": histories["retrain"], "fixed:99": histories["retrain"]}
+    assert not any(cell.mark for column in compared({**same}).values() for cell in column)
+
+
+def test_a_schedule_that_is_not_as_far_gets_no_star() -> None:
+    histories = histories_of("retrain", "finetune", "fixed:4")
+    histories["finetune"] = histories["finetune"][:2]
+    steps = compared({**histories})["Steps"]
+    assert [cell.mark for cell in steps] == ["", "", "best"]
+
+
+def test_a_schedule_without_rounds_is_a_row_of_dashes() -> None:
+    found = compared({"retrain": (), "finetune": ()})
+    assert [cell.text for cell in found["NLL"]] == ["–", "–"]
+    assert [cell.text for cell in found["Word"]] == ["–", "–"]
