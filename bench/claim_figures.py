@@ -16,7 +16,7 @@ from bench.claims import ACCURACY, ALPHA, FINETUNE, FIXED, RETRAIN, SCHEDULES, h
 from bench.facts import Cell
 from bench.settling import changes, fired, rule_of, rules_of, whose
 from bench.tables import bounds
-from hybridal.reports.display_names import look
+from hybridal.reports.display_names import style_of
 from hybridal.reports.figure_kit import DASHED
 from hybridal.reports.figure_style import GRID, INK, MUTED, new_figure, styled
 from hybridal.reports.number_formats import change
@@ -32,7 +32,7 @@ def draw_ends(runs: pd.DataFrame, path: Path) -> None:
         keys: dict[str, Line2D] = {}
         for spec in has(runs, SCHEDULES):
             own, other = pairs(runs, spec)
-            share, style = float((own["steps"] / other["steps"]).mean()), look(spec)
+            share, style = float((own["steps"] / other["steps"]).mean()), style_of(spec)
             dot: dict[str, Any] = {"color": style.light, "marker": style.marker, "markersize": 7, "linestyle": "none"}
             mean, low, high = (0.0, 0.0, 0.0) if spec == RETRAIN else bounds(100 * (own["test_f1"] - other["test_f1"]))
             left.errorbar(share, mean, yerr=[[mean - low], [high - mean]], **dot)
@@ -76,7 +76,7 @@ def draw_chances(runs: pd.DataFrame, path: Path) -> None:
         for axes, (measure, (heading, limits)) in zip(figure.subplots(1, 3), panels.items(), strict=True):
             mean = {spec: float(own[measure].mean()) for spec, (own, _) in ends.items()}
             axes.plot([at[FINETUNE], at[RETRAIN]], [mean[FINETUNE], mean[RETRAIN]], **coin)
-            for spec, style in ((spec, look(spec)) for spec in ends):
+            for spec, style in ((spec, style_of(spec)) for spec in ends):
                 size = 10 if spec in (RETRAIN, FINETUNE) else 7
                 dot: dict[str, Any] = {"color": style.light, "marker": style.marker, "linestyle": "none"}
                 theirs = spec in RULES and whose(spec) != "own"
@@ -101,7 +101,7 @@ def draw_signals(cells: Sequence[Cell], path: Path) -> None:
     with styled():
         figure = new_figure(3.4, WIDTH)
         for axes, tuned in zip(figure.subplots(1, 2), (ALPHA, ACCURACY), strict=True):
-            signal, colour = rule_of(tuned).signal, look(tuned).light
+            signal, colour = rule_of(tuned).signal, style_of(tuned).light
             series = np.array([frame[signal.name].to_numpy(float) for frame in changes(cells)])
             rounds = np.arange(2, series.shape[1] + 2)
             low, middle, high = np.quantile(series, (0.1, 0.5, 0.9), axis=0)

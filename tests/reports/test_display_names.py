@@ -5,15 +5,15 @@ import pytest
 from numpy.typing import NDArray
 
 from hybridal.reports.display_names import (
-    LOOKS,
+    STYLES,
     acquisition_name,
     distinct_markers,
     distinct_names,
     letter,
-    look,
     method_names,
     schedule_name,
     short_labels,
+    style_of,
     task_names,
 )
 from hybridal.reports.figure_style import INKS
@@ -52,31 +52,31 @@ def lab(colour: str, eyes: str) -> NDArray[np.float64]:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-@pytest.mark.parametrize("token", LOOKS)
+@pytest.mark.parametrize("token", STYLES)
 def test_every_colour_is_seen_on_both_pages(token: str) -> None:
     light, dark = INKS["surface"]
-    assert contrast(LOOKS[token].light, light) >= 3
-    assert contrast(LOOKS[token].dark, dark) >= 3
+    assert contrast(STYLES[token].light, light) >= 3
+    assert contrast(STYLES[token].dark, dark) >= 3
 
 
 def test_every_installed_signal_and_update_has_a_look_of_its_own() -> None:
-    tokens = [look(f"hybrid:{name}").token for name in SIGNALS.names()]
-    tokens += [look(name).token for name in UPDATES.names()]
-    tokens += [look(name).token for name in SCHEDULES.names() if name not in ("constant", "hybrid")]
+    tokens = [style_of(f"hybrid:{name}").token for name in SIGNALS.names()]
+    tokens += [style_of(name).token for name in UPDATES.names()]
+    tokens += [style_of(name).token for name in SCHEDULES.names() if name not in ("constant", "hybrid")]
     assert len(set(tokens)) == len(tokens)
     assert not {"other", "hybrid"} & set(tokens)
 
 
 def test_no_two_kinds_share_a_colour() -> None:
     for side in ("light", "dark"):
-        colours = [getattr(item, side) for item in LOOKS.values()]
+        colours = [getattr(item, side) for item in STYLES.values()]
         assert len(set(colours)) == len(colours)
 
 
 @pytest.mark.parametrize("eyes", EYES)
 @pytest.mark.parametrize("side", ["light", "dark"])
 def test_what_is_compared_most_often_stays_apart_for_all_eyes(eyes: str, side: str) -> None:
-    shown = [LOOKS[name] for name in ("auto", "retrain", "finetune", "fixed", "hybrid-accuracy", "hybrid-alpha")]
+    shown = [STYLES[name] for name in ("auto", "retrain", "finetune", "fixed", "hybrid-accuracy", "hybrid-alpha")]
     for one, other in itertools.combinations(shown, 2):
         apart = np.linalg.norm(lab(getattr(one, side), eyes) - lab(getattr(other, side), eyes))
         assert apart > 20, (one.token, other.token)
@@ -104,7 +104,7 @@ def test_names_and_markers_of_one_figure_are_all_different() -> None:
         "x:y",
     ]
     assert len(set(distinct_names(specs).values())) == len(specs)
-    pairs = {(look(spec).token, marker) for spec, marker in distinct_markers(specs).items()}
+    pairs = {(style_of(spec).token, marker) for spec, marker in distinct_markers(specs).items()}
     assert len(pairs) == len(specs)
 
 
@@ -120,7 +120,7 @@ def test_letters_are_those_of_the_words() -> None:
 def test_schedules_by_their_names() -> None:
     specs = ("hybrid:accuracy:0.005:2", "fixed:10", "anchor:0.6", "not-installed:1")
     assert [schedule_name(spec) for spec in specs] == ["HybridAL ΔAcc", "FixedSwitch@10", "Anchor 0.6", specs[-1]]
-    assert [look(spec).token for spec in specs] == ["hybrid-accuracy", "fixed", "anchor", "other"]
+    assert [style_of(spec).token for spec in specs] == ["hybrid-accuracy", "fixed", "anchor", "other"]
     twins = distinct_names(["retrain", "hybrid:accuracy:0.005:2", "hybrid:accuracy:0.01:3"])
     assert list(twins.values()) == ["Retrain", "HybridAL ΔAcc (ε=0.005, k=2)", "HybridAL ΔAcc (ε=0.01, k=3)"]
     same = distinct_names(["hybrid:accuracy", "hybrid:accuracy:0.005:2"])

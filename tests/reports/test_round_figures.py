@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.reports.display_names import look
+from hybridal.reports.display_names import style_of
 from hybridal.reports.figure_style import SURFACE, to_svg
 from hybridal.reports.round_figures import (
     calibration_curves,
@@ -35,7 +35,7 @@ FIGURES: list[Callable[[Histories], Figure]] = [
 
 def lines(axes: Axes, spec: str, style: str = "-") -> list[tuple[list[float], list[float]]]:
     """What is drawn in a schedule's colour as lines of this style."""
-    colour = look(spec).light
+    colour = style_of(spec).light
     drawn = [line for line in axes.get_lines() if line.get_color() == colour and line.get_linestyle() == style]
     return [(xs(line), ys(line)) for line in drawn]
 
@@ -81,7 +81,7 @@ def test_filled_marks_are_retrained_rounds() -> None:
     axes = learning_curve(histories_of("fixed:4")).axes[0]
     marks = [line for line in axes.get_lines() if line.get_linestyle() == "None" and line.get_markersize() == 4.5]
     rounds = {str(line.get_markerfacecolor()): xs(line) for line in marks}
-    assert rounds == {look("fixed:4").light: [1, 2, 3], SURFACE: [4, 5, 6, 7, 8, 9, 10]}
+    assert rounds == {style_of("fixed:4").light: [1, 2, 3], SURFACE: [4, 5, 6, 7, 8, 9, 10]}
 
 
 def test_calibration_has_raw_and_scaled() -> None:
@@ -136,7 +136,7 @@ def drawn(history: tuple[Round, ...], detector: Stabilisation | None = DETECTOR)
 def test_stable_rounds_are_filled_and_t_star_is_marked() -> None:
     axes = drawn(history_of(SPEC)).axes[0]
     marks = [line for line in axes.get_lines() if line.get_marker() not in (None, "None", "")]
-    filled = [x for line in marks if line.get_markerfacecolor() == look(SPEC).light for x in xs(line)]
+    filled = [x for line in marks if line.get_markerfacecolor() == style_of(SPEC).light for x in xs(line)]
     moved = [x for line in marks if line.get_markerfacecolor() == SURFACE for x in xs(line)]
     streaks = DETECTOR.streaks([fact.changes["accuracy"] for fact in history_of(SPEC)])
     assert filled == [round for round, streak in enumerate(streaks, start=1) if streak]

@@ -53,7 +53,7 @@ _STYLES = (
     Style("hybrid", "#4a5a6a", "#c3d0dd", "^"),
     Style("other", "#4a4a4a", "#cfcfcf", "o"),
 )
-LOOKS = {look.token: look for look in _STYLES}
+STYLES = {style.token: style for style in _STYLES}
 
 # What matplotlib draws with in turn when a schedule's family appears more than once in a figure.
 MARKERS = "osD^vPXph*<>"
@@ -92,12 +92,12 @@ def _installed(spec: str) -> Schedule | None:
         return None
 
 
-def look(spec: str) -> Style:
-    """The look of a schedule's family; an update is a family too."""
+def style_of(spec: str) -> Style:
+    """Return the style of the family of a schedule or an update."""
     schedule = _installed(spec)
     if schedule is not None and schedule.rule is not None:
-        return LOOKS.get(f"hybrid-{schedule.rule.signal.name}", LOOKS["hybrid"])
-    return LOOKS.get(spec.strip().lower().replace("_", "-").split(":")[0], LOOKS["other"])
+        return STYLES.get(f"hybrid-{schedule.rule.signal.name}", STYLES["hybrid"])
+    return STYLES.get(spec.strip().lower().replace("_", "-").split(":")[0], STYLES["other"])
 
 
 def schedule_name(spec: str) -> str:
@@ -171,8 +171,8 @@ def distinct_markers(specs: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     taken: dict[str, list[str]] = {}
     for spec in specs:
-        kin = taken.setdefault(look(spec).token, [])
-        own = look(spec).marker
+        kin = taken.setdefault(style_of(spec).token, [])
+        own = style_of(spec).marker
         free = [marker for marker in (own, *MARKERS) if marker not in kin] or [own]
         kin.append(free[0])
         found[spec] = free[0]

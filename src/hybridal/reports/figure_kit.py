@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from hybridal.core.rounds import Round
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.reports.display_names import distinct_markers, distinct_names, look, method_names
+from hybridal.reports.display_names import distinct_markers, distinct_names, method_names, style_of
 from hybridal.reports.figure_style import COLUMN, INK, MUTED, SURFACE, new_figure, styled
 from hybridal.reports.number_formats import plain
 from hybridal.reports.round_history import Histories
@@ -80,7 +80,7 @@ def method_keys(specs: Iterable[str], short: bool = False) -> list[Key]:
     names = method_names(specs, short)
     shapes = distinct_markers(names)
     return [
-        {"color": look(spec).light, "linewidth": 2, "marker": shapes[spec], "label": name}
+        {"color": style_of(spec).light, "linewidth": 2, "marker": shapes[spec], "label": name}
         for spec, name in names.items()
     ]
 
@@ -203,7 +203,7 @@ def curves(axes: Axes, found: Mapping[str, Sequence[tuple[Round, float]]], **lin
     for spec, values in found.items():
         points = [(fact.round, value, fact.update == "retrain") for fact, value in values]
         if points:
-            marked_line(axes, points, look(spec).light, markers[spec], size, **{"linewidth": broad[spec], **line})
+            marked_line(axes, points, style_of(spec).light, markers[spec], size, **{"linewidth": broad[spec], **line})
     return any(found.values())
 
 
@@ -235,7 +235,7 @@ def rounds_legend(figure: Figure, histories: Histories, extra: Sequence[Key] = (
     if len(histories) > 1:
         markers = distinct_markers(histories)
         for spec, name in names_of(histories).items():
-            keys.append({"color": look(spec).light, "marker": markers[spec], "linewidth": 2.2, "label": name})
+            keys.append({"color": style_of(spec).light, "marker": markers[spec], "linewidth": 2.2, "label": name})
     updates = {fact.update == "retrain" for history in histories.values() for fact in history}
     if shapes and len(updates) > 1:
         keys += [key("retrained", marker="o"), key("not retrained", marker="o", markerfacecolor=SURFACE)]

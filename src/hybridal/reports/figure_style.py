@@ -20,7 +20,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hybridal.reports.display_names import LOOKS
+from hybridal.reports.display_names import STYLES
 from hybridal.system.files import write_whole
 
 # Width in inches of a figure that is as wide as a column; at that width the text has 9 points.
@@ -79,7 +79,7 @@ def whole_rounds(axes: Axes, rounds: int) -> None:
 
 def colours() -> dict[str, tuple[str, str]]:
     """Every colour that a figure may use, by name: on a light and on a dark page."""
-    return INKS | {look.token: (look.light, look.dark) for look in LOOKS.values()}
+    return INKS | {style.token: (style.light, style.dark) for style in STYLES.values()}
 
 
 @dataclass(frozen=True)

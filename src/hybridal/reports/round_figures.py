@@ -15,7 +15,7 @@ from hybridal.core.rounds import Round
 from hybridal.measures.certainty import known
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports import figure_kit as kit
-from hybridal.reports.display_names import distinct_markers, letter, look, schedule_name
+from hybridal.reports.display_names import distinct_markers, letter, schedule_name, style_of
 from hybridal.reports.figure_style import INK, INKS, MUTED, SURFACE, whole_rounds
 from hybridal.reports.number_formats import change, plain, threshold
 from hybridal.reports.round_history import Histories, changes, phase_names, total_seconds
@@ -157,7 +157,7 @@ def strategy_strip(histories: Histories) -> Figure:
         updates: dict[str, str] = {}
         for row, history in enumerate(histories.values()):
             for fact in history:
-                colour = updates.setdefault(fact.update, look(fact.update).light)
+                colour = updates.setdefault(fact.update, style_of(fact.update).light)
                 corner = (fact.round - 0.46, row - 0.42)
                 axes.add_patch(Rectangle(corner, 0.92, 0.84, facecolor=colour, alpha=_TINT, linewidth=0))
                 if last <= 30:
@@ -189,7 +189,7 @@ def signal_curve(histories: Histories, signal: str, detectors: Mapping[str, Stab
         settled: dict[int, str] = {}
         markers, broad = distinct_markers(histories), kit.widths(list(histories))
         for spec, own in found.items():
-            detector, colour = detectors.get(spec), look(spec).light
+            detector, colour = detectors.get(spec), style_of(spec).light
             points = kit.stable_points(own, detector, floor)
             kit.marked_line(axes, points, colour, markers[spec], 5.5, linewidth=broad[spec])
             if detector and (t_star := detector.t_star(own)):

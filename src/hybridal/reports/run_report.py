@@ -11,7 +11,7 @@ from hybridal.core.rounds import Metrics, Round
 from hybridal.measures.advice import ALL_LABELLED
 from hybridal.measures.certainty import TOO_FEW, known, known_f1, shown, wilson
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.reports.display_names import distinct_names, look, schedule_name
+from hybridal.reports.display_names import distinct_names, schedule_name, style_of
 from hybridal.reports.number_formats import NONE, change, count, counted, duration, fixed, joined, score
 from hybridal.reports.report_page import Page, Part, about_tables, render, task_name
 from hybridal.reports.report_panels import panels
@@ -96,7 +96,7 @@ def run_page(history: Sequence[Round], schedule: Schedule, about: Mapping[str, A
         story=story(history, schedule, planned, rules.get("probe_until", 0), advice, stops),
         cost=cost_story(history),
         tiles=_tiles(history),
-        token=look(schedule.spec).token,
+        token=style_of(schedule.spec).token,
         panels=panels(histories, schedules),
         back=[rounds] if history else [],
         about=about_tables(about),
@@ -202,7 +202,7 @@ def round_table(history: Sequence[Round], detectors: Mapping[str, Stabilisation]
     stable = {name: detectors[name].streaks(changes(history, name)) for name in signals if name in detectors}
     rows = []
     for at, fact in enumerate(history):
-        update = Entry(schedule_name(fact.update), token=look(fact.update).token)
+        update = Entry(schedule_name(fact.update), token=style_of(fact.update).token)
         row = [one(fact.round, _COUNT), update, one(fact.labels, _COUNT)]
         row += [_figure(fact.validation, name) for _, name, _ in MEASURES]
         row += [one(getattr(fact.validation, "brier", None), _SCORE), one(fact.temperature, fixed(2))]
@@ -229,7 +229,7 @@ def comparison_table(histories: Histories, schedules: Mapping[str, Schedule]) ->
     rows: list[Row] = []
     for spec, history in histories.items():
         found, cost = final(history, split), total_cost(history)
-        row = [Entry(names[spec], hint=spec, token=look(spec).token)]
+        row = [Entry(names[spec], hint=spec, token=style_of(spec).token)]
         row += [_figure(found[1] if found else None, name) for _, name, _ in MEASURES]
         spent = [fact.training_time for fact in history if fact.seconds]
         row += [one(cost.steps, _COUNT), one(cost.tokens, _COUNT), one(sum(spent) if spent else None, duration)]

@@ -12,7 +12,7 @@ from hybridal.lab.paper import catalogue
 from hybridal.lab.reports.study_report import all_figures
 from hybridal.lab.study.study import Study
 from hybridal.lab.study.study_results import results
-from hybridal.reports.display_names import look, schedule_of
+from hybridal.reports.display_names import schedule_of, style_of
 from hybridal.reports.run_report import comparison_table, run_page
 
 from ...reports.made_up import ABOUT
@@ -83,4 +83,4 @@ def test_foreign_parts_are_told_by_name(tmp_path: Path) -> None:
     assert any(panel.title == "When the model settled: ΔHeat" for panel in page.panels)
     (row,) = comparison_table({"patient": history}, {"patient": schedule}).rows()
     assert row[-2].value == schedule.t_star(history)
-    assert look("patient").token == "hybrid"
+    assert style_of("patient").token == "hybrid"

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from hybridal.lab.paper.figures.decision_figures import control_charts, representatives, stretch_lengths, stretches
 from hybridal.lab.study.study_results import rules
 from hybridal.measures.stabilisation import Stabilisation
-from hybridal.reports.display_names import look
+from hybridal.reports.display_names import style_of
 from hybridal.schedules.hybrid import HybridAL
 
 from .conftest import Made
@@ -62,7 +62,11 @@ def test_panels_show_the_changes_of_their_run(main: Made) -> None:
         assert points(star)[0][0] == t_star
     drawn = [
         points(
-            next(one for one in axes.get_lines() if one.get_color() == look(SPEC).light and one.get_linewidth() == 0.9)
+            next(
+                one
+                for one in axes.get_lines()
+                if one.get_color() == style_of(SPEC).light and one.get_linewidth() == 0.9
+            )
         )
         for axes in figure.axes
     ]
@@ -75,9 +79,9 @@ def test_panels_show_the_changes_of_their_run(main: Made) -> None:
     for axes in figure.axes:
         (threshold,) = [one for one in axes.get_lines() if one.get_label() != "switch" and one.get_linestyle() == "--"]
         assert points(threshold)[0][1] == 0.005
-        filled = [one for one in marked(axes, "o") if one.get_markerfacecolor() == look(SPEC).light]
+        filled = [one for one in marked(axes, "o") if one.get_markerfacecolor() == style_of(SPEC).light]
         assert all(value < 0.005 for one in filled for _, value in points(one))
-        empty = [one for one in marked(axes, "o") if one.get_markerfacecolor() != look(SPEC).light]
+        empty = [one for one in marked(axes, "o") if one.get_markerfacecolor() != style_of(SPEC).light]
         assert all(value >= 0.005 for one in empty for _, value in points(one))
 
 

@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from hybridal.lab.paper.figures.switching_figures import regret_by_signal, switch_tradeoff
 from hybridal.lab.study.study_presets import preset
-from hybridal.reports.display_names import look
+from hybridal.reports.display_names import style_of
 from hybridal.reports.figure_kit import shades
 from hybridal.reports.figure_style import GRID
 
@@ -38,7 +38,7 @@ def test_the_pure_schedules_are_lines(main: Made) -> None:
     figure = figure_of(switch_tradeoff(main.fair))
     assert figure is not None
     for spec in ("retrain", "finetune"):
-        (line,) = [one for one in figure.axes[0].get_lines() if one.get_color() == look(spec).light]
+        (line,) = [one for one in figure.axes[0].get_lines() if one.get_color() == style_of(spec).light]
         runs = main.results.runs
         assert points(line)[0][0] == pytest.approx(runs.loc[runs["schedule"] == spec, "test_nll"].mean())
 

@@ -17,7 +17,7 @@ from hybridal.lab.statistics.tuning import QUALITY, choose, grids
 from hybridal.lab.study.study import Study
 from hybridal.lab.study.study_results import Results, variant_name
 from hybridal.reports import figure_kit as kit
-from hybridal.reports.display_names import distinct_markers, look, method_names, short_labels
+from hybridal.reports.display_names import distinct_markers, method_names, short_labels, style_of
 from hybridal.reports.figure_style import COLUMN, INK, Drawn
 from hybridal.reports.number_formats import change, joined, plain, score, threshold
 from hybridal.signals import signal_title
@@ -198,7 +198,7 @@ def spread(runs: pd.DataFrame, varied: Varied, column: str) -> pd.DataFrame:
 def _draw_spread(axes: Axes, table: pd.DataFrame, specs: list[str], ordered: bool) -> None:
     shapes = distinct_markers(specs)
     for at, spec in enumerate(specs):
-        own, colour = table.loc[spec], look(spec).light
+        own, colour = table.loc[spec], style_of(spec).light
         low, high = own["mean"] - own["std"], own["mean"] + own["std"]
         banded, band = own["seeds"].max() >= SEEDS_FOR_A_BAND, f"band of {spec}"
         if ordered:

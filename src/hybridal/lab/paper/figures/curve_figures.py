@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hybridal.lab.reports.comparable import SEEDS_FOR_A_BAND, Comparable
 from hybridal.lab.study.study_results import rules
 from hybridal.reports import figure_kit as kit
-from hybridal.reports.display_names import distinct_markers, look, method_names
+from hybridal.reports.display_names import distinct_markers, method_names, style_of
 from hybridal.reports.figure_style import GRID, MUTED, Drawn, whole_rounds
 from hybridal.reports.number_formats import counted, joined, score
 
@@ -123,7 +123,7 @@ def draw_curves(axes: Axes, curves: Mapping[str, Curve], small: bool = False) ->
     """Bands below, lines above them, stars on top; a small drawing has lines and stars only."""
     shapes, broad = distinct_markers(curves), kit.widths(list(curves))
     for at, (spec, curve) in enumerate(curves.items()):
-        colour, rounds = look(spec).light, len(curve.rounds)
+        colour, rounds = style_of(spec).light, len(curve.rounds)
         if curve.sem is not None and not small:
             low, high = curve.mean - curve.sem, curve.mean + curve.sem
             axes.fill_between(curve.rounds, low, high, color=colour, alpha=0.16, linewidth=0, label=f"band of {spec}")
@@ -134,7 +134,7 @@ def draw_curves(axes: Axes, curves: Mapping[str, Curve], small: bool = False) ->
         axes.plot(curve.rounds, curve.mean, color=colour, linewidth=width, label=spec, **({} if small else marked))
     for spec, curve in curves.items():
         if curve.t_star is not None:
-            kit.star(axes, curve.t_star, curve.at_t_star, look(spec).light)
+            kit.star(axes, curve.t_star, curve.at_t_star, style_of(spec).light)
 
 
 def zoom(axes: Axes, curves: Mapping[str, Curve], corner: str) -> Axes | None:

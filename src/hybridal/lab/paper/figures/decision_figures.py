@@ -16,7 +16,7 @@ from hybridal.lab.reports.comparable import Comparable
 from hybridal.lab.study.study_results import rules
 from hybridal.measures.stabilisation import Stabilisation
 from hybridal.reports import figure_kit as kit
-from hybridal.reports.display_names import look, method_names, short_labels
+from hybridal.reports.display_names import method_names, short_labels, style_of
 from hybridal.reports.figure_style import INK, MUTED, SURFACE, Drawn, whole_rounds
 from hybridal.reports.number_formats import change, counted, plain, threshold
 from hybridal.schedules import Rule
@@ -47,7 +47,7 @@ def control_charts(found: Comparable, spec: str, rule: Rule) -> Drawn:
     charts = representatives(found.changes(spec, rule.signal.name), detector)
     names = short_labels([*found.runs["task"], *found.runs["backbone"]], 14)
     places = [chart and f"{names[chart.run[0]]}, {names[chart.run[1]]}, seed {chart.run[2]}" for chart in charts]
-    signal, colour = plain(rule.signal.title), look(spec).light
+    signal, colour = plain(rule.signal.title), style_of(spec).light
     keys = [
         kit.key(f"{signal} below ε", marker="o", color=colour),
         kit.key("not below", marker="o", color=colour, markerfacecolor=SURFACE),
@@ -172,7 +172,7 @@ def stretches(comparison: Comparable) -> Drawn | None:
     titles, names, said = method_names(found, short=True), method_names(found), []
     with kit.paneled(len(shown), 1.6, extra=0.55) as (figure, panels):
         for axes, (spec, (detector, lengths)) in zip(panels, shown.items(), strict=True):
-            _draw_lengths(axes, lengths, detector.patience, look(spec).light)
+            _draw_lengths(axes, lengths, detector.patience, style_of(spec).light)
             axes.set_title(f"{titles[spec]}: {lengths.filtered_share(detector.patience):.0%} filtered")
         kit.label_outside(panels, "rounds in a row below ε", "stretches")
         keys = [

@@ -16,7 +16,7 @@ from hybridal.lab.reports.comparable import Comparable
 from hybridal.lab.statistics.regret import pareto
 from hybridal.lab.study.study_results import Cost
 from hybridal.reports import figure_kit as kit
-from hybridal.reports.display_names import distinct_markers, look, method_names, short_labels
+from hybridal.reports.display_names import distinct_markers, method_names, short_labels, style_of
 from hybridal.reports.figure_style import GRID, INK, MUTED, SURFACE, Drawn
 from hybridal.reports.number_formats import joined, score
 
@@ -67,7 +67,7 @@ def _draw_radar(axes: PolarAxes, profile: pd.DataFrame) -> None:
     around = np.append(angles, angles[0])
     shapes = distinct_markers(profile.columns)
     for spec in profile.columns:
-        values, colour = profile[spec].to_numpy(dtype=float), look(spec).light
+        values, colour = profile[spec].to_numpy(dtype=float), style_of(spec).light
         closed = np.append(values, values[0])
         axes.fill(around, closed, color=colour, alpha=0.07, linewidth=0)
         axes.plot(around, closed, color=colour, linewidth=1.4, marker=shapes[spec], markersize=3.5, label=spec)
@@ -97,7 +97,7 @@ def violins(found: Comparable) -> Drawn | None:
         for axes, (family, part) in zip(panels, parts, strict=True):
             for row, spec in enumerate(specs):
                 values = part.runs.loc[part.runs["schedule"] == spec, f"{split}_f1"].to_numpy(dtype=float)
-                _violin(axes, values, row, look(spec).light)
+                _violin(axes, values, row, style_of(spec).light)
             axes.set_title(family, loc="left" if len(parts) == 1 else "center")
             axes.set_xlabel(f"{split} macro-F1")
             axes.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10]))
@@ -165,8 +165,8 @@ def pareto_plane(found: Comparable, cost: Cost = "steps", measure: Literal["nll"
     sizes = dict(zip(specs, np.linspace(9.0, 5.0, len(specs)).tolist(), strict=True))
     with kit.paneled(1, 3.1, _plane_keys(specs, by_backbone if many else {}, places)) as (figure, (axes,)):
         for point in points:
-            shape = by_backbone[point.backbone] if many else look(point.spec).marker
-            kit.mark(axes, point.cost, point.value, shape, sizes[point.spec], look(point.spec).light, point.spec)
+            shape = by_backbone[point.backbone] if many else style_of(point.spec).marker
+            kit.mark(axes, point.cost, point.value, shape, sizes[point.spec], style_of(point.spec).light, point.spec)
             if point.spec.startswith("fixed:") and not many:
                 at, text = (point.cost, point.value), "@" + point.spec.partition(":")[2]
                 axes.annotate(text, at, xytext=(5, 3), textcoords="offset points", fontsize=7, color=MUTED, zorder=6)
@@ -216,7 +216,7 @@ def _plane_keys(specs: list[str], shapes: dict[str, str], names: dict[str, str])
     fixed = [spec for spec in specs if spec.startswith("fixed:")]
     keys = kit.method_keys([spec for spec in specs if spec not in fixed])
     if fixed:
-        keys.append(kit.key("FixedSwitch@k", marker="D", color=look(fixed[0]).light))
+        keys.append(kit.key("FixedSwitch@k", marker="D", color=style_of(fixed[0]).light))
     for entry in keys:
         entry |= {"linestyle": "none", "markersize": 6, **({"marker": "o"} if shapes else {})}
     keys += [kit.key(names[backbone], marker=shape, color=INK, markersize=6) for backbone, shape in shapes.items()]

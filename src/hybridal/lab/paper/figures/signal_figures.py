@@ -12,7 +12,7 @@ from hybridal.lab.reports.comparable import Comparable
 from hybridal.lab.statistics.ranks import spearman
 from hybridal.lab.study.study_results import FINETUNE, RETRAIN, rules
 from hybridal.reports import figure_kit as kit
-from hybridal.reports.display_names import distinct_markers, look, method_names
+from hybridal.reports.display_names import distinct_markers, method_names, style_of
 from hybridal.reports.figure_style import COLUMN, GRID, INK, MUTED, Drawn
 from hybridal.reports.number_formats import NONE, counted, fixed, joined, plain
 from hybridal.signals import signal_title
@@ -86,7 +86,7 @@ def parallel_signals(found: Comparable) -> Drawn | None:
             axes.plot(
                 [list(_AXES).index(name) for name in known.index],
                 known.to_numpy(float),
-                color=look(str(spec)).light,
+                color=style_of(str(spec)).light,
                 marker="" if reference else shapes[str(spec)],
                 linestyle=kit.DASHED if reference else "-",
                 zorder=3 if reference else 2,  # a signal that never fires lies on Retrain

@@ -14,7 +14,7 @@ from hybridal.lab.reports.comparable import MOST_METHODS, Comparable
 from hybridal.lab.statistics.regret import regrets
 from hybridal.lab.study.study_results import FINETUNE, RETRAIN, rules
 from hybridal.reports import figure_kit as kit
-from hybridal.reports.display_names import look, method_names, schedule_of
+from hybridal.reports.display_names import method_names, schedule_of, style_of
 from hybridal.reports.figure_style import GRID, INK, MUTED, SURFACE, Drawn, whole_rounds
 from hybridal.reports.number_formats import joined, score
 
@@ -64,9 +64,9 @@ def _references(axes: Axes, nll: pd.Series[float]) -> None:
     lines = nll[[spec for spec in nll.index if spec in _LINES]]
     close = len(lines) == 2 and lines.iloc[1] - lines.iloc[0] < 0.25 * nll.max()
     for spec, at, side in zip(map(str, lines.index), lines, ("right", "left"), strict=False):
-        axes.axvline(at, color=look(spec).light, linestyle=_LINES[spec], linewidth=1.5)
+        axes.axvline(at, color=style_of(spec).light, linestyle=_LINES[spec], linewidth=1.5)
         above, name = axes.get_xaxis_transform(), method_names([spec])[spec]
-        options: dict[str, Any] = {"ha": side if close else "center", "fontsize": 8, "color": look(spec).light}
+        options: dict[str, Any] = {"ha": side if close else "center", "fontsize": 8, "color": style_of(spec).light}
         axes.annotate(name, (at, 1), (0, 2), above, "offset points", **options)
 
 
@@ -116,7 +116,7 @@ def _curve(axes: Axes, below: Axes, table: pd.DataFrame) -> None:
     last = int(every["switch"].max())
     axes.plot(mean.index, mean, color=MUTED, linewidth=1.6, label="every switch round")
     for spec, row in _averages(table).iterrows():
-        found = look(str(spec))
+        found = style_of(str(spec))
         kit.mark(axes, row["switch"], row["regret"], found.marker, 7, found.light, str(spec))
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_title("Mean regret by switch round")
@@ -133,7 +133,7 @@ def _curve(axes: Axes, below: Axes, table: pd.DataFrame) -> None:
 def _cells(axes: Axes, table: pd.DataFrame, names: dict[str, str]) -> None:
     means = _averages(table)["regret"]
     for row, spec in enumerate(names):
-        own, colour = table[table["schedule"] == spec], look(spec).light
+        own, colour = table[table["schedule"] == spec], style_of(spec).light
         for feasible, face in ((False, SURFACE), (True, colour)):
             values = own.loc[own["feasible"] == feasible, "regret"].to_numpy(float)
             axes.plot(values, np.full(len(values), row), marker="o", markersize=4, color=colour, alpha=0.6,

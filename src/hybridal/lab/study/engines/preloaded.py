@@ -9,3 +9,7 @@ from __future__ import annotations
 from hybridal.system.background_imports import import_in_thread
 
 import_in_thread("torch", ["scipy.optimize"])
+
+import hybridal.lab.study.engines.processes  # noqa: E402
+import hybridal.models.kept  # noqa: E402
+import hybridal.models.transformer  # noqa: E402, F401
