@@ -80,14 +80,14 @@ def test_what_run_would_refuse_is_not_planned(file: Path) -> None:
 
 
 def test_from_a_file_to_a_report(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Three reports are written: one figure each will do.
-    monkeypatch.setattr("hybridal.lab.paper.figures.figures", lambda found: islice(figures(found), 2, 3))
+    # Several reports are written: the figures of the paper would take seconds each.
+    monkeypatch.setattr("hybridal.lab.paper.figures.figures", lambda found: islice(figures(found), 0))
     out = tmp_path / "s"
     code, said = call("run", file, *SMALL, "--out", out, "--workers", 1)
     assert code == 0, said
     assert "Study 'mine': 4 runs in 1 cell, 8 rounds." in said
     assert (out / "report.html").is_file()
-    assert (out / "report" / "figures" / "f1-by-round.svg").is_file()
+    assert (out / "report" / "figures" / "f1-by-schedule.svg").is_file()
     code, said = call("status", out, "--json")
     assert [row["state"] for row in json.loads(said)] == ["complete"]
     assert "All 4 runs are complete." in call("status", out)[1].splitlines()
@@ -170,7 +170,7 @@ def test_a_study_of_another_machine_s_gpu_goes_on_with_a_device_of_this_one(
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    monkeypatch.setattr("hybridal.lab.paper.write_paper_report", lambda folder: folder.path)
+    monkeypatch.setattr("hybridal.lab.write_study_report.write_study_report", lambda folder, catalogue: folder.path)
     study = read_study(file).shrunk(device="cuda", seeds=(1,), schedules=("retrain",), rounds=2)
     about = {"hardware": {"device": "NVIDIA H200"}}
     folder = StudyFolder.create(tmp_path / "s", study, about, checked_tasks(study))

@@ -35,6 +35,12 @@ Ray = Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'loc
 GpusPerCell = Annotated[
     float | None, typer.Option(help="With --ray: each cell's share of a GPU, from 0 to 1 (default: a quarter).")
 ]
+CatalogueName = Annotated[
+    str | None,
+    typer.Option(
+        help="standard, or paper to add the paper's tables and figures (default: paper for the paper's presets)."
+    ),
+]
 SHRUNK: Mapping[str, Any] = {
     "tasks": Annotated[str | None, typer.Option(help="These tasks instead: a,b,c.")],
     "backbones": Annotated[str | None, typer.Option(help="These backbones instead.")],
@@ -77,14 +83,19 @@ def run(
     ray: Ray = None,
     gpus_per_cell: GpusPerCell = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the study (default: studies/NAME).")] = None,
+    catalogue: CatalogueName = None,
     quiet: o.Quiet = False,
 ) -> None:
     """Run a study: the plan is shown first, then its cells are computed, and at the end the report is written."""
     from hybridal.lab.study.run_study_cells import begin_study
+    from hybridal.lab.write_study_report import check_catalogue
 
+    check_catalogue(catalogue)
     chosen = find_study(what, device=device, **shrunk)
     engine = choose_engine(chosen.device, workers, processes_per_gpu, ray, gpus_per_cell)
-    run_and_report(begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet)
+    run_and_report(
+        begin_study(chosen, out or Path("studies") / chosen.name, engine), engine, quiet, catalogue=catalogue
+    )
 
 
 @study.command(cls=Verb)
@@ -95,17 +106,20 @@ def resume(
     processes_per_gpu: PerGpu = None,
     ray: Ray = None,
     gpus_per_cell: GpusPerCell = None,
+    catalogue: CatalogueName = None,
     quiet: o.Quiet = False,
 ) -> None:
     """Go on with a study that was stopped, and try failed cells again."""
     from hybridal.lab.study.run_study_cells import reopen_study
     from hybridal.lab.study.study_folder import StudyFolder
+    from hybridal.lab.write_study_report import check_catalogue
     from hybridal.runs.assemble import silent
 
+    check_catalogue(catalogue)
     opened = StudyFolder.open(folder, device)
     engine = choose_engine(opened.device, workers, processes_per_gpu, ray, gpus_per_cell)
     reopen_study(opened, engine, silent if quiet else typer.echo)
-    run_and_report(opened, engine, quiet, device)
+    run_and_report(opened, engine, quiet, device, catalogue)
 
 
 @study.command(cls=Verb)
@@ -169,15 +183,16 @@ def tune(
 @study.command(cls=Verb)
 def report(
     folder: Where,
+    catalogue: CatalogueName = None,
     against: Annotated[str | None, typer.Option(help="'paper' puts the published numbers beside ours.")] = None,
 ) -> None:
     """Write the page, the tables (Markdown, CSV, LaTeX) and the figures (SVG, PNG, PDF) of a study."""
-    from hybridal.lab.paper import write_paper_report
     from hybridal.lab.study.study_folder import StudyFolder
+    from hybridal.lab.write_study_report import write_study_report
 
     if against not in (None, "paper"):
         raise UserError(f"--against knows 'paper', not '{against}'.")
-    typer.echo(write_paper_report(StudyFolder.open(folder), against == "paper"))
+    typer.echo(write_study_report(StudyFolder.open(folder), catalogue, against == "paper"))
 
 
 def find_study(what: str, rounds: int | None, **shrunk: Any) -> Study:
@@ -222,17 +237,19 @@ def print_plan(folder: StudyFolder, json: bool) -> None:
         typer.echo(f"At most {left} left in one process, from {measured}.")
 
 
-def run_and_report(folder: StudyFolder, engine: Engine, quiet: bool, device: str | None = None) -> None:
-    """Shows the plan, computes, writes the report; exits as a run that could not go on if a cell failed."""
+def run_and_report(
+    folder: StudyFolder, engine: Engine, quiet: bool, device: str | None = None, catalogue: str | None = None
+) -> None:
+    """Show the plan, compute, write the report; exit with the code of a failed run if a cell failed."""
     from hybridal.cli.progress_bars import study_progress
-    from hybridal.lab.paper import write_paper_report
     from hybridal.lab.study.run_study_cells import run_study
+    from hybridal.lab.write_study_report import write_study_report
 
     if not quiet:
         print_plan(folder, False)
     with study_progress(folder, quiet) as done, going_on_with("hybridal study resume", folder.path, device):
         outcomes = run_study(folder, engine, done)
-    target = write_paper_report(folder)
+    target = write_study_report(folder, catalogue)
     if not quiet:
         typer.echo(f"Report: {target}")
     failed = [outcome for outcome in outcomes if outcome.error]

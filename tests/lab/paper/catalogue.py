@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridal.lab.paper import catalogue
+from hybridal.lab.paper import paper_catalogue
 from hybridal.lab.reports import study_report
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.lab.study.study_results import results
@@ -11,8 +11,8 @@ from hybridal.reports.report_table import Table
 
 
 def all_tables(folder: StudyFolder) -> dict[str, Table]:
-    return study_report.all_tables(results(folder), catalogue())
+    return study_report.all_tables(results(folder), paper_catalogue())
 
 
 def all_figures(folder: StudyFolder) -> dict[str, Drawn]:
-    return study_report.all_figures(results(folder), catalogue())
+    return study_report.all_figures(results(folder), paper_catalogue())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.lab.paper import catalogue
+from hybridal.lab.paper import paper_catalogue
 from hybridal.lab.reports.study_report import all_figures
 from hybridal.lab.study.study import Study
 from hybridal.lab.study.study_results import results
@@ -66,7 +66,7 @@ def test_foreign_parts_are_told_by_name(tmp_path: Path) -> None:
     own = found.runs[found.runs["schedule"] == "patient"]
     assert own["t_star"].notna().any()
     assert own["t_star"].fillna(12).tolist() == [sequence.count("R") for sequence in own["update_sequence"]]
-    tables, figures = catalogue().tables, all_figures(found, catalogue())
+    tables, figures = paper_catalogue().tables, all_figures(found, paper_catalogue())
     switches, signals = tables["switch-rounds"](found), tables["signal-summary"](found)
     assert switches is not None
     assert "Patient MiniLM" in [column.name for column in switches.columns]

@@ -1,20 +1,23 @@
 """The same facts give the same reports: every table, every sentence and what every figure draws, against a stored copy.
 
-`python -m tests.lab.reports.test_golden` writes the copy anew, for changes that are meant.
+`python -m tests.lab.reports.test_golden` replaces the stored copy after an intended change; review its diff.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
+import difflib
 import io
 import json
 import re
 import shutil
+import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -24,9 +27,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hybridal.lab.paper import write_paper_report
 from hybridal.lab.study.study_folder import StudyFolder, task_key
 from hybridal.lab.study.study_presets import preset
+from hybridal.lab.write_study_report import write_study_report
 from hybridal.reports import figure_style as style
 from hybridal.reports.run_report import write_comparison, write_report
 from hybridal.runs.about_file import write_about
@@ -37,11 +40,12 @@ from hybridal.tasks.store import save_task
 from hybridal.testing.small import toy_task
 
 from ...reports.made_up import ABOUT, SPECS, bare, histories_of, history_of
-from ...reports.page_reader import read_page
+from ...reports.page_reader import Read, read_page
 from .example import made_up
 from .studies import write_study
 
 FOLDER = Path(__file__).parent / "golden"
+MAX_DIFF_LINES = 80
 
 GRID = tuple(f"hybrid:alpha:{e}:{k}" for e in (0.0001, 0.0003) for k in (2, 3))
 SWITCHES = (*(f"fixed:{k}" for k in range(1, 6)), "hybrid:accuracy:0.03:1", "hybrid:alpha:0.0004:1")
@@ -112,31 +116,35 @@ def watched() -> Iterator[list[Any]]:
 
 
 def page(file: Path, figures: list[Any]) -> dict[str, Any]:
-    """All that can be read on a page."""
-    read = read_page(file.read_text(encoding="utf-8"))
-    values = {name: [cell.value for row in rows for cell in row if cell.value] for name, rows in read.tables.items()}
-    kinds = {name: " ".join(cell.kinds for row in rows for cell in row) for name, rows in read.tables.items()}
-    marks = {name: hashlib.sha256(said.encode()).hexdigest()[:12] for name, said in kinds.items()}
-    said = " ".join(" ".join(read.words).split())
-    # What tables and figures say is kept on its own; of the page's words the first are enough to find one's way.
-    words = [hashlib.sha256(said.encode()).hexdigest()[:12], said[:900]]
-    return {"words": words, "alts": read.labels, "values": values, "marks": marks, "figures": figures}
+    """All that can be read on a page: its sentences, its tables row by row, and its figures."""
+    html = file.read_text(encoding="utf-8")
+    read = read_page(html)
+    sentences = " ".join(read_page(re.sub(r"<table.*?</table>", "", html, flags=re.DOTALL)).words)
+    tables = {name: [" | ".join(map(cell_text, row)) for row in rows] for name, rows in read.tables.items()}
+    words = textwrap.wrap(" ".join(sentences.split()), 120)
+    return {"words": words, "alts": read.labels, "tables": tables, "figures": figures}
+
+
+def cell_text(cell: Read) -> str:
+    """What a cell shows, its exact value, and marks such as `best`."""
+    value = f"={float(cell.value):.7g}" if cell.value else ""
+    marks = [f"[{kind}]" for kind in cell.kinds.split() if kind in ("best", "stable")]
+    return " ".join(filter(None, (cell.text, value, *marks)))
 
 
 def study_report(name: str, root: Path) -> dict[str, Any]:
     folder = STUDIES[name](root / "study")
     with watched() as figures:
-        report = write_paper_report(folder, name == "example")
+        report = write_study_report(folder, "paper", name == "example")
     found = page(report, figures)
-    del found["values"]  # the files hold them in full
     tables = {}
     for file in sorted((folder.path / "report" / "tables").glob("*.csv")):
         rows = [
             [float(cell) if re.fullmatch(r"-?[\d.e+-]+", cell) and cell != "-" else cell for cell in row]
             for row in csv.reader(io.StringIO(file.read_text(encoding="utf-8")))
         ]
-        looks = hashlib.sha256(file.with_suffix(".tex").read_bytes() + file.with_suffix(".md").read_bytes())
-        tables[file.stem] = [looks.hexdigest()[:12], *rows]
+        shown = file.with_suffix(".md").read_text(encoding="utf-8").splitlines()
+        tables[file.stem] = {"shown": shown, "exact": rows}
     files = sorted(path.name for path in (folder.path / "report" / "figures").glob("*"))
     return {**found, "tables": tables, "files": [name for name in files if name.endswith(".svg")]}
 
@@ -166,7 +174,7 @@ def run_reports(root: Path) -> dict[str, Any]:
 
 
 def short(value: Any) -> Any:
-    """Numbers in seven digits, which is more than anybody reads."""
+    """Numbers in seven digits."""
     if isinstance(value, float):
         return 0 if abs(value) < 1e-10 else float(f"{value:.7g}")
     if isinstance(value, dict):
@@ -174,33 +182,54 @@ def short(value: Any) -> Any:
     return [short(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def same(found: Any, stored: Any, at: str) -> None:
-    """The same words, and the same numbers but for rounding; says where they differ."""
+def same(found: Any, stored: Any) -> bool:
+    """Whether words are equal and numbers are equal up to rounding."""
     if isinstance(stored, dict):
-        assert list(found) == list(stored), at
-        for key in stored:
-            same(found[key], stored[key], f"{at}/{key}")
-    elif isinstance(stored, list):
-        assert len(found) == len(stored), at
-        for number, (one, other) in enumerate(zip(found, stored, strict=True)):
-            same(one, other, f"{at}/{number}")
-    elif isinstance(stored, float | int) and not isinstance(stored, bool):
-        assert found == pytest.approx(stored, rel=2e-6, abs=1e-9), at
-    else:
-        assert found == stored, at
+        return list(found) == list(stored) and all(same(found[key], stored[key]) for key in stored)
+    if isinstance(stored, list):
+        return len(found) == len(stored) and all(map(same, found, stored))
+    if isinstance(stored, float | int) and not isinstance(stored, bool):
+        return bool(found == pytest.approx(stored, rel=2e-6, abs=1e-9))
+    return bool(found == stored)
 
 
-def stored(name: str) -> Any:
-    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+def to_text(report: Any) -> str:
+    """JSON with a line for each item, but rows of numbers on one line: a diff shows what changed."""
+    lines = json.dumps(short(report), ensure_ascii=False, indent=1)
+    return re.sub(r"\[[^][{}]*\]", lambda row: one_line(row[0]), lines) + "\n"
+
+
+def one_line(row: str) -> str:
+    """A short list as one line; a list of sentences keeps a line for each."""
+    flat = re.sub(r"\n\s*", " ", row)
+    return flat if len(flat) <= 200 else row
+
+
+def check(name: str, found: Any) -> None:
+    """Compare with the stored copy; fail with a diff of both texts."""
+    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    if not same(short(found), json.loads(text)):
+        diff = difflib.unified_diff(text.splitlines(), to_text(found).splitlines(), "stored", "found", lineterm="", n=1)
+        pytest.fail("\n".join(islice(diff, MAX_DIFF_LINES)), pytrace=False)
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_has_the_same_report(name: str, tmp_path: Path) -> None:
-    same(short(study_report(name, tmp_path)), stored(name), name)
+    check(name, study_report(name, tmp_path))
+
+
+def test_a_change_is_shown_as_a_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "FOLDER", tmp_path)
+    (tmp_path / "s.json").write_text(
+        to_text({"words": ["as before", "F1 0.80"], "exact": [[0.8, 1]]}), encoding="utf-8"
+    )
+    check("s", {"words": ["as before", "F1 0.80"], "exact": [[0.8 + 1e-9, 1]]})
+    with pytest.raises(pytest.fail.Exception, match=r"-.*F1 0\.80.*\n\+.*F1 0\.81"):
+        check("s", {"words": ["as before", "F1 0.81"], "exact": [[0.8, 1]]})
 
 
 def test_runs_have_the_same_reports(tmp_path: Path) -> None:
-    same(short(run_reports(tmp_path)), stored("runs"), "runs")
+    check("runs", run_reports(tmp_path))
 
 
 if __name__ == "__main__":
@@ -208,5 +237,4 @@ if __name__ == "__main__":
         reports = {"runs": run_reports(Path(place) / "runs")}
         reports |= {name: study_report(name, Path(place) / name) for name in STUDIES}
     for name, report in reports.items():
-        text = json.dumps(short(report), ensure_ascii=False, separators=(",", ":"))
-        (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        (FOLDER / f"{name}.json").write_text(to_text(report), encoding="utf-8")

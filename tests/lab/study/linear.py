@@ -62,7 +62,7 @@ class Linear:
         moments = {"m": torch.from_numpy(noise)} if plan.keeps_moments else None
         return Fit(self.weights, cost, 3, Outputs(self._logits(self.held_out)), moments, {"train": 0.5})
 
-    def style_of(self, validation: Outputs | None, pool: Pool) -> Any:
+    def look(self, validation: Outputs | None, pool: Pool) -> Any:
         return _View(self, validation)
 
     def candidates(self, rows: Ints, pool: Pool, round: int, temperature: float) -> Any:

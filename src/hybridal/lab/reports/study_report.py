@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridal.lab.study.study_folder import StudyFolder
 from hybridal.lab.study.study_plan import sharing
 from hybridal.lab.study.study_results import FINETUNE, RETRAIN, Results, complete_runs, results, rules
-from hybridal.reports.display_names import acquisition_name, schedule_name
+from hybridal.reports.display_names import schedule_name
 from hybridal.reports.number_formats import count, counted, score
 from hybridal.reports.report_page import Page, Panel, Part, about_tables, render
 from hybridal.reports.report_table import Table
@@ -20,8 +20,6 @@ from hybridal.reports.table_files import write_tables
 from hybridal.system.files import write_whole
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from hybridal.reports.figure_style import Drawn
 
 MakeTable = Callable[[Results], Table | None]
@@ -41,6 +39,16 @@ class Catalogue:
     figures: Callable[[Results], Iterable[tuple[str, Drawn | None]]]
     front: Sequence[str] = ()
 
+    def __add__(self, other: Catalogue) -> Catalogue:
+        """Both, one after the other. A table or figure of a name that both have is that of the other."""
+
+        def figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
+            yield from self.figures(found)
+            yield from other.figures(found)
+
+        front = tuple(dict.fromkeys((*self.front, *other.front)))
+        return Catalogue({**self.tables, **other.tables}, figures, front)
+
 
 def all_tables(found: Results, catalogue: Catalogue) -> dict[str, Table]:
     """Every table that the study has the data for, by its name."""
@@ -49,32 +57,15 @@ def all_tables(found: Results, catalogue: Catalogue) -> dict[str, Table]:
 
 
 def all_figures(found: Results, catalogue: Catalogue) -> dict[str, Drawn]:
-    """Every figure that the study has the data for, by its name, with its words.
-
-    Where acquisitions vary, what cannot be drawn of all of them together is drawn of each.
-    """
+    """Every figure that the study has the data for, by its name, with its words."""
     if found.runs.empty:
         return {}
-
-    def drawn(part: Results) -> dict[str, Drawn]:
-        return {name: one for name, one in catalogue.figures(part) if one is not None}
-
-    figures = drawn(found)
-    acquisitions = [str(spec) for spec in found.runs["acquisition"].unique()]
-    for spec in acquisitions if len(acquisitions) > 1 else ():
-        part = replace(found, runs=_chosen_by(found.runs, spec), rounds=_chosen_by(found.rounds, spec))
-        for name, one in drawn(part).items():
-            if name not in figures:
-                slug = spec.replace(":", "-")
-                figures[f"{name}-{slug}"] = replace(one, heading=f"{one.heading}, {acquisition_name(spec)}")
-    return figures
+    return {name: drawn for name, drawn in catalogue.figures(found) if drawn is not None}
 
 
-def _chosen_by(rows: pd.DataFrame, spec: str) -> pd.DataFrame:
-    return rows[rows["acquisition"] == spec]
-
-
-def write_study_report(folder: StudyFolder, catalogue: Catalogue, first: Mapping[str, MakeTable] | None = None) -> Path:
+def write_with_catalogue(
+    folder: StudyFolder, catalogue: Catalogue, first: Mapping[str, MakeTable] | None = None
+) -> Path:
     """Writes `report.html`, which needs nothing else, and `report/tables` and `report/figures` beside it.
 
     `first` are tables that were asked for this once; they come before those of the catalogue.

@@ -166,6 +166,8 @@ def _switch_points(rounds: int) -> Study:
 
 
 _STUDIES = (*_PAPER, _LEARNERS, _LATE_CLASS, *_FINDINGS)
+# Reports of these add the catalogue of the paper.
+PAPER_PRESETS = frozenset({study.name for study in (*_PAPER, *_FINDINGS)} | {"switch-points"})
 PRESET_NAMES = (*(study.name for study in _STUDIES), "switch-points")
 
 

@@ -2,29 +2,55 @@
 
 | file | question |
 |---|---|
-| `overview` | is one schedule best at everything, is F1 kept, and what does calibration cost? |
-| `rounds` | how do F1 and NLL go, round by round, and does it matter which signal decides? |
-| `switching` | when to switch, and how far is each signal from the best switch round? |
-| `decisions` | how does a signal decide, and what does patience filter out? |
-| `signals` | do signals say the same, and which serves best? |
-| `choices` | which ε and k, and does a choice of the protocol matter? |
+| `overview_figures` | is one schedule best at everything, is F1 kept, and what does calibration cost? |
+| `curve_figures` | how do F1 and NLL go, round by round, and does it matter which signal decides? |
+| `switching_figures` | when to switch, and how far is each signal from the best switch round? |
+| `decision_figures` | how does a signal decide, and what does patience filter out? |
+| `signal_figures` | do signals say the same, and which serves best? |
+| `choice_figures` | which ε and k, and does a choice of the protocol matter? |
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hybridal.lab.reports.comparable import Comparable, comparable
 from hybridal.lab.study.study_results import Results, rules
+from hybridal.reports.display_names import acquisition_name
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from hybridal.reports.figure_style import Drawn
 
 
 def figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
-    """Every figure by its name, in the order of the paper; matplotlib is loaded here."""
+    """Yield every figure by its name, in the order of the paper; matplotlib is loaded here.
+
+    If acquisitions vary, a figure that cannot be drawn of all of them together is drawn of each.
+    """
+    together = set()
+    for name, drawn in _figures(found):
+        if drawn is not None:
+            together.add(name)
+            yield name, drawn
+    acquisitions = [str(spec) for spec in found.runs["acquisition"].unique()]
+    for spec in acquisitions if len(acquisitions) > 1 else ():
+        part = replace(found, runs=_acquired_by(found.runs, spec), rounds=_acquired_by(found.rounds, spec))
+        for name, drawn in _figures(part):
+            if drawn is not None and name not in together:
+                heading = f"{drawn.heading}, {acquisition_name(spec)}"
+                yield f"{name}-{spec.replace(':', '-')}", replace(drawn, heading=heading)
+
+
+def _acquired_by(rows: pd.DataFrame, spec: str) -> pd.DataFrame:
+    return rows[rows["acquisition"] == spec]
+
+
+def _figures(found: Results) -> Iterator[tuple[str, Drawn | None]]:
     from hybridal.lab.paper.figures.choice_figures import sensitivity
 
     ready = comparable(found)

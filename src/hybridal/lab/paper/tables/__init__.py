@@ -15,9 +15,11 @@ from hybridal.lab.paper.tables.choice_tables import (
     varied,
 )
 from hybridal.lab.paper.tables.comparison_tables import noninferiority, rank_tests, wins
-from hybridal.lab.paper.tables.endpoint_tables import ece_by_round, endpoint, endpoint_cost, savings, temperature
+from hybridal.lab.paper.tables.endpoint_tables import ece_by_round, savings, temperature
 from hybridal.lab.paper.tables.switching_tables import post_switch, regret, switch_rounds
-from hybridal.lab.paper.tables.text_tables import batch_classes, batch_overlap, batch_scores, dataset_sizes, datasets
+from hybridal.lab.paper.tables.text_tables import batch_classes, batch_overlap, batch_scores
+from hybridal.lab.reports.dataset_tables import dataset_sizes, datasets
+from hybridal.lab.reports.endpoint_tables import endpoint, endpoint_cost
 from hybridal.lab.reports.method_grid import ECE, F1, NLL
 from hybridal.lab.reports.study_report import MakeTable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean, median, stdev
 
 from hybridal.lab.reports.method_grid import (
@@ -18,10 +17,10 @@ from hybridal.lab.reports.method_grid import (
     setting_keys,
     settings,
 )
+from hybridal.lab.reports.paired_tests import TESTS_NOTE, Compared, comparison_columns, comparison_rows
 from hybridal.lab.statistics.numbers import summary
 from hybridal.lab.statistics.paired import noninferiority as tested
 from hybridal.lab.statistics.paired import paired_p
-from hybridal.lab.statistics.ranks import effect, holm, signed_rank
 from hybridal.lab.study.study_results import (
     FINETUNE,
     RETRAIN,
@@ -35,14 +34,12 @@ from hybridal.lab.study.study_results import (
     values,
 )
 from hybridal.reports.display_names import distinct_names
-from hybridal.reports.number_formats import NONE, Shown, fixed, p_value, signed
+from hybridal.reports.number_formats import NONE, fixed, p_value, signed
 from hybridal.reports.report_table import MISSING, ONE, Column, Entry, Row, Table, one, table_of
 
 MARGINS = (0.005, 0.01, 0.02)
-_NUMBERS = ("Difference", "p (ranks)", "p (Holm)", "p (t)", "d_z", "g_z", "Cliff's δ", "Rank-biserial")
 # All backbones together: a pair is a (backbone, task, seed).
 _POOLED = ("backbone",)
-Pair = tuple[list[float], list[float]]
 
 
 def noninferiority(results: Results) -> Table | None:
@@ -113,38 +110,24 @@ def rank_tests(results: Results) -> Table | None:
         for keys, members in settings(rows, _POOLED)
         for measure in (F1.on(split), NLL.on(split), *COST)
     ]
-    columns = [Column("Method"), Column("Against"), Column("Pairs", ("n",)), *(Column(name, ONE) for name in _NUMBERS)]
     caption = (
-        "Methods against Retrain and FineTune over all (backbone, task, seed) pairs: mean difference; Wilcoxon's "
-        "signed-rank test, exact and two-sided, with Holm's correction over the comparisons of a measure (* below "
-        f"{ALPHA:g}); the paired t-test; and effect sizes: d_z, the same without small-sample bias (g_z), Cliff's δ "
-        f"and the rank-biserial correlation. {SECONDS_NOTE}"
+        "Methods against Retrain and FineTune over all (backbone, task, seed) pairs: mean difference; "
+        f"{TESTS_NOTE} {SECONDS_NOTE}"
     )
-    return table_of("rank-tests", caption, columns, sections, (*setting_keys(rows, _POOLED), "Measure"))
+    return table_of(
+        "rank-tests", caption, comparison_columns("Method"), sections, (*setting_keys(rows, _POOLED), "Measure")
+    )
 
 
 def _tests(rows: Sequence[Run], measure: Measure) -> list[Row]:
     names = distinct_names(distinct(rows, "schedule"))
-    pairs: list[tuple[str, str, Pair]] = []
+    pairs: list[Compared] = []
     for reference in (RETRAIN, FINETUNE):
         for _, name, mine in by_method(rows, (reference, RETRAIN)):
             pair = paired(mine, those(rows, schedule=reference), measure.column)
             if pair[0]:
                 pairs.append((name, names[reference], pair))
-    tests = [signed_rank(*pair) for _, _, pair in pairs]
-    return [_test(*found, measure.shown) for found in zip(pairs, tests, holm(tests), strict=True)]
-
-
-def _test(compared: tuple[str, str, Pair], p: float | None, p_holm: float | None, shown: Shown) -> Row:
-    name, reference, pair = compared
-    size, found = effect(*pair), summary(*pair)
-    corrected = one(p_holm, p_value)
-    if p_holm is not None and p_holm < ALPHA:
-        corrected = replace(corrected, marks="*")
-    difference = one(found.mean, lambda value: f"{'+' if value > 0 else ''}{shown(value)}")
-    sizes = [one(value, fixed(2)) for value in (size.d_z, size.g_z, size.cliffs_delta, size.rank_biserial)]
-    words = (Entry(name), Entry(reference), one(found.n, fixed(0)))
-    return (*words, difference, one(p, p_value), corrected, one(paired_p(*pair), p_value), *sizes)
+    return comparison_rows(pairs, measure)
 
 
 def wins(results: Results) -> Table | None:

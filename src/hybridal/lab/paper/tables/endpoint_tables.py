@@ -1,8 +1,8 @@
-"""Where runs ended and what they cost, per backbone, method and task; what is saved; how well calibrated they are."""
+"""Cost saved against Retrain, temperature scaling, and calibration by round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 from hybridal.lab.reports import method_grid as grid
@@ -23,28 +23,6 @@ _TEMPERATURE = (
 )
 # Short runs show every round of ECE, long ones every fifth; all of them their last five together.
 _ALL, _LAST = 10, 5
-
-
-def endpoint(name: str, measure: grid.Measure) -> Callable[[Results], Table | None]:
-    """The table of one measure after the last round."""
-
-    def table(results: Results) -> Table | None:
-        if not results.rows:
-            return None
-        shown, seeds = measure.on(results.split), grid.seeds_said(results.rows)
-        caption = f"{shown.arrow} after the last round per method and task: mean ± std over {seeds}."
-        return grid.task_grid(name, caption, (shown,), results.rows)
-
-    return table
-
-
-def endpoint_cost(results: Results) -> Table | None:
-    """What whole runs cost: counted, in seconds, and in epochs that a round took until it stopped."""
-    if not results.rows:
-        return None
-    seeds = grid.seeds_said(results.rows)
-    caption = f"Cost of a whole run per method and task: mean ± std over {seeds}. {grid.SECONDS_NOTE}"
-    return grid.task_grid("endpoint-cost", caption, (*grid.COST, grid.EPOCHS), results.rows)
 
 
 def savings(results: Results) -> Table | None:

@@ -1,4 +1,4 @@
-"""The texts of a study: its tasks, and what runs acquired of them before and after they switched."""
+"""Acquired batches before and after the switch: overlap with Retrain, scores and classes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from hybridal.core.outputs import UNKNOWN
 from hybridal.core.rounds import Round
+from hybridal.lab.reports.dataset_tables import is_there
 from hybridal.lab.reports.method_grid import by_method, sectioned
 from hybridal.lab.statistics.regret import switch_round
-from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder, task_key
 from hybridal.lab.study.study_results import (
     RETRAIN,
@@ -28,63 +27,10 @@ from hybridal.lab.study.study_results import (
 )
 from hybridal.reports.display_names import task_names
 from hybridal.reports.number_formats import fixed, signed
-from hybridal.reports.report_table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one, table_of
-from hybridal.tasks.task import Task
+from hybridal.reports.report_table import MEAN, MISSING, ONE, Column, Entry, Row, Table, mean_of, one
 
 Value = TypeVar("Value")
 BEFORE, AFTER = "Before the switch", "After the switch"
-_SPLITS = ("Train", "Validation", "Test")
-
-
-def dataset_sizes(results: Results) -> Table | None:
-    """Classes and texts of each task."""
-    rows: list[Row] = []
-    for name, task in _tasks(results.folder):
-        sizes = [len(split) for _, split in task.splits()]
-        rows.append((Entry(name), *(one(n, fixed(0)) for n in (len(task.classes), *sizes, sum(sizes)))))
-    columns = [Column("Task"), *(Column(title, ONE) for title in ("Classes", *_SPLITS, "All"))]
-    return table_of("dataset-sizes", "Tasks: classes and texts.", columns, [((), rows)])
-
-
-def datasets(results: Results) -> Table | None:
-    """Class counts and shares per split."""
-    sections = [((name,), list(_classes(task))) for name, task in _tasks(results.folder)]
-    columns = [Column("Class"), *(Column(title, ONE, split) for split in _SPLITS for title in ("Texts", "%"))]
-    caption = (
-        "Texts per class and split; train is the pool that is learnt from. Where splits are drawn by the run's seed, "
-        "these are those of the first seed, and validation is shown before a variant takes a part of it."
-    )
-    return table_of("datasets", caption, columns, sections, ("Task",))
-
-
-def _tasks(folder: StudyFolder) -> Iterator[tuple[str, Task]]:
-    """Each task once, as its first cell has it; without those whose texts are no longer there."""
-    first: dict[str, CellPlan] = {}
-    for cell in folder.cells:
-        first.setdefault(cell.settings.task, cell)
-    names = task_names(first)
-    for name, cell in first.items():
-        if _is_there(folder, cell):
-            yield names[name], folder.task(cell)
-
-
-def _is_there(folder: StudyFolder, cell: CellPlan) -> bool:
-    return (folder.task_home(task_key(cell.settings)) / "task.json").is_file()
-
-
-def _classes(task: Task) -> Iterator[Row]:
-    labels = [split.labels for _, split in task.splits()]
-    classes = dict(enumerate(task.classes))
-    if any(bool(np.any(split == UNKNOWN)) for split in labels):
-        classes[UNKNOWN] = "(not labelled)"
-    for label, name in classes.items():
-        entries = []
-        for split in labels:
-            n = int(np.count_nonzero(split == label))
-            entries += [one(n, fixed(0)), one(100 * n / len(split) if len(split) else None, fixed(2))]
-        yield (Entry(name), *entries)
-    totals = [entry for split in labels for entry in (one(len(split), fixed(0)), MISSING)]
-    yield (Entry("Total"), *totals)
 
 
 def acquiring_runs(folder: StudyFolder) -> list[Run]:
@@ -191,7 +137,7 @@ def class_shares(ids: Sequence[str], labels: Mapping[str, str], classes: Sequenc
 
 def batch_classes(results: Results) -> Table | None:
     """Classes of acquired batches, beside those of the pool."""
-    rows = [row for row in acquiring_runs(results.folder) if _is_there(results.folder, row["cell"])]
+    rows = [row for row in acquiring_runs(results.folder) if is_there(results.folder, row["cell"])]
     names = task_names(distinct(rows, "task"))
     labels, pools = _labels_and_pools(results.folder, rows)
 

@@ -1,0 +1,36 @@
+"""The catalogue of every study's report: tables and figures for whatever factors the study varies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hybridal.lab.reports.dataset_tables import dataset_sizes, datasets
+from hybridal.lab.reports.endpoint_tables import endpoint, endpoint_cost
+from hybridal.lab.reports.factor_tables import comparisons
+from hybridal.lab.reports.method_grid import ECE, F1, NLL
+from hybridal.lab.reports.study_report import Catalogue
+from hybridal.lab.study.study_results import Results
+
+if TYPE_CHECKING:
+    from hybridal.reports.figure_style import Drawn
+
+TABLES = {
+    "dataset-sizes": dataset_sizes,
+    "datasets": datasets,
+    **{f"endpoint-{measure.column}": endpoint(f"endpoint-{measure.column}", measure) for measure in (F1, NLL, ECE)},
+    "endpoint-cost": endpoint_cost,
+    "comparisons": comparisons,
+}
+FRONT = ("endpoint-f1", "comparisons")
+
+
+def standard_catalogue() -> Catalogue:
+    """Return the tables and figures that assume nothing about the study."""
+    return Catalogue(TABLES, _figures, FRONT)
+
+
+def _figures(results: Results) -> Iterable[tuple[str, Drawn | None]]:
+    from hybridal.lab.reports.factor_figures import factor_figures  # loads matplotlib
+
+    return factor_figures(results)
