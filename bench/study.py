@@ -86,6 +86,7 @@ def command(asked: Asked, texts: dict[str, str], backbone: Path, home: Path) -> 
         "backbones": [str(backbone)],
         "seeds": list(range(asked.seeds)),
         "signals": list(asked.signals),
+        "protocol": "paper",
         "overrides": {"rounds": asked.rounds},
     }
     file = home.with_suffix(".yaml")

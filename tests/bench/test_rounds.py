@@ -30,7 +30,7 @@ def computed(sequence: str) -> Round:
 def study(path: Path, schedules: tuple[str, ...], words: tuple[str, ...]) -> StudyFolder:
     asked = {"rounds": 2, "validation": "fixed", "validation_size": 50}
     # A task that this machine does not know: the folder has come from another one.
-    asked_for = Study("s", ("ag-news",), schedules, ("minilm",), seeds=(1,), overrides=asked)
+    asked_for = Study("s", ("ag-news",), schedules, ("minilm",), seeds=(1,), protocol="paper", overrides=asked)
     task = Task("ag-news", ("a", "b", "c", "d"), Split.empty(), Split.empty(), Split.empty())
     tasks = {task_key(cell.settings): task for cell in asked_for.cells()}
     folder = StudyFolder.create(path, asked_for, {}, tasks)

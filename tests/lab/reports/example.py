@@ -47,6 +47,7 @@ def made_up(path: Path, rounds: int = 8, skip: Sequence[tuple[str, int]] = (), *
         "schedules": SPECS,
         "backbones": ("distilbert",),
         "seeds": (42, 43, 44),
+        "protocol": "paper",
         **factors,
     }
     asked["overrides"] = {"batch": 4, **asked.get("overrides", {}), "rounds": rounds}

@@ -37,7 +37,7 @@ def test_the_same_schedule_twice_runs_once() -> None:
 def test_a_cells_key_is_a_folder_name() -> None:
     study = Study("s", ({"task": "a dir/my tickets.csv", "text": "body"},), ("retrain",), seeds=(1,))
     key = study.cells()[0].key
-    assert key.startswith("my_tickets-minilm-entropy-s1-")
+    assert key.startswith("my_tickets-minilm-margin-s1-")
     assert "/" not in key
     assert " " not in key
 
@@ -53,8 +53,8 @@ def acquisition_spec(study: Study) -> list[str]:
 
 
 def test_without_acquisitions_the_protocol_s_own_is_taken() -> None:
-    paper = Study("s", ("imdb",), ("retrain",), seeds=(1,))
-    best = Study("s", ("imdb",), ("retrain",), seeds=(1,), protocol="best")
+    paper = Study("s", ("imdb",), ("retrain",), seeds=(1,), protocol="paper")
+    best = Study("s", ("imdb",), ("retrain",), seeds=(1,))
     assert (acquisition_spec(paper), acquisition_spec(best)) == (["entropy"], ["margin"])
     assert (acquisition_spec(paper.shrunk(protocol="best")), acquisition_spec(best.shrunk(protocol="paper"))) == (
         ["margin"],

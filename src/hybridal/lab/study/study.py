@@ -65,7 +65,7 @@ class Study:
     backbones: tuple[str, ...] = ("minilm",)
     acquisitions: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (42, 43, 44, 45, 46)
-    protocol: str = "paper"
+    protocol: str = "best"
     overrides: Choice = field(default_factory=dict)
     vary: tuple[Choice, ...] = ({},)
     signals: tuple[str, ...] = ()
@@ -115,6 +115,7 @@ class Study:
                         "acquisition": acquisition,
                         "protocol": self.protocol,
                         "overrides": {**self.overrides, **variant},
+                        # No cell runs by it: `schedules` of the cell does. It is part of the hash in the cell's key.
                         "schedule": "retrain",
                         "signals": list(self.signals),
                         "seed": seed,

@@ -56,7 +56,7 @@ def _vary(field: str, *values: Any) -> tuple[dict[str, Any], ...]:
 
 def _ablation(name: str, tasks: tuple[str, ...], schedules: tuple[str, ...], **factors: Any) -> Study:
     """The paper's ablations use DistilBERT."""
-    return Study(name, tasks, schedules, backbones=("distilbert",), **factors)
+    return Study(name, tasks, schedules, backbones=("distilbert",), protocol="paper", **factors)
 
 
 _PAPER = (
@@ -65,6 +65,7 @@ _PAPER = (
         TASKS,
         _NINE_SCHEDULES,
         backbones=("distilbert", "bert", "roberta"),
+        protocol="paper",
     ),
     _ablation("signals", TASKS, ("retrain", "finetune", *_signals(_ABLATION))),
     _ablation("tuning", ("imdb", "agnews"), _PAIRS, seeds=FEWER_SEEDS, overrides={"rounds": 15}),
@@ -149,6 +150,7 @@ _FINDINGS = (
         ),
         backbones=("minilm",),
         acquisitions=("entropy", "random"),
+        protocol="paper",
     ),
     Study(
         "findings-mpnet",
@@ -156,6 +158,7 @@ _FINDINGS = (
         ("retrain", "finetune", *HYBRIDS, "auto"),
         backbones=("mpnet",),
         seeds=FEWER_SEEDS,
+        protocol="paper",
     ),
 )
 
