@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hybridal.errors import UserError
@@ -69,10 +70,11 @@ def test_curves_end_at_the_means_of_the_last_round(two_acquisitions: Results) ->
     split = "test" if rounds["test_f1"].notna().all() else "validation"
     last = rounds[rounds["round"] == 3].groupby("acquisition")[f"{split}_f1"].mean()
     for line in axes.get_lines():
-        assert line.get_ydata()[-1] == pytest.approx(last[line.get_label()])  # type: ignore[index]
+        assert np.asarray(line.get_ydata())[-1] == pytest.approx(last[str(line.get_label())])
     steps = two_acquisitions.runs.groupby("acquisition")["steps"].mean()
-    points = {line.get_label(): line.get_xdata() for line in figures["cost-by-acquisition"].figure.axes[0].get_lines()}
-    assert {name: float(xs[0]) for name, xs in points.items()} == pytest.approx(steps.to_dict())  # type: ignore[index]
+    lines = figures["cost-by-acquisition"].figure.axes[0].get_lines()
+    points = {line.get_label(): float(np.asarray(line.get_xdata())[0]) for line in lines}
+    assert points == pytest.approx(steps.to_dict())
 
 
 def test_a_study_of_ones_own_gets_no_table_of_the_paper(two_acquisitions: Results) -> None:

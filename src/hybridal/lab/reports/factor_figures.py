@@ -105,7 +105,7 @@ def cost_against_quality(results: Results, factor: str) -> Drawn | None:
     spoken = []
     with kit.paneled(1, 2.8, _keys(names, styles, markers)) as (figure, (axes,)):
         for level, style in styles.items():
-            steps, f1 = float(means.loc[level, "steps"]), float(means.loc[level, column])
+            steps, f1 = (float(value) for value in means.loc[level].to_numpy())
             kit.mark(axes, steps, f1, markers[level], 8, style.light, level)
             spoken.append(f"{names[level]} {score(f1)} for {steps:,.0f} steps")
         axes.set(xlabel="optimiser steps of a run", ylabel=f"{results.split} macro-F1")

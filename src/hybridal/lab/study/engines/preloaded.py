@@ -11,5 +11,5 @@ from hybridal.system.background_imports import import_in_thread
 import_in_thread("torch", ["scipy.optimize"])
 
 import hybridal.lab.study.engines.processes  # noqa: E402
-import hybridal.models.kept  # noqa: E402
+import hybridal.models.classifier_cache  # noqa: E402
 import hybridal.models.transformer  # noqa: E402, F401
