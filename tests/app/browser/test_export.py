@@ -26,7 +26,7 @@ def test_a_reviewer_takes_labels_away_and_is_told_what_is_not_there_yet(window: 
     with page.expect_download() as download:
         page.get_by_role("link", name="JSONL").click()
     assert download.value.suggested_filename == "labels.jsonl"
-    expect(page.locator("#no-model")).to_contain_text("when all texts are scored, or when the model is finished")
+    expect(page.locator("#no-model")).to_contain_text("once all texts are scored or the model is finished")
     expect(page.get_by_role("link", name="Model folder")).to_be_hidden()
     (app.project.exports / "model").mkdir(parents=True)
     page.reload()
@@ -48,24 +48,24 @@ def test_a_download_that_something_else_answers_is_told_in_a_sentence(window: Wi
 def test_scoring_has_a_bar_and_can_be_paused(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
     page = window.open(app.link, at="/export")
     state, bar = page.locator("#scoring-state"), page.locator("#scoring-bar")
-    expect(state).to_have_text("There is no model yet; label some texts first.")
+    expect(state).to_have_text("There is no model yet. Label some texts first.")
     expect(bar).to_be_hidden()
     with app.project.sessions.begin() as session:
         scoring = session.get_one(Scoring, 1)
         scoring.done, scoring.total, scoring.seconds_left, scoring.round = 5, 20, 75.0, 2
     page.reload()
-    expect(state).to_contain_text("5 of 20 texts are scored by the model of round 2, about 1 min 15 s left")
+    expect(state).to_contain_text("The model of round 2 has scored 5 of 20 texts, about 1 min 15 s left")
     assert bar.evaluate("bar => bar.value") == 0.25
     shot(page, "export-scoring")
     page.get_by_role("button", name="Pause scoring").click()
     expect(state).to_have_text("Paused at 5 of 20 texts. What is scored is kept.")
     page.add_init_script(HURRY)
     page.reload()
-    page.get_by_role("button", name="Go on scoring").click()
-    expect(state).to_contain_text("Learning goes first")
+    page.get_by_role("button", name="Resume scoring").click()
+    expect(state).to_contain_text("Training takes precedence")
     with app.project.sessions.begin() as session:
         session.get_one(Scoring, 1).done = 20
-    expect(state).to_have_text("All 20 texts are scored by the model of round 2.")
+    expect(state).to_have_text("The model of round 2 has scored all 20 texts.")
     expect(bar).to_be_hidden()
     expect(page.get_by_role("button", name="Pause scoring")).to_be_hidden()
     page.set_viewport_size({"width": 390, "height": 844})

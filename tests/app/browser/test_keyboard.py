@@ -82,7 +82,7 @@ def test_what_opens_takes_the_keyboard_and_gives_it_back(window: Window, tmp_pat
         shown(page)
         why = page.get_by_role("button", name="Set aside for validation")
         for opener, inside in (
-            (why, page.get_by_role("button", name="I see")),
+            (why, page.get_by_role("button", name="Close")),
             (page.get_by_role("button", name="Help"), page.get_by_role("button", name="Back to the texts")),
             (page.get_by_role("button", name="New class"), page.get_by_role("textbox", name="Name")),
         ):
@@ -164,7 +164,7 @@ def test_buttons_that_go_away_when_pressed_leave_the_keyboard_near(window: Windo
         invite(session, "reviewer")
     page = window.open(app.link, at="/export")
     page.get_by_role("button", name="Pause scoring").press("Enter")
-    expect(page.get_by_role("button", name="Go on scoring")).to_be_focused()
+    expect(page.get_by_role("button", name="Resume scoring")).to_be_focused()
     page.get_by_role("button", name="Retry").focus()
     with app.project.sessions.begin() as session:
         session.get_one(Trainer, 1).phase = "waiting"

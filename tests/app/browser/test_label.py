@@ -106,10 +106,10 @@ def test_answers_given_without_a_connection_survive_a_reload_and_arrive_once(win
     page.route("**/api/annotations", lambda route: route.abort())
     page.route("**/api/annotations", lose_the_reply, times=1)
     page.keyboard.press("2")
-    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    expect(page.locator("#saved")).to_have_text("1 annotation waiting to be sent")
     page.keyboard.press("3")
     page.keyboard.press("s")
-    expect(page.locator("#saved")).to_have_text("3 answers waiting to be sent")
+    expect(page.locator("#saved")).to_have_text("3 annotations waiting to be sent")
     page.unroute_all()
     page.reload()
     saved(page)
@@ -124,7 +124,7 @@ def test_an_answer_outlives_the_page_of_a_wifi_that_wants_a_password(window: Win
     first = shown(page)
     page.route("**/api/annotations", lambda route: route.fulfill(content_type="text/html", body="<h1>Welcome</h1>"))
     page.keyboard.press("1")
-    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    expect(page.locator("#saved")).to_have_text("1 annotation waiting to be sent")
     assert shown(page) != first
     page.unroute_all()
     saved(page)
@@ -142,7 +142,7 @@ def test_an_answer_whose_request_hangs_is_sent_again(window: Window, app: Served
     page.route("**/api/annotations", lambda route: held.append(route), times=1)
     page.keyboard.press("1")
     wait_for_route(page, held)
-    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    expect(page.locator("#saved")).to_have_text("1 annotation waiting to be sent")
     saved(page)
     assert len(app.answers()) == 1
 
@@ -152,7 +152,7 @@ def test_a_server_that_answers_with_an_error_is_not_called_a_lost_connection(win
     full = {"error": "The server's disk is full, so nothing was changed. Free some space and try again."}
     page.route("**/api/next*", lambda route: route.fulfill(status=503, json=full))
     page.goto(app.address)
-    expect(page.locator("#empty")).to_contain_text("No texts for now")
+    expect(page.locator("#empty")).to_contain_text("No texts available")
     expect(page.locator("#empty")).to_contain_text("disk is full")
 
 
@@ -205,11 +205,11 @@ def test_an_answer_that_is_refused_is_told_on_every_page(window: Window, app: Se
     shown(page)
     page.route("**/api/annotations", lambda route: route.abort())
     page.keyboard.press("1")
-    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    expect(page.locator("#saved")).to_have_text("1 annotation waiting to be sent")
     with app.project.sessions.begin() as session:
         classes.rename(session, classes.find(session, "a").number, "apple")
     page.goto(f"{app.address}/texts")
-    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    expect(page.locator("#saved")).to_have_text("1 annotation waiting to be sent")
     page.unroute("**/api/annotations")
     expect(page.locator("#toasts")).to_have_text("Not saved: There is no class 'a'.Close")
     assert app.answers() == []
@@ -444,9 +444,9 @@ def test_the_page_says_what_more_labels_would_bring(
     page.reload()
     shown(page)
     page.keyboard.press("1")
-    expect(page.locator("#goal")).to_contain_text("All planned labels are given")
+    expect(page.locator("#goal")).to_contain_text("All planned labels given")
     expect(page.locator("#advice")).to_have_text(
-        "The plan is complete, but the model would gain from more labels: an owner can plan more in Settings."
+        "All planned labels are given, but more would improve the model. An owner can plan more in Settings."
     )
     shot(page, "advice-plan-complete")
     page.set_viewport_size({"width": 390, "height": 844})

@@ -40,10 +40,10 @@ def test_every_page_fits_a_phone_has_contrast_and_names_its_controls(
 def test_colours_follow_the_button_and_are_remembered(window: Window, app: Served) -> None:
     page = window.open(app.link, color_scheme="light")
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    page.get_by_role("button", name="Colours: as the system").click()
-    page.get_by_role("button", name="Colours: light").click()
+    page.get_by_role("button", name="Colour theme: same as system").click()
+    page.get_by_role("button", name="Colour theme: light").click()
     page.goto(f"{app.address}/texts")
-    expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
+    expect(page.get_by_role("button", name="Colour theme: dark")).to_be_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
 
 
@@ -109,8 +109,8 @@ def test_fields_for_words_run_in_the_direction_of_the_words(window: Window, app:
     page = window.open(app.link)
     expect(page.locator("#text")).not_to_be_empty()
     page.keyboard.press("c")
-    page.get_by_label("Comment, sent with your answer").fill("שלום")
-    expect(page.get_by_label("Comment, sent with your answer")).to_have_css("direction", "rtl")
+    page.get_by_label("Comment, saved with your label").fill("שלום")
+    expect(page.get_by_label("Comment, saved with your label")).to_have_css("direction", "rtl")
     page.goto(f"{app.address}/texts")
     page.get_by_label("Search").fill("مرحبا")
     expect(page.get_by_label("Search")).to_have_css("direction", "rtl")

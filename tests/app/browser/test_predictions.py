@@ -38,7 +38,7 @@ def test_texts_are_listed_by_what_the_newest_model_says_of_them(
     page = window.open(app.link, at="/texts")
     items = page.locator(".item")
     expect(items).to_have_count(20)
-    page.get_by_label("Order").select_option("most confident")
+    page.get_by_label("Order").select_option("most certain")
     expect(items.locator(".written")).to_have_text(["text 2", "text 1", "text 3"])
     page.get_by_label("Order").select_option("most doubtful")
     expect(items.locator(".written")).to_have_text(["text 3", "text 1", "text 2"])
@@ -120,7 +120,7 @@ def test_a_page_of_predictions_is_confirmed_at_once_and_taken_back(
     said = consensus(app.project)
     assert ([said[id][0] for id in pool[1:7]], len(said)) == (["b"] * 5 + ["a"], 6)
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#toasts")).to_contain_text("6 labels taken back.")
+    expect(page.locator("#toasts")).to_contain_text("6 labels undone.")
     expect(page.locator(".item")).to_have_count(8)
     assert consensus(app.project) == {}
     # All as one class: what is selected, and no more.
@@ -159,7 +159,7 @@ def test_more_like_a_text_are_found_and_labelled_at_once(
     expect(page.locator("#like")).to_contain_text("Most similar to")
     expect(page.locator(".item")).to_have_count(8)
     assert {*page.locator(".item").evaluate_all("items => items.slice(0, 4).map(item => item.dataset.id)")} == {*near}
-    expect(page.locator(".item").first).to_contain_text("100% alike")
+    expect(page.locator(".item").first).to_contain_text("100% similar")
     boxes = page.locator(".item input[type=checkbox]")
     for at in range(4):
         boxes.nth(at).check()
@@ -174,7 +174,7 @@ def test_more_like_a_text_are_found_and_labelled_at_once(
     assert consensus(app.project) == {}
     page.locator(".item").last.get_by_role("button", name="Open").click()
     page.get_by_role("dialog").get_by_role("link", name="More like this").click()  # of that one now
-    expect(page.locator(".item").last).to_contain_text("10% alike")
+    expect(page.locator(".item").last).to_contain_text("10% similar")
     page.get_by_role("button", name="Show all texts").click()
     expect(page.locator(".item")).to_have_count(20)
     expect(page.locator("#like")).to_be_hidden()
@@ -219,4 +219,4 @@ def test_a_rare_class_is_hunted_for(window: Window, app: Served, shot: Callable[
     expect(text).to_contain_text("text")
     shot(page, "label-hunt-unknown")
     hunt.select_option("Most likely: c")
-    expect(page.locator("#unhunted")).to_be_hidden()
+    expect(page.locator("#next-choice-note")).to_be_hidden()

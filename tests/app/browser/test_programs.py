@@ -23,7 +23,7 @@ def test_a_token_is_made_used_by_a_program_and_withdrawn(
     page.get_by_role("link", name="Programs").click()
     page.get_by_role("textbox", name="For").fill("nightly import")
     page.get_by_role("combobox", name="As").select_option("owner")
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_role("button", name="Create a token").click()
     secret = page.get_by_label("The token (shown only once)")
     expect(secret).not_to_have_value("")
     row = page.get_by_role("row", name="nightly import")
@@ -51,7 +51,7 @@ def test_a_webhook_is_added_with_a_test_hears_of_labels_and_is_removed(
         panel.get_by_label("Address").fill(server.url)
         panel.get_by_label("labels are saved").check()
         panel.get_by_role("button", name="Add and test").click()
-        expect(page.get_by_label("The secret that its messages")).to_have_value(re.compile("^whsec_"))
+        expect(page.get_by_label("The secret that signs its messages")).to_have_value(re.compile("^whsec_"))
         expect(panel.get_by_text("is in the app's own network; who runs").first).to_be_visible()
         assert server.got == []
         monkeypatch.setenv(HOSTS_VARIABLE, "127.0.0.1")

@@ -48,9 +48,7 @@ def test_a_probable_label_error_is_put_right_or_kept_for_good(window: Window, ap
     first.get_by_role("button", name="Change to c").click()
     expect(first).to_contain_text("96%")
     first.get_by_role("button", name="Keep a").click()
-    expect(page.locator("#items")).to_have_text(
-        "There is no label that the model contradicts with a probability of 50% or more."
-    )
+    expect(page.locator("#items")).to_have_text("The model contradicts no label with a probability of 50% or more.")
     assert consensus(app.project) == {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated")}
 
 
@@ -75,7 +73,7 @@ def test_the_model_is_accepted_by_a_key_text_after_text(window: Window, app: Ser
     expect(items.get_by_role("button", name="Label as c")).to_be_visible()
     page.wait_for_timeout(300)
     page.keyboard.press(".")
-    expect(page.locator("#items")).to_have_text("There are no predictions of unlabelled texts.")
+    expect(page.locator("#items")).to_have_text("There are no predictions for unlabelled texts.")
     decided = {"t5": ("c", "adjudicated"), "t6": ("a", "adjudicated"), "t7": ("c", "adjudicated")}
     assert consensus(app.project) == {**decided, "t8": ("c", "people")}
 
@@ -87,9 +85,9 @@ def test_how_far_people_agree_is_told_again_after_a_decision(window: Window, app
         says(app, me(app.project), text, "a")
         says(app, ada, text, "b")
     page = window.open(app.link, at="/review#disagreements")
-    expect(page.locator("#beside")).to_contain_text("on 3 texts")
+    expect(page.locator("#review-summary")).to_contain_text("on 3 texts")
     page.get_by_role("button", name="b", exact=True).first.click()
-    expect(page.locator("#beside")).to_contain_text("on 2 texts")
+    expect(page.locator("#review-summary")).to_contain_text("on 2 texts")
 
 
 def test_who_has_gone_to_another_tab_stays_there_when_a_decision_is_saved(window: Window, app: Served) -> None:

@@ -47,11 +47,11 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("#class-list li")).to_have_count(3)
     assert names(app) == ["b", "apple", "date"]
-    page.get_by_label("More for apple").select_option(label="and leave its labels out")
+    page.get_by_label("More for apple").select_option(label="and stop learning its labels")
     page.get_by_role("button", name="Archive apple", exact=True).click()
     expect(page.locator("#archived")).to_contain_text("apple is archived; its labels are left out of training.")
     assert names(app) == ["b", "date"]
-    page.get_by_role("button", name="Bring back apple").click()
+    page.get_by_role("button", name="Restore apple").click()
     expect(page.locator("#class-list li")).to_have_count(3)
     # A deletion is under way: how far it is, is said until it is done.
     with app.project.sessions.begin() as session:
@@ -62,9 +62,9 @@ def test_classes_are_renamed_moved_merged_added_archived_and_deleted(
         "A class is being deleted or merged: 1 text left. Labelling goes on meanwhile."
     )
     shot(page, "settings-deletion")
-    page.get_by_label("More for date").select_option(label="so that its texts are unlabelled again")
+    page.get_by_label("More for date").select_option(label="and make its texts unlabelled again")
     page.get_by_role("button", name="Delete date", exact=True).click()
-    expect(page.locator("#toasts")).to_contain_text("“date” is deleted; 0 texts had it.")
+    expect(page.locator("#toasts")).to_contain_text("“date” is deleted; 0 texts became unlabelled.")
     expect(page.locator("#deletion")).to_be_hidden()
     assert (names(app), consensus(app.project)) == (["apple"], {})
 
@@ -91,9 +91,9 @@ def test_arrow_keys_walk_through_what_a_class_can_become_without_doing_it(page: 
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Archive a", exact=True)).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Bring back a")).to_be_visible()
+    expect(page.get_by_role("button", name="Restore a")).to_be_visible()
     expect(page.locator("#class-list :focus")).to_have_count(1)  # the row is gone, the keyboard is not
-    page.get_by_role("button", name="Bring back a").press("Enter")
+    page.get_by_role("button", name="Restore a").press("Enter")
     expect(page.get_by_label("More for a")).to_be_visible()
     expect(page.locator("main:focus-within, main:focus")).to_have_count(1)
 
@@ -111,12 +111,12 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
     expect(page.locator("#toasts")).to_contain_text("Saved.")
     assert app.project.setting("budget") == 50
     page.get_by_label("People per shared text").fill("3")
-    page.get_by_label("Where they disagree").select_option("majority")
+    page.get_by_label("If they disagree").select_option("majority")
     page.locator("#plan").get_by_role("button", name="Save").click()
     page.get_by_label("Protocol").select_option("quick")
     page.get_by_label("Share of labels set aside for validation").fill("0.2")
     page.locator("#model").get_by_role("button", name="Save").click()
-    tokens = page.get_by_label("Tokens of a text that the model reads")
+    tokens = page.get_by_label("Tokens that the model reads per text")
     expect(tokens).to_have_value("40")
     decided = app.project.settings()
     assert [decided[name] for name in ("overlap_people", "on_disagreement", "protocol")] == [3, "majority", "quick"]
@@ -133,7 +133,7 @@ def test_the_plan_changes_and_texts_are_added(page: Page, app: Served) -> None:
     file = {"name": "more.csv", "mimeType": "text/csv", "buffer": b"body\nnew one\nnew two\n"}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-said")).to_have_text("2 texts added, 0 known already.")
+    expect(page.locator("#upload-status")).to_have_text("2 texts added, 0 already in the project.")
     with app.project.reads() as session:
         assert counts(session)["texts"] == 22
 
@@ -157,12 +157,12 @@ def test_a_file_is_looked_at_before_its_texts_are_added(
     page.get_by_label("Column of labels").select_option("Art")
     page.get_by_label("Column of ids").select_option("Nr")
     expect(page.locator("#preview-facts")).to_contain_text("4 rows, 2 with a label. New classes: A.")
-    expect(page.locator("#preview-facts")).to_contain_text("“A” would be another class than “a”.")
+    expect(page.locator("#preview-facts")).to_contain_text("“A” differs from the existing class “a” only in capitals")
     expect(page.get_by_label("Skip 1 row without a text")).to_be_checked()
     shot(page, "import-preview")
     page.get_by_label("Skip 1 duplicate text").uncheck()
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-said")).to_have_text("3 texts added, 0 known already, 1 skipped.")
+    expect(page.locator("#upload-status")).to_have_text("3 texts added, 0 already in the project, 1 skipped.")
     expect(page.locator("#preview")).to_be_hidden()
     with app.project.reads() as session:
         assert {"x1", "x3", "x4"} <= set(session.scalars(select(Text.id)))
@@ -173,7 +173,7 @@ def test_labels_that_differ_in_capitals_alone_are_named_and_can_be_merged(
     page: Page, app: Served, shot: Callable[[Page, str], None]
 ) -> None:
     choose(page, "more.csv", b"text,label\nNew,A\nNewer,b\n")
-    expect(page.locator("#preview-facts")).to_contain_text("“A” would be another class than “a”")
+    expect(page.locator("#preview-facts")).to_contain_text("“A” differs from the existing class “a” only in capitals")
     page.locator("#upload button").click()
     expect(page.locator("#twins")).to_contain_text("“A” and “a” are two classes.")
     shot(page, "twins")
@@ -187,18 +187,18 @@ def test_a_choice_of_columns_that_will_not_do_is_told_and_can_be_mended(page: Pa
     choose(page, "more.csv", b"text,id,n\none,1,same\ntwo,2,same\n")
     expect(page.get_by_label("Column of ids")).to_have_value("id")
     page.get_by_label("Column of ids").select_option("n")
-    expect(page.locator("#upload-said")).to_contain_text(
+    expect(page.locator("#upload-status")).to_contain_text(
         "more.csv, line 3, column 'n': the id 'same' is also that of line 2"
     )
     expect(page.get_by_role("button", name="Add these texts")).to_be_disabled()
     page.get_by_label("Column of ids").select_option("none")
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-said")).to_have_text("2 texts added, 0 known already.")
+    expect(page.locator("#upload-status")).to_have_text("2 texts added, 0 already in the project.")
 
 
 def test_a_file_that_cannot_be_read_is_told(page: Page, app: Served) -> None:
     choose(page, "mail.xlsx", b"PK")
-    expect(page.locator("#upload-said")).to_contain_text("mail.xlsx: not a whole Excel file")
+    expect(page.locator("#upload-status")).to_contain_text("mail.xlsx: not a whole Excel file")
     expect(page.locator("#preview")).to_be_hidden()
 
 
@@ -218,11 +218,11 @@ def test_a_large_file_is_sent_with_a_bar_and_one_that_is_too_large_not_at_all(
     expect(bar).to_be_hidden()
     page.get_by_role("button", name="Add these texts").click()
     expect(bar).to_be_visible()
-    expect(page.locator("#upload-said")).to_have_text("30 texts added, 0 known already.")
+    expect(page.locator("#upload-status")).to_have_text("30 texts added, 0 already in the project.")
     expect(bar).to_be_hidden()
     page.evaluate("document.querySelector('#upload [name=file]').dataset.largest = 1e6")
     choose(page, "long.csv", f"text\n{rows}".encode())
-    expect(page.locator("#upload-said")).to_have_text("The file is too large; the limit is 1 MB.")
+    expect(page.locator("#upload-status")).to_have_text("The file is too large; the limit is 1 MB.")
 
 
 def test_the_look_at_a_file_fits_a_phone(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
@@ -246,7 +246,7 @@ def test_a_file_can_only_be_sent_once_the_page_is_ready(window: Window, app: Ser
     expect(send).to_be_disabled()
     held.pop().continue_()
     send.click()
-    expect(page.locator("#upload-said")).to_have_text("1 text added, 0 known already.")
+    expect(page.locator("#upload-status")).to_have_text("1 text added, 0 already in the project.")
 
 
 def test_what_label_studio_says_is_taken_over_once(page: Page, app: Served) -> None:
@@ -254,13 +254,13 @@ def test_what_label_studio_says_is_taken_over_once(page: Page, app: Served) -> N
     task = {"id": 1, "data": {"title": "t", "body": "text 1"}, "annotations": [{"id": 1, "result": [region]}]}
     file = {"name": "export.json", "mimeType": "application/json", "buffer": json.dumps([task]).encode()}
     for said in (
-        "0 texts added, 1 label taken over, 0 there already.",
-        "0 texts added, 0 labels taken over, 1 there already.",
+        "0 texts added, 1 label imported, 0 there already.",
+        "0 texts added, 0 labels imported, 1 there already.",
     ):
         page.locator("#import [name=file]").set_input_files(file)  # type: ignore[arg-type]
         page.get_by_label("Field of texts").fill("body")
         page.get_by_role("button", name="Import").click()
-        expect(page.locator("#import-said")).to_have_text(said)
+        expect(page.locator("#import-status")).to_have_text(said)
 
 
 def test_the_keyboard_stays_on_a_class_while_it_changes(page: Page, app: Served) -> None:

@@ -55,7 +55,7 @@ def test_an_answer_is_heard_before_the_next_text_and_a_flag_and_an_undo_are_hear
     assert heard(page) == ["Labelled “a”", second]
     page.keyboard.press("f")
     page.keyboard.press("f")
-    assert heard(page) == ["Flagged", "Not flagged"]
+    assert heard(page) == ["Flagged", "Flag removed"]
     with page.expect_response("**/api/undo"):
         page.keyboard.press("u")
     saved(page)
@@ -94,10 +94,10 @@ def test_answers_that_wait_are_heard_and_that_they_have_arrived(window: Window, 
     shown(page)
     page.route("**/api/annotations", lambda route: route.abort(), times=1)
     page.keyboard.press("1")
-    expect(page.locator("#saved")).to_have_text("1 answer waiting to be sent")
+    expect(page.locator("#saved")).to_have_text("1 annotation waiting to be sent")
     saved(page)
     late = heard(page)
-    assert late.index("1 answer waiting to be sent") < late.index("Saved")
+    assert late.index("1 annotation waiting to be sent") < late.index("Saved")
     page.keyboard.press("2")
     saved(page)
     assert "Saved" not in heard(page)
@@ -111,7 +111,7 @@ def test_who_looks_for_a_class_hears_what_enter_would_pick(window: Window, tmp_p
         page.get_by_role("searchbox").fill("car arr")
         assert heard(page)[-1] == "Enter picks card_arrival, the first of 2"
         page.get_by_role("searchbox").fill("zzz")
-        assert heard(page)[-1] == "No class fits"
+        assert heard(page)[-1] == "No class matches"
 
 
 def test_scoring_is_heard_when_it_ends_and_not_with_every_text(window: Window, app: Served) -> None:
@@ -127,7 +127,7 @@ def test_scoring_is_heard_when_it_ends_and_not_with_every_text(window: Window, a
         expect(page.locator("#scoring-state")).to_contain_text(f"{done} of 20 texts")
     scored(20)
     expect(page.locator("#scoring-state")).to_contain_text("All 20")
-    assert [words for words in heard(page) if "scored" in words] == ["All 20 texts are scored by the model of round 2."]
+    assert [words for words in heard(page) if "scored" in words] == ["The model of round 2 has scored all 20 texts."]
 
 
 def test_a_server_that_is_gone_is_told_once_on_the_start_page(window: Window, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainers that are at one thing for ever; whether there is anything new is looked at often."""
     monkeypatch.setattr(supervisor, "command", lambda _: [sys.executable, "-S", "-c", "import time; time.sleep(600)"])
     monkeypatch.setattr(supervisor, "LOOKS", 0.05)
-    monkeypatch.setattr(host, "PAUSE", 0.1)
+    monkeypatch.setattr(host, "SCAN_SECONDS", 0.1)
 
 
 @pytest.mark.usefixtures("endless")
@@ -79,14 +79,14 @@ def test_projects_are_created_filled_stand_in_line_are_closed_and_moved(
         page.locator("#upload input[type=file]").set_input_files(toy_file(tmp_path, rows=40))
         expect(page.locator("#preview-facts")).to_contain_text("40 rows, 40 with a label. New classes: food, sport.")
         page.get_by_role("button", name="Add these texts").click()
-        expect(page.locator("#upload-said")).to_contain_text("40 texts added")
+        expect(page.locator("#upload-status")).to_contain_text("40 texts added")
 
         # Its model has to wait for another's, which it says on its own pages and, by name, on the start page.
-        expect(page.locator("#trainer")).to_contain_text("The model's turn comes after that of 1 other project")
+        expect(page.locator("#trainer")).to_contain_text("Training waits for 1 other project")
         page.get_by_role("link", name="All projects").click()
         card = page.get_by_label("Sport <b>& food</b>", exact=True)
         expect(card).to_contain_text("40 of 40 labels, 40 texts")
-        expect(card).to_contain_text("The model's turn comes after “made up”.")
+        expect(card).to_contain_text("Training waits for “made up”.")
         expect(card.locator(".badge")).to_have_text(["me"])
         shot(page, "start")
         page.set_viewport_size({"width": 360, "height": 740})

@@ -84,7 +84,7 @@ def test_a_person_labels_while_the_model_learns_beside(
         assert labelled[body] == other
 
         # Meanwhile the newest model has scored and read all texts.
-        expect(page.locator("#scoring-state")).to_contain_text("texts are scored by the model of round")
+        expect(page.locator("#scoring-state")).to_contain_text("has scored all")
         expect(page.locator("#scoring-bar")).to_be_hidden()
         page.goto(f"{address}texts?order=sure&state=unlabelled")
         first = page.locator(".item").first

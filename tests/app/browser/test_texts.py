@@ -76,7 +76,7 @@ def test_of_very_many_texts_the_page_says_more_than_and_before_they_are_deleted_
         dialog.accept()
 
     page.once("dialog", agree)
-    page.get_by_role("button", name="Delete all that were found").click()
+    page.get_by_role("button", name="Delete all texts found").click()
     expect(page.locator("#toasts")).to_contain_text("1,001 texts deleted.")
     assert said[0].startswith("Delete all 1,001 texts that were found?")
     with app.project.reads() as session:

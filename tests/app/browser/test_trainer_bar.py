@@ -41,7 +41,7 @@ def test_the_bar_says_what_the_trainer_does_and_offers_a_retry(window: Window, a
     does(phase="waiting", done=5, total=8)
     says("The model learns again after 3 more labels (validation texts not counted).")
     does(phase="waiting", done=0, total=8)
-    says("The model has learnt from all labels, and learns again after 8 more labels (validation texts not counted).")
+    says("The model has learned from all labels and learns again after 8 more labels (validation texts not counted).")
     does(phase="training", beat=now() - 600)
     says("The trainer last responded 10 minutes ago. Your labels are safe.")
     does(phase="failed", error="The disk is full.")

@@ -31,8 +31,8 @@ def test_a_deletion_of_a_class_that_was_cut_off_goes_on(
         follow(session, rows)
 
     monkeypatch.setattr(module, "follow", fail_once)
-    monkeypatch.setattr(module, "AT_ONCE", 1)
-    monkeypatch.setattr(module, "LATER", 0.01)
+    monkeypatch.setattr(module, "ROWS_PER_TRANSACTION", 1)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.01)
     with project.sessions.begin() as session:
         for i in range(3):
             annotate(session, me(project), f"t{i}", "label", class_name="a", key=f"{i}")
@@ -58,7 +58,7 @@ def differ(project: Project) -> None:
 def test_a_rule_reaches_all_texts_before_its_answer(
     owner: Visit, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", 2)
+    monkeypatch.setattr(module, "ROWS_PER_TRANSACTION", 2)
     differ(project)
     assert owner.get("/api/texts", state="labelled").json()["total"] == 0
     owner.patch("/api/settings", {"on_disagreement": "majority"})
@@ -76,8 +76,8 @@ def test_a_rule_that_was_cut_off_goes_on(app: FastAPI, owner: Visit, monkeypatch
         return settle_some(session, n)
 
     monkeypatch.setattr(module, "settle_some", fail_once)
-    monkeypatch.setattr(module, "AT_ONCE", 1)
-    monkeypatch.setattr(module, "LATER", 0.01)
+    monkeypatch.setattr(module, "ROWS_PER_TRANSACTION", 1)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.01)
     differ(project)
     project.decide({"on_disagreement": "majority"})
     # In the middle a list says what was settled before.

@@ -16,7 +16,7 @@ def request(cookie: str = "") -> Request:
 def browser(operator: Operator) -> Request:
     """One that has just been signed in."""
     answer = Response()
-    operator.admit(request(), answer)
+    operator.start_session(request(), answer)
     return request(answer.headers["set-cookie"].partition(";")[0])
 
 
@@ -34,10 +34,10 @@ def test_a_session_of_the_operator_ends() -> None:
 
 def test_sessions_do_not_pile_up() -> None:
     operator = Operator("correct-horse")
-    first, *others = [browser(operator) for _ in range(module.MOST_SESSIONS + 1)]
+    first, *others = [browser(operator) for _ in range(module.MAX_SESSIONS + 1)]
     assert operator.find(first) is None
     users = [operator.find(one) for one in others]
     assert None not in users
     operator.sign_out(users[0])  # type: ignore[arg-type]
     assert operator.find(others[0]) is None
-    assert len(operator._sessions) == module.MOST_SESSIONS - 1
+    assert len(operator._sessions) == module.MAX_SESSIONS - 1

@@ -115,7 +115,7 @@ def test_there_are_no_passwords_and_no_invitations(behind: FastAPI, project: Pro
         answer = ada.post(path, json=body)
         assert (answer.status_code, "sign in before they come here" in answer.json()["error"]) == (403, True), path
     page = ada.get("/people").text
-    assert ("They become" in page, "Make a link" in page, "sign-out" in page) == (True, False, False)
+    assert ("New people become" in page, "Make a link" in page, "sign-out" in page) == (True, False, False)
 
 
 def test_a_program_still_comes_with_its_token(behind: FastAPI, project: Project) -> None:

@@ -18,7 +18,7 @@ from hybridal.app.trainer.turns import Turns
 from hybridal.app.web import host as module
 from hybridal.app.web import project_threads
 from hybridal.app.web.auth import LoginLink
-from hybridal.app.web.host import Host, Hosted, check_folder_name, folder_name
+from hybridal.app.web.host import Host, HostedProject, check_folder_name, folder_name
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.operator import Operator
 from hybridal.app.web.proxy import Proxies, ProxyHeaders
@@ -44,8 +44,8 @@ class Nobody:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "Supervisor", Nobody)
-    monkeypatch.setattr(module, "PAUSE", 0.02)
-    monkeypatch.setattr(module, "LATER", 0.1)
+    monkeypatch.setattr(module, "SCAN_SECONDS", 0.02)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -231,8 +231,8 @@ def test_a_folder_that_takes_anothers_name_is_never_served_as_the_other(
     with visited(folder) as operator:
         operator.get("/open/mails")
         assert operator.get("/p/mails/api/project").status_code == 200
-        monkeypatch.setattr(module, "PAUSE", 60)  # nobody looks; then, what is let go takes its time
-        monkeypatch.setattr(module, "FRESH", 0.0)
+        monkeypatch.setattr(module, "SCAN_SECONDS", 60)  # nobody looks; then, what is let go takes its time
+        monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
         monkeypatch.setattr(Nobody, "stop", lambda _: may_end.wait(5))
         time.sleep(0.1)
         (folder / "mails").rename(tmp_path / "gone")
@@ -259,8 +259,8 @@ def test_a_disk_that_does_not_answer_makes_no_other_project_wait(folder: Path, m
     with visited(folder) as operator:
         for name in ("mails", "old%20news"):
             operator.get(f"/open/{name}")
-        monkeypatch.setattr(module, "PAUSE", 60)
-        monkeypatch.setattr(module, "FRESH", 0.0)
+        monkeypatch.setattr(module, "SCAN_SECONDS", 60)
+        monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
         monkeypatch.setattr(module, "identity_of", identity)
         waiting = threading.Thread(target=operator.get, args=["/p/mails/api/project"])
         waiting.start()
@@ -272,12 +272,12 @@ def test_a_disk_that_does_not_answer_makes_no_other_project_wait(folder: Path, m
 
 
 def test_a_project_whose_threads_all_wait_makes_no_other_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(project_threads, "AT_ONCE", 2)
+    monkeypatch.setattr(project_threads, "MAX_THREADS", 2)
     with visited(folder) as operator:
         for name in ("mails", "old%20news"):
             operator.get(f"/open/{name}")
         asked = [threading.Thread(target=operator.get, args=["/p/mails/api/next"]) for _ in range(60)]
-        project: Project = operator.client.app.state.host.hosted["mails"].served.state.project  # type: ignore[attr-defined]
+        project: Project = operator.client.app.state.host.projects["mails"].served.state.project  # type: ignore[attr-defined]
         with project.sessions.begin() as session:  # all of them wait for its end
             session.connection()
             for one in asked:
@@ -312,7 +312,7 @@ def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_pat
 
 def test_a_project_is_not_called_closed_while_it_is_being_closed(tmp_path: Path) -> None:
     host = Host(tmp_path, Turns(), local=True, settings={})
-    one = Hosted(tmp_path / "mails", (1, 2))
+    one = HostedProject(tmp_path / "mails", (1, 2))
     host.closed.add("mails")
     one.busy = True
     assert not summary(host, one).closed
@@ -337,8 +337,7 @@ def test_what_is_wrong_with_a_folder_is_said_and_harms_no_other(folder: Path) ->
             "torn": "The database cannot be used (file is not a database); "
             "check `db` or HYBRIDAL_DB, and that it runs.",
             "empty": "project.json is damaged; restore it from a backup.",
-            "<img src=x>": "Rename this folder: "
-            "only letters, digits, blanks, dots, dashes and underscores can be served.",
+            "<img src=x>": "Rename this folder: its name may contain only letters, digits, spaces, . - and _.",
             "in use": f"in use is in use by process {os.getpid()}; wait for it or stop it first.",
             "old news": "old news is not a project of `hybridal label`: it has no project.json.",
         }
@@ -378,7 +377,7 @@ def test_a_database_that_fails_while_it_is_served_is_its_own_problem(folder: Pat
     with visited(folder) as operator:
         operator.get("/open/mails")
         host: Host = operator.client.app.state.host  # type: ignore[attr-defined]
-        served = host.hosted["mails"].served
+        served = host.projects["mails"].served
         assert served is not None
         served.state.project.engine.dispose()
         for file in (folder / "mails").glob("labels.db*"):

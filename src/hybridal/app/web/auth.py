@@ -1,4 +1,4 @@
-"""Who asks, and whether they may: the session cookie, its cache, the owner's link, and the least role of a route."""
+"""Authentication and authorisation: session cookies and their cache, the login link, and the lowest role of a route."""
 
 from __future__ import annotations
 
@@ -33,27 +33,28 @@ def project_of(request: Request) -> Project:
 
 
 def user_of(request: Request) -> User | None:
-    """Who is signed in, as the middleware found out."""
+    """The signed-in user, which the middleware has looked up."""
     found: User | None = getattr(request.state, "user", None)
     return found
 
 
-LABEL_STUDIO = "/ml/"
+LABEL_STUDIO_PREFIX = "/ml/"
 
 
-def shown_token(request: Request) -> str | None:
-    """The token that a program shows. None: it may be a browser, whose cookie counts; Label Studio never is one."""
+def request_token(request: Request) -> str | None:
+    """The API token of a request; None if its cookie counts instead. Label Studio's routes accept only tokens."""
     path, header = path_of(request), request.headers.get("authorization", "")
-    if path.startswith(LABEL_STUDIO):
-        return token_of(header)
+    if path.startswith(LABEL_STUDIO_PREFIX):
+        return label_studio_token(header)
     kind, _, secret = header.partition(" ")
     return secret.strip() if path.startswith("/api/") and kind.lower() == "bearer" else None
 
 
-def token_of(header: str) -> str:
+def label_studio_token(header: str) -> str:
     """The token of an Authorization header as Label Studio writes it: `Token …`, `Bearer …`, or the password of Basic.
 
-    >>> token_of("Token abc"), token_of("Basic bWU6YWJj"), token_of("Basic ???"), token_of("")
+    >>> read = label_studio_token
+    >>> read("Token abc"), read("Basic bWU6YWJj"), read("Basic ???"), read("")
     ('abc', 'abc', '', '')
     """
     kind, _, value = header.partition(" ")
@@ -67,11 +68,11 @@ def token_of(header: str) -> str:
         return ""
 
 
-def at_least(role: str) -> Callable[[Request], Awaitable[User]]:
-    """A dependency that lets in who may do what this role may."""
+def require_role(role: str) -> Callable[[Request], Awaitable[User]]:
+    """A FastAPI dependency that raises unless the user has at least this role."""
 
-    # Not a thread's work, and so `async`: the middleware has asked the database already.
-    async def let_in(request: Request) -> User:
+    # `async`, so that FastAPI does not start a thread: the middleware has already read the user from the database.
+    async def check(request: Request) -> User:
         found = user_of(request)
         if found is None:
             raise SignInError("Sign in first.")
@@ -79,56 +80,56 @@ def at_least(role: str) -> Callable[[Request], Awaitable[User]]:
             raise ForbiddenError(f"Only {with_article(role)} may do this.")
         return found
 
-    return let_in
+    return check
 
 
-async def _at_a_browser(request: Request) -> User:
-    """A token opens no door for others: whoever found one could stay after it is withdrawn."""
+async def _browser_user(request: Request) -> User:
+    """Refuse tokens: a stolen token must not create access that remains after it is withdrawn."""
     found = await _annotator(request)
     if found.token_role is not None:
         raise ForbiddenError("A token may not do this; sign in with a browser.")
     return found
 
 
-async def _owner_at_a_browser(request: Request) -> User:
-    await _at_a_browser(request)
+async def _browser_owner(request: Request) -> User:
+    await _browser_user(request)
     return await _owner(request)
 
 
 async def _project_of(request: Request) -> Project:
-    return project_of(request)  # `async`, or FastAPI would ask a thread for it
+    return project_of(request)  # `async`, so that FastAPI does not start a thread for it
 
 
 CurrentProject = Annotated[Project, Depends(_project_of)]
-_annotator, _reviewer, _owner = map(at_least, ROLES)
+_annotator, _reviewer, _owner = map(require_role, ROLES)
 Annotator = Annotated[User, Depends(_annotator)]
 Reviewer = Annotated[User, Depends(_reviewer)]
 Owner = Annotated[User, Depends(_owner)]
-AtBrowser = Annotated[User, Depends(_at_a_browser)]
-OwnerAtBrowser = Annotated[User, Depends(_owner_at_a_browser)]
+BrowserUser = Annotated[User, Depends(_browser_user)]
+BrowserOwner = Annotated[User, Depends(_browser_owner)]
 
 ROLE_OF: Mapping[object, str] = {
     _annotator: "annotator",
     _reviewer: "reviewer",
     _owner: "owner",
-    _at_a_browser: "browser",
-    _owner_at_a_browser: "owner, browser",
+    _browser_user: "browser",
+    _browser_owner: "owner, browser",
 }
-"""For whoever describes routes: the least role by the dependency that insists on it."""
+"""The role of each dependency, for the OpenAPI document."""
 
 
 def cookie_name(project: Project) -> str:
-    """Browsers send a cookie to all ports of a host: two projects on one machine need two names."""
+    """The cookie's name contains the project's key: browsers send a cookie to all ports of a host."""
     return f"hybridal_{project.key}"
 
 
-def set_cookie(answer: Response, request: Request, project: Project, token: str) -> None:
-    """For this project alone, where several are on one server."""
-    keep_cookie(answer, request, cookie_name(project), token, link(request, "/"))
+def set_project_cookie(answer: Response, request: Request, project: Project, token: str) -> None:
+    """Set the session cookie of one project; browsers send it only below the project's path."""
+    set_session_cookie(answer, request, cookie_name(project), token, link(request, "/"))
 
 
-def keep_cookie(answer: Response, request: Request, name: str, token: str, path: str) -> None:
-    """No script can read it, and no other site can make the browser send it."""
+def set_session_cookie(answer: Response, request: Request, name: str, token: str, path: str) -> None:
+    """Set a cookie that scripts cannot read and that browsers do not send with requests from other sites."""
     answer.set_cookie(
         name,
         token,
@@ -141,58 +142,61 @@ def keep_cookie(answer: Response, request: Request, name: str, token: str, path:
 
 
 class LoginLink:
-    """A token that lets somebody in, once."""
+    """A sign-in token that works once."""
 
     def __init__(self) -> None:
         self.token = draw_token()
-        self._kept: str | None = token_digest(self.token)
+        self._digest: str | None = token_digest(self.token)
         self._lock = threading.Lock()
 
     def redeem(self, token: str) -> bool:
-        """Whether it is this token, and nobody has come with it yet."""
+        """Return whether this is the token and it has not been used yet, and mark it as used."""
         with self._lock:
-            if self._kept is None or not compare_digest(token_digest(token), self._kept):
+            if self._digest is None or not compare_digest(token_digest(token), self._digest):
                 return False
-            self._kept = None
+            self._digest = None
             return True
 
 
-MOST_SESSIONS = 10_000
+MAX_CACHED_USERS = 10_000
 
 
 class SessionCache:
-    """Visitors by their cookies or tokens. One process serves a project: whoever changes people here clears it."""
+    """Users by their cookie or token, cached for a few seconds.
+
+    Code that changes people must call `clear`. One process serves a project, so no other cache can be stale.
+    """
 
     def __init__(self, seconds: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
         self.clock = clock
-        self._known: dict[str, tuple[User, float]] = {}
-        self._forgot = 0
+        self._users: dict[str, tuple[User, float]] = {}  # with the time until which they are valid
+        self._clears = 0
         self._lock = threading.Lock()
 
     def get(self, key: str) -> User | None:
-        """Who came with this a moment ago."""
-        found = self._known.get(key)
+        """The cached user of a cookie or token."""
+        found = self._users.get(key)
         return found[0] if found is not None and found[1] > self.clock() else None
 
-    def load(self, key: str, ask: Callable[[], User | None]) -> User | None:
-        """Asks who it is, and remembers, unless people were forgotten meanwhile."""
-        before = self._forgot
-        found = ask()
+    def load(self, key: str, find: Callable[[], User | None]) -> User | None:
+        """Look the user up and cache the result, unless the cache was cleared meanwhile."""
+        before = self._clears
+        found = find()
         with self._lock:
-            if found is not None and before == self._forgot:
-                if len(self._known) >= MOST_SESSIONS:
-                    self._known.clear()
-                self._known[key] = (found, self.clock() + self.seconds)
+            if found is not None and before == self._clears:
+                if len(self._users) >= MAX_CACHED_USERS:
+                    self._users.clear()
+                self._users[key] = (found, self.clock() + self.seconds)
         return found
 
     def clear(self) -> None:
-        """From now on everybody is looked up again."""
+        """Forget all users, so that the next request of each is looked up again."""
         with self._lock:
-            self._forgot += 1
-            self._known.clear()
+            self._clears += 1
+            self._users.clear()
 
 
 def sees_predictions(user: User, settings: Mapping[str, Any]) -> bool:
-    """Whether somebody is shown what the model says: who reviews, and others where the owners let them."""
+    """Whether a user may see predictions: reviewers always, annotators if the setting allows it."""
     return may(user.role, "reviewer") or bool(settings["show_predictions"])

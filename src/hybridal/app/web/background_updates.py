@@ -1,4 +1,4 @@
-"""What is decided at once, and then done with all texts some at a time while people label: classes go, rules change."""
+"""Apply changes of classes and of the disagreement rule to all texts, in short transactions while people label."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
 from hybridal.app.web.project_threads import in_thread
 
-AT_ONCE = 100  # texts in a transaction: who labels hardly waits for it
-LATER = 30.0  # seconds until it is looked whether something was cut off
+ROWS_PER_TRANSACTION = 100  # so that annotations hardly wait for the database
+CHECK_SECONDS = 30.0  # between two checks for interrupted work
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def at_work(app: FastAPI) -> AsyncIterator[None]:
-    """Goes on with what was cut off: when the last process ended, or the database failed."""
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Resume work that was interrupted by the end of a process or a failing database."""
 
-    async def go_on() -> None:
+    async def resume() -> None:
         while True:
             try:
                 await catch_up(app.state.project)
             except SQLAlchemyError:
-                log.exception("A change of a class or of a rule could not reach all texts; it goes on later.")
-            await sleep(LATER)
+                log.exception("A change of a class or rule has not reached all texts yet; it will be resumed.")
+            await sleep(CHECK_SECONDS)
 
     async with create_task_group() as tasks:
-        tasks.start_soon(go_on)
+        tasks.start_soon(resume)
         yield
         tasks.cancel_scope.cancel()
 
 
 async def catch_up(project: Project) -> None:
-    """Lets all texts follow what became of their classes and of the rule, in short transactions."""
-    for part in chunks(await in_thread(left_to_follow, project), AT_ONCE):
+    """Update all texts whose class was merged or deleted or whose consensus follows an older rule."""
+    for part in chunks(await in_thread(left_to_follow, project), ROWS_PER_TRANSACTION):
         await in_thread(_follow, project, part)
     while await in_thread(_settle, project):
         pass
 
 
 def left_to_follow(project: Project) -> Sequence[int]:
-    """The texts that still have to do with a class that is gone."""
+    """The rows of texts that still refer to a merged or deleted class."""
     with project.reads() as session:
         return rows_to_follow(session)
 
@@ -63,4 +63,4 @@ def _settle(project: Project) -> bool:
         if not unsettled(session):
             return False
     with project.sessions.begin() as session:
-        return settle_some(session, AT_ONCE)
+        return settle_some(session, ROWS_PER_TRANSACTION)

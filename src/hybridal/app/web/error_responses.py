@@ -1,4 +1,4 @@
-"""Errors as one sentence that shows nothing of the server: as JSON, or as a page for a person."""
+"""Errors as one sentence that reveals nothing about the server, as JSON or as a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": words}
     for status, words in {
         400: "The request is not valid.",
-        401: "Nobody is signed in.",
+        401: "Not signed in.",
         403: "Not allowed.",
         404: "Not found.",
         409: "Conflicts with existing data.",
@@ -40,11 +40,11 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
         503: "The database is not available.",
     }.items()
 }
-"""What every route may answer, for the OpenAPI document."""
+"""The error responses of every route, for the OpenAPI document."""
 
 
 def error_response(error: Exception, request: Request) -> Response:
-    """The answer to a request that failed so: a page where a browser wants to show one, else JSON."""
+    """The response for an error: a page if a browser navigates to the address, else JSON."""
     status, sentence = status_and_message(error)
     answer = (
         error_page(request, status, sentence) if _shows_a_page(request) else JSONResponse({"error": sentence}, status)
@@ -55,7 +55,7 @@ def error_response(error: Exception, request: Request) -> Response:
 
 
 def status_and_message(error: Exception) -> tuple[int, str]:
-    """The status and the sentence for it."""
+    """The HTTP status of an error and its sentence."""
     if isinstance(error, UserError):
         return getattr(error, "status", 400), str(error)
     if isinstance(error, RequestValidationError):
@@ -63,11 +63,11 @@ def status_and_message(error: Exception) -> tuple[int, str]:
     if isinstance(error, UnicodeEncodeError):
         return 422, "The text contains a lone surrogate, which is not a valid character."
     if isinstance(error, HTTPException):
-        words = {404: "There is nothing at this address.", 405: "This method is not allowed here."}
-        return error.status_code, words.get(error.status_code, f"{str(error.detail).rstrip('.')}.")
+        sentences = {404: "There is nothing at this address.", 405: "This method is not allowed here."}
+        return error.status_code, sentences.get(error.status_code, f"{str(error.detail).rstrip('.')}.")
     log.error("A request failed.", exc_info=error)
     if isinstance(error, IntegrityError):
-        return 409, "Somebody else changed this at the same time; reload and try again."
+        return 409, "Another person changed this at the same time; reload and try again."
     if isinstance(error, SQLAlchemyError) and "disk is full" in str(error):
         return 503, "The server's disk is full, so nothing was changed. Free some space and try again."
     if isinstance(error, SQLAlchemyError):
@@ -76,7 +76,7 @@ def status_and_message(error: Exception) -> tuple[int, str]:
 
 
 def _shows_a_page(request: Request) -> bool:
-    """Only a browser's address bar or a plain link, such as that of a download, asks for HTML; programs never do."""
+    """Whether a browser navigates here, from the address bar or a link; scripts and programs do not ask for HTML."""
     asks_for_html = "text/html" in request.headers.get("accept", "")
     return asks_for_html and (path_of(request).startswith("/api/export/") or not _is_api(request))
 
@@ -86,14 +86,14 @@ def _is_api(request: Request) -> bool:
 
 
 def _first(error: RequestValidationError) -> str:
-    """The first thing that is wrong with a request."""
+    """The first validation error as a sentence."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "the request"
     return f"{where[:100]}: {first['msg'][:200]}."
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Teaches an app to answer so; what it does not expect at all comes to the middleware."""
+    """Register the handlers of expected errors; the middleware handles all others."""
 
     def answer(request: Request, error: Exception) -> Response:
         return error_response(error, request)

@@ -1,4 +1,4 @@
-"""The projects of a folder, each served from when it is found until it is gone; a broken one harms no other."""
+"""Serve all projects of a folder: new ones as they appear, and each until its folder is removed or it is closed."""
 
 from __future__ import annotations
 
@@ -29,27 +29,38 @@ from hybridal.system.files import folder_made_whole, identity_of
 from hybridal.system.lock import locked
 from hybridal.system.private import close_to_others
 
-PAUSE = 2.0  # seconds between two looks at the folder
-FRESH = 0.5  # seconds for which a folder that was there counts as being there
-LATER = 10.0  # seconds until a project that could not be opened is tried again
+SCAN_SECONDS = 2.0  # between two scans of the folder
+FRESH_SECONDS = 0.5  # for which a folder that existed is not checked again
+RETRY_SECONDS = 10.0  # until a project that could not be opened is tried again
 LONGEST_NAME = 100
-_NAME = re.compile(r"\w[\w .-]*")  # without a quote, a slash or a bracket: it becomes a part of an address
+_NAME = re.compile(r"\w[\w .-]*")  # without quotes, slashes and brackets, because it becomes part of an address
 log = logging.getLogger(__name__)
 
 
-class Hosted:
-    """A folder that should be a project: its app while it is served, else what is wrong with it, in one sentence."""
+class HostedProject:
+    """A project folder: its app while it is served, else one sentence that says why it is not.
+
+    Attributes:
+        folder: The project's folder.
+        identity: Device and inode of the folder, which tell it from another folder moved to the same name.
+        app: The running app, or None.
+        problem: Why the project cannot be served; empty if it can.
+        busy: Whether a task is opening, serving or closing it.
+        tried: Time of the last attempt to open it.
+        leave: Set to stop serving it.
+        settled: Set once it is served or has a problem.
+    """
 
     def __init__(self, folder: Path, identity: tuple[int, int]) -> None:
         self.folder, self.identity = folder, identity
         self.app: FastAPI | None = None
         self.problem = ""
-        self.busy = False  # it is opened, served or let go
-        self.tried = -math.inf  # when it was last opened
-        self._seen = -math.inf  # when the folder was last there
+        self.busy = False
+        self.tried = -math.inf
+        self.leave = anyio.Event()
+        self.settled = anyio.Event()
+        self._seen = -math.inf  # when the folder was last known to exist
         self._looking = anyio.CapacityLimiter(1)
-        self.leave = anyio.Event()  # it is to be let go
-        self.settled = anyio.Event()  # it is served, or has a problem
 
     @property
     def name(self) -> str:
@@ -57,35 +68,35 @@ class Hosted:
 
     @property
     def served(self) -> FastAPI | None:
-        """Its app, until it is to be let go, or another folder has taken its name. It asks the disk."""
+        """Its app, or None once it is to be closed or its folder was replaced. Reads the disk."""
         there = identity_of(self.folder) == self.identity
         self._seen = time.monotonic() if there else -math.inf
         return self.app if there and not self.leave.is_set() else None
 
     async def find_app(self) -> FastAPI | None:
-        """`served`, for the event loop: a disk that does not answer makes only those wait who ask for this project."""
-        if time.monotonic() - self._seen > FRESH:
+        """`served` for the event loop: a hanging disk delays only requests for this project."""
+        if time.monotonic() - self._seen > FRESH_SECONDS:
             return await to_thread.run_sync(lambda: self.served, limiter=self._looking)
         return None if self.leave.is_set() else self.app
 
 
 class Host:
-    """Looks after a folder: what is moved into it is served within moments, what is moved away is let go."""
+    """Watch a folder: serve projects soon after they are moved into it, and stop when they are moved away."""
 
     def __init__(
         self, folder: Path, turns: Turns, *, local: bool, settings: Mapping[str, Any], db: str | None = None
     ) -> None:
         self.folder, self.turns, self.local = folder, turns, local
-        self.db = db  # PostgreSQL, in which each new project has a schema
+        self.db = db  # PostgreSQL database in which each new project gets a schema
         self.settings = settings  # of new projects
-        self.hosted: dict[str, Hosted] = {}
-        self.closed: set[str] = set()  # by the operator, until they open it again
+        self.projects: dict[str, HostedProject] = {}
+        self.closed: set[str] = set()  # closed by the operator
         self._ending: anyio.Event
         self._tasks: TaskGroup
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serves, and at the end lets go of, all projects."""
+        """Serve all projects inside the context, and stop them at its end."""
         self._ending = anyio.Event()
         async with anyio.create_task_group() as self._tasks:
             self._tasks.start_soon(self._watch)
@@ -93,16 +104,16 @@ class Host:
                 yield
             finally:
                 self._ending.set()
-                for one in self.hosted.values():
+                for one in self.projects.values():
                     one.leave.set()
 
-    async def create(self, title: str) -> Hosted:
-        """A new project without texts."""
+    async def create(self, title: str) -> HostedProject:
+        """Create a project without texts and serve it."""
         name = folder_name(title)
         await run_in_threadpool(self._create, self.folder / name, title)
-        await self.look()
-        await self.hosted[name].settled.wait()
-        return self.hosted[name]
+        await self.scan()
+        await self.projects[name].settled.wait()
+        return self.projects[name]
 
     def _create(self, target: Path, title: str) -> None:
         if target.exists():
@@ -115,53 +126,53 @@ class Host:
         close_to_others([target, *target.iterdir()])
 
     async def close(self, name: str) -> None:
-        """Lets go of a project, so that its folder can be copied or moved to another disk."""
+        """Stop serving a project, so that its folder can be copied or moved to another disk."""
         self.find(name)
         self.closed.add(name)
-        await self.look()
+        await self.scan()
 
     async def open(self, name: str) -> None:
-        """Serves a project again that was closed."""
+        """Serve a closed project again."""
         self.find(name).tried = -math.inf
         self.closed.discard(name)
-        await self.look()
+        await self.scan()
 
-    def find(self, name: str) -> Hosted:
-        """The folder of this name, served or not."""
-        if name not in self.hosted:
+    def find(self, name: str) -> HostedProject:
+        """The project of this name, served or not."""
+        if name not in self.projects:
             raise MissingError("There is no such project on this server.")
-        return self.hosted[name]
+        return self.projects[name]
 
     async def _watch(self) -> None:
         while not self._ending.is_set():
             try:
-                await self.look()
+                await self.scan()
             except OSError as error:
-                log.warning("%s cannot be read (%s); what is served goes on.", self.folder, error.strerror)
-            with anyio.move_on_after(PAUSE):
+                log.warning("%s cannot be read (%s); running projects are still served.", self.folder, error.strerror)
+            with anyio.move_on_after(SCAN_SECONDS):
                 await self._ending.wait()
 
-    async def look(self) -> None:
-        """Compares what is served with what is there."""
+    async def scan(self) -> None:
+        """Start and stop projects so that those served match the folders on disk."""
         there = await run_in_threadpool(project_folders, self.folder)
         if self._ending.is_set():
-            return  # while it was looked for
+            return  # the server began to stop during the scan
         self.closed &= {path.name for path in there}
-        for one in [*self.hosted.values()]:
+        for one in [*self.projects.values()]:
             if there.get(one.folder) != one.identity:
                 one.leave.set()
                 if not one.busy:
-                    del self.hosted[one.name]
+                    del self.projects[one.name]
             elif one.name in self.closed:
                 one.leave.set()
         for folder, identity in there.items():
-            one = self.hosted.setdefault(folder.name, Hosted(folder, identity))
-            if not one.busy and one.name not in self.closed and time.monotonic() - one.tried > LATER:
+            one = self.projects.setdefault(folder.name, HostedProject(folder, identity))
+            if not one.busy and one.name not in self.closed and time.monotonic() - one.tried > RETRY_SECONDS:
                 one.busy, one.tried, one.leave = True, time.monotonic(), anyio.Event()
                 self._tasks.start_soon(self._serve, one)
 
-    async def _serve(self, one: Hosted) -> None:
-        """One project's life on this server."""
+    async def _serve(self, one: HostedProject) -> None:
+        """Open a project, serve it until `leave` is set, and close it."""
         try:
             check_folder_name(one.name)
             with locked(one.folder / "app.lock", one.folder):
@@ -171,7 +182,7 @@ class Host:
                     await self._run(one, project)
                 finally:
                     one.app = None
-                    await _surely(project.close)
+                    await _run_shielded(project.close)
         except Exception as error:
             before, one.problem = one.problem, problem_sentence(error, one.folder)
             if one.problem != before:
@@ -180,7 +191,7 @@ class Host:
             one.busy = False
             one.settled.set()
 
-    async def _run(self, one: Hosted, project: Project) -> None:
+    async def _run(self, one: HostedProject, project: Project) -> None:
         app = create_app(project)
         app.state.local = self.local
         supervisor = Supervisor(project, self.turns)
@@ -191,20 +202,20 @@ class Host:
             try:
                 await one.leave.wait()
             finally:
-                await _surely(supervisor.stop)
+                await _run_shielded(supervisor.stop)
 
 
-async def _surely(act: Callable[[], None]) -> None:
-    """In a thread, also when the server ends at once."""
+async def _run_shielded(act: Callable[[], None]) -> None:
+    """Run in a thread to completion, even if this task is cancelled."""
     with anyio.CancelScope(shield=True):
         await run_in_threadpool(act)
 
 
 def project_folders(folder: Path) -> dict[Path, tuple[int, int]]:
-    """The folders that are, or should be, projects, and which folders of the disk they are."""
+    """The folders that look like projects, each with its device and inode."""
     found = {}
     for path in sorted(folder.iterdir()):
-        # It may be gone by now.
+        # `identity_of` returns None if the folder has been removed meanwhile.
         if not path.name.startswith(".") and _may_be_a_project(path) and (identity := identity_of(path)):
             found[path] = identity
     return found
@@ -214,11 +225,11 @@ def _may_be_a_project(path: Path) -> bool:
     try:
         return any((path / file).exists() for file in ("project.json", "labels.db"))
     except OSError:
-        return True  # one that may not be looked into: why is told when it is opened
+        return True  # an unreadable folder; opening it reports why
 
 
 def folder_name(title: str) -> str:
-    """The folder of a project that is called so.
+    """The folder name for a project's title.
 
     >>> folder_name(" Tickets, 2024/25 <new> ")
     'Tickets-2024-25-new'
@@ -230,13 +241,13 @@ def folder_name(title: str) -> str:
 
 
 def check_folder_name(name: str) -> None:
-    """Refuses one that would not be the same in an address."""
+    """Raise if a folder name could not be used unchanged in an address."""
     if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
-        raise UserError("Rename this folder: only letters, digits, blanks, dots, dashes and underscores can be served.")
+        raise UserError("Rename this folder: its name may contain only letters, digits, spaces, . - and _.")
 
 
 def problem_sentence(error: Exception, folder: Path) -> str:
-    """What is wrong with a project, for its operator."""
+    """The sentence that tells the operator why a project cannot be served."""
     if isinstance(error, OSError):
         return f"The folder cannot be used ({error.strerror or error})."
     return error_sentence(error, folder)

@@ -1,4 +1,4 @@
-"""Guidelines that owners write in Markdown, as HTML that is safe on everybody's page."""
+"""Render guidelines from Markdown to HTML that is safe to include in a page."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from markupsafe import Markup
 
 
 class _Guidelines(MarkdownIt):
-    """CommonMark with tables, without HTML of its own and without pictures, which would tell others who reads."""
+    """CommonMark with tables, without raw HTML, and without images, which would reveal readers to other servers."""
 
     def __init__(self) -> None:
         super().__init__("commonmark", {"html": False})
         self.enable("table").disable(["image", "html_block", "html_inline"])
         self.add_render_rule("link_open", _open_link)
-        self.core.ruler.push("below", _below)
+        self.core.ruler.push("lower_headings", _lower_headings)
 
     def validateLink(self, url: str) -> bool:  # noqa: N802
         return url.lower().startswith(("https://", "http://", "mailto:"))
 
 
-def _below(state: StateCore) -> None:
-    """Headings stand below that of the guidelines, which is the second on the page."""
+def _lower_headings(state: StateCore) -> None:
+    """Start headings at level 3, below the page's `<h2>Guidelines</h2>`."""
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
 
 
 def _open_link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-    """In a window of its own, which learns nothing about this one: who reads must not lose the text before them."""
+    """Open links in a new tab without a referrer, so that people do not lose the text they are labelling."""
     tokens[at].attrs |= {"target": "_blank", "rel": "noopener noreferrer"}
     return renderer.renderToken(tokens, at, options, env)
 
@@ -43,11 +43,11 @@ _MARKDOWN = _Guidelines()
 
 
 @lru_cache(maxsize=8)
-def render(words: str) -> Markup:
-    """The words as HTML.
+def render(markdown: str) -> Markup:
+    """Render Markdown to HTML.
 
     >>> print(render("**Bugs** only, <b>no</b> [ideas](javascript:alert)"))
     <p><strong>Bugs</strong> only, &lt;b&gt;no&lt;/b&gt; [ideas](javascript:alert)</p>
     <BLANKLINE>
     """
-    return Markup(_MARKDOWN.render(words))
+    return Markup(_MARKDOWN.render(markdown))

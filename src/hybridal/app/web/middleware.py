@@ -31,7 +31,7 @@ from hybridal.app.people import (
     token_digest,
 )
 from hybridal.app.project import Project
-from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, set_cookie, shown_token
+from hybridal.app.web.auth import LoginLink, SessionCache, cookie_name, project_of, request_token, set_project_cookie
 from hybridal.app.web.error_responses import error_response
 from hybridal.app.web.paths import link, path_of
 from hybridal.app.web.project_threads import in_thread
@@ -41,12 +41,12 @@ from hybridal.errors import UserError
 
 
 class RateLimiter:
-    """At most so many times in so many seconds for each key; a key gains its turns back evenly.
+    """A token bucket for each key: `times` requests in `seconds`, refilled evenly.
 
     >>> limit = RateLimiter(2, 60.0, clock=lambda: 0.0)
-    >>> limit.count("ada"), limit.count("ada"), limit.count("bob")
+    >>> limit.try_acquire("ada"), limit.try_acquire("ada"), limit.try_acquire("bob")
     (True, True, True)
-    >>> limit.count("ada")
+    >>> limit.try_acquire("ada")
     False
     """
 
@@ -57,8 +57,8 @@ class RateLimiter:
         self._left: dict[Hashable, tuple[float, float]] = {}
         self._lock = threading.Lock()
 
-    def count(self, key: Hashable) -> bool:
-        """Takes one turn; False if none is left."""
+    def try_acquire(self, key: Hashable) -> bool:
+        """Count one request; return False if the limit is exceeded."""
         with self._lock:
             time = self.clock()
             left, since = self._left.get(key, (float(self.times), time))
@@ -68,13 +68,13 @@ class RateLimiter:
                 self._forget(time)
             return left >= 1
 
-    def insist(self, key: Hashable) -> None:
-        """Takes one turn, or refuses."""
-        if not self.count(key):
+    def acquire(self, key: Hashable) -> None:
+        """Count one request; raise if the limit is exceeded."""
+        if not self.try_acquire(key):
             raise TooOftenError("Too many requests; wait a moment and try again.")
 
     def _forget(self, time: float) -> None:
-        """Drops keys that have all their turns again."""
+        """Drop the keys whose bucket is full again."""
         full = [key for key, (left, since) in self._left.items() if left + (time - since) * self.rate >= self.times]
         for key in full:
             del self._left[key]
@@ -94,7 +94,7 @@ SECURITY_HEADERS = {
 
 
 class SecurityHeaders:
-    """Adds them to whatever the app inside answers; answers are not kept by anybody unless they say so."""
+    """Add security headers to every response, and forbid caching unless the response sets its own Cache-Control."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -112,11 +112,11 @@ class SecurityHeaders:
 
 PUBLIC = {"/api/login", "/api/join"}
 HERE = {"localhost", "127.0.0.1", "::1", "[::1]"}
-LARGEST_BODY = 1_000_000  # of a form: without its file
+LARGEST_BODY = 1_000_000  # bytes, without an uploaded file
 
 
 class AccessMiddleware:
-    """Nothing under /api is reached, and no body read, before it is known who asks: a route cannot forget it."""
+    """Authenticate every request before a route runs or a body is read, so that no route can forget to."""
 
     def __init__(
         self, app: ASGIApp, login_link: LoginLink | None, limit: RateLimiter, uploads: Collection[str] = ()
@@ -138,7 +138,7 @@ class AccessMiddleware:
 
         request = Request(scope)
         try:
-            if answer := await self._greet(request):
+            if answer := await self._authorize(request):
                 await answer(scope, receive, sending)
             else:
                 is_upload = path_of(request) in self.uploads
@@ -149,62 +149,62 @@ class AccessMiddleware:
             await error_response(error, request)(scope, receive, sending)
         return None
 
-    async def _greet(self, request: Request) -> Response | None:
-        """Refuses, answers in place of the app, or lets the request in with its user."""
+    async def _authorize(self, request: Request) -> Response | None:
+        """Raise if the request is refused, return a response to send instead of the app's, or None to continue."""
         path = path_of(request)
         if request.app.state.local and request.url.hostname not in HERE:
-            raise UserError("This app only accepts requests to localhost; open the address that it printed.")
+            raise UserError("This app accepts only requests to localhost; open the address that it printed.")
         if path.startswith("/static/"):
             return None
-        found = await self.who(request)
+        found = await self.find_user(request)
         request.state.user = found
         if path == "/" and self.login_link is not None and (token := request.query_params.get("token")):
-            return await in_thread(self._enter, request, self.login_link, token)
-        self.limit.insist(found.login if found else (request.client.host if request.client else ""))
+            return await in_thread(self._use_login_link, request, self.login_link, token)
+        self.limit.acquire(found.login if found else (request.client.host if request.client else ""))
         if path.startswith("/api/") and path not in PUBLIC:
             _check(request, found)
         return None
 
-    def _enter(self, request: Request, login_link: LoginLink, token: str) -> Response:
-        """The link that was printed lets in who started the app, once; then the token leaves the address bar."""
+    def _use_login_link(self, request: Request, login_link: LoginLink, token: str) -> Response:
+        """Sign in with the printed link, and redirect so that the token disappears from the address bar."""
         answer = RedirectResponse(link(request, "/"), 303)
         if login_link.redeem(token):
-            self.admit(request, answer)
+            self.start_session(request, answer)
         return answer
 
-    async def who(self, request: Request) -> User | None:
-        """Who asks."""
-        return await _who(request, cookie_name(project_of(request)))
+    async def find_user(self, request: Request) -> User | None:
+        """The user who sent the request."""
+        return await _find_user(request, cookie_name(project_of(request)))
 
-    def admit(self, request: Request, answer: Response) -> None:
-        """Lets the owner in."""
+    def start_session(self, request: Request, answer: Response) -> None:
+        """Sign the browser in as the project's owner."""
         project = project_of(request)
         with project.sessions.begin() as session:
-            set_cookie(answer, request, project, sign_in(session, project_owner(session)))
+            set_project_cookie(answer, request, project, sign_in(session, project_owner(session)))
 
 
-async def _who(request: Request, cookie_name: str) -> User | None:
-    """Who asks: by their program's token or, only where none is shown, by their browser's cookie.
+async def _find_user(request: Request, cookie_name: str) -> User | None:
+    """Find the user by the API token of a request or, only if it has none, by its cookie.
 
-    Where a proxy signs people in, what it says takes the place of the cookie.
+    Behind a proxy that signs people in, the name that the proxy sends replaces the cookie.
 
-    A token that is wrong never falls back on a cookie. A browser sends cookies by itself, but no token: requests with a
-    token are therefore exempt from CSRF checks.
+    An invalid token never falls back to the cookie. Requests with a token are exempt from CSRF checks, because browsers
+    send cookies by themselves but never tokens.
     """
     sessions: SessionCache = request.app.state.sessions
-    if (secret := shown_token(request)) is not None:
-        key, ask = f"token {secret}", partial(_ask_for_token, project_of(request), secret)
+    if (secret := request_token(request)) is not None:
+        key, find = f"token {secret}", partial(_find_by_token, project_of(request), secret)
     elif (name := signed_in_as(request)) is not None:
         operator: bool | None = getattr(request.state, "operator", None)
-        key, ask = f"proxy {name}", partial(_ask_for_name, project_of(request), name, operator)
+        key, find = f"proxy {name}", partial(_find_by_name, project_of(request), name, operator)
     elif cookie := request.cookies.get(cookie_name):
-        key, ask = f"cookie {cookie}", partial(_ask_for_cookie, project_of(request), cookie)
+        key, find = f"cookie {cookie}", partial(_find_by_cookie, project_of(request), cookie)
     else:
         return None
-    return sessions.get(key) or await in_thread(sessions.load, key, ask)
+    return sessions.get(key) or await in_thread(sessions.load, key, find)
 
 
-def _ask_for_cookie(project: Project, cookie: str) -> User | None:
+def _find_by_cookie(project: Project, cookie: str) -> User | None:
     with project.reads() as session:
         return find_session(session, cookie)
 
@@ -212,16 +212,16 @@ def _ask_for_cookie(project: Project, cookie: str) -> User | None:
 _SECRET = draw_token()
 
 
-def _ask_for_name(project: Project, name: str, operator: bool | None) -> User | None:
-    """Whom a proxy signed in. Their CSRF token is valid for as long as this process lives.
+def _find_by_name(project: Project, name: str, operator: bool | None) -> User | None:
+    """Find or add the person whom a proxy signed in; their CSRF token is valid until this process ends.
 
-    Where there are several projects, the `operator` acts as the owner of each; None: there is one project alone.
+    On a server with several projects, the `operator` acts as the owner of each; None: there is only one project.
     """
     if not name:
         return None
     name = checked_name(name)
     if operator is False and name == CREATOR:
-        raise ForbiddenError(f"'{name}' is what projects call their owners here; sign in under another name.")
+        raise ForbiddenError(f"The name '{name}' is reserved for the owner of a project; sign in under another name.")
     with project.reads() as session:
         person = project_owner(session) if operator else find_newcomer(session, name)
     if person is None:
@@ -230,14 +230,14 @@ def _ask_for_name(project: Project, name: str, operator: bool | None) -> User | 
     return User(person, token_digest(f"{_SECRET} {name}"), f"proxy {person.number}", by_proxy=True)
 
 
-def _ask_for_token(project: Project, secret: str) -> User | None:
+def _find_by_token(project: Project, secret: str) -> User | None:
     with project.reads() as session:
         found = find_token(session, secret)
     if found is None:
         return None
     user, unnoted = found
     if unnoted:
-        # Not worth refusing a program for, if the disk is full.
+        # Recording the time of use must not fail the request, for example on a full disk.
         with suppress(SQLAlchemyError), project.sessions.begin() as session:
             note_use(session, secret)
     return user
@@ -245,8 +245,8 @@ def _ask_for_token(project: Project, secret: str) -> User | None:
 
 def _check(request: Request, found: User | None) -> None:
     if found is None:
-        shown = shown_token(request) is not None
-        raise SignInError("This token is not valid for this project." if shown else "Sign in first.")
+        has_token = request_token(request) is not None
+        raise SignInError("This token is not valid for this project." if has_token else "Sign in first.")
     if found.token_role is not None:
         return
     sent = request.headers.get("x-csrf-token", "")
@@ -255,7 +255,7 @@ def _check(request: Request, found: User | None) -> None:
 
 
 def limited_body(request: Request, receive: Receive, is_upload: bool) -> Receive:
-    """Refuse a body that is announced as too large, and stop reading one that turns out to be."""
+    """Refuse a body whose Content-Length is too large, and stop reading one that becomes too large."""
     largest, sentence = LARGEST_BODY, "The request is too large; the limit is 1 MB."
     if is_upload:
         largest, sentence = LARGEST_FILE + LARGEST_BODY, FILE_TOO_LARGE

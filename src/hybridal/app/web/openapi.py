@@ -1,4 +1,4 @@
-"""The OpenAPI document: for every route a summary, the least role that may use it, and examples that it would take."""
+"""The OpenAPI document: for every route a summary, the lowest role that may use it, and an example."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hybridal.app.web.routes.label_studio_routes import check_token
 Json = dict[str, Any]
 
 ABOUT = (
-    "Whatever the pages do, a program can do too: it sends `Authorization: Bearer` and a token from the page Programs. "
-    "Paths, fields and their meaning stay within a minor version; fields may be added to answers. What is refused is "
-    'answered with a status of 400 or more and `{"error": "one sentence"}`; after 429 wait a second.'
+    "Everything the pages do is also available to programs: send `Authorization: Bearer` with a token from the page "
+    "Programs. Paths, fields and their meaning do not change within a minor version; fields may be added to responses. "
+    'A refused request gets a status of 400 or higher and `{"error": "one sentence"}`; after status 429, wait a second.'
 )
 
 
 def write_document(app: FastAPI, routers: Mapping[str, APIRouter]) -> Json:
-    """The document of an app with these routers."""
+    """Build the OpenAPI document of an app with these routers."""
     made = get_openapi(title="hybridal", version=app.version, description=ABOUT, routes=app.routes)
     made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     roles = {
@@ -44,16 +44,16 @@ def _routes(router: APIRouter) -> Iterator[tuple[str, APIRoute]]:
 
 
 def role_of(route: APIRoute) -> str:
-    """The least role that may use a route: `browser` for everybody who is signed in, but no token."""
+    """The lowest role that may use a route: `browser` for all signed-in people but no tokens, `public` for all."""
     calls = (one.call for one in route.dependant.dependencies)
-    return next((_ROLE_OF[call] for call in calls if call in _ROLE_OF), "anybody")
+    return next((_ROLE_OF[call] for call in calls if call in _ROLE_OF), "public")
 
 
 _ROLE_OF = {**ROLE_OF, check_token: "Label Studio"}
 
 
 def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
-    """Path, method and description of everything that can be done."""
+    """Path, method and description of all operations."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             yield path, method, operation
@@ -66,7 +66,7 @@ def _contents(operation: Json) -> Iterator[Json]:
 
 
 def example(schema: Json, schemas: Mapping[str, Json]) -> Any:
-    """A value of this kind: the one that is given as an example, or the plainest; what may be left out is.
+    """An example value for a schema: its own example, else a simple value; optional fields without one are omitted.
 
     >>> example({"type": "object", "required": ["n"], "properties": {
     ...     "n": {"type": "integer", "minimum": 3}, "m": {"type": "integer"}}}, {})
@@ -74,12 +74,12 @@ def example(schema: Json, schemas: Mapping[str, Json]) -> Any:
     """
     if "$ref" in schema:
         return example(schemas[schema["$ref"].rpartition("/")[2]], schemas)
-    for word in ("examples", "enum"):
-        if word in schema:
-            return schema[word][0]
-    for word in ("default", "const"):
-        if word in schema:
-            return schema[word]
+    for keyword in ("examples", "enum"):
+        if keyword in schema:
+            return schema[keyword][0]
+    for keyword in ("default", "const"):
+        if keyword in schema:
+            return schema[keyword]
     if kinds := schema.get("anyOf"):
         return example(kinds[0], schemas)
     if schema.get("type") == "object":

@@ -1,4 +1,4 @@
-"""Who runs a server of several projects, and comes in by a link, a password, or the word of a proxy."""
+"""The operator of a server with several projects, who signs in with a link, a password or at a proxy."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from starlette.responses import Response
 
 from hybridal.app.db.schema import Person
 from hybridal.app.people import SESSION_DAYS, User, draw_token, hash_password, password_fits, token_digest
-from hybridal.app.web.auth import keep_cookie
+from hybridal.app.web.auth import set_session_cookie
 from hybridal.app.web.middleware import AccessMiddleware
 from hybridal.app.web.proxy import signed_in_as
 
-MOST_SESSIONS = 100
+MAX_SESSIONS = 100
 
 
 class Operator:
-    """The password, if there is one, and the browsers that are signed in; a new start of the server signs all out.
+    """The operator's password, if any, and sessions, which are kept in memory: restarting the server ends all.
 
-    A session ends after as many days as its cookie, or when `MOST_SESSIONS` newer ones have begun. Where a proxy signs
-    people in there is the operator's `name` instead: then nothing else counts.
+    A session ends with its cookie, or when `MAX_SESSIONS` newer ones have begun. Behind a proxy that signs people in,
+    only the person with the operator's `name` is the operator, and there are no sessions.
     """
 
     def __init__(
@@ -35,23 +35,23 @@ class Operator:
         self._sessions: dict[str, tuple[User, float]] = {}  # oldest first
         self._changing = threading.Lock()
 
-    def fits(self, password: str) -> bool:
-        """Whether it is the password; slow on purpose."""
+    def verify_password(self, password: str) -> bool:
+        """Whether the password is right; slow on purpose."""
         return password_fits(password, self.password)
 
-    def admit(self, request: Request, answer: Response) -> None:
-        """Signs a browser in."""
+    def start_session(self, request: Request, answer: Response) -> None:
+        """Sign a browser in."""
         token = draw_token()
         login = token_digest(token)
         user, now = User(_person("operator", self.password), draw_token(), login), self._clock()
         with self._changing:
             good = [(login, kept) for login, kept in self._sessions.items() if kept[1] > now]
-            self._sessions = dict(good[-(MOST_SESSIONS - 1) :])
+            self._sessions = dict(good[-(MAX_SESSIONS - 1) :])
             self._sessions[login] = (user, now + SESSION_DAYS * 86_400)
-        keep_cookie(answer, request, self.cookie, token, "/")
+        set_session_cookie(answer, request, self.cookie, token, "/")
 
     def find(self, request: Request) -> User | None:
-        """Whether it is they who ask."""
+        """The operator, if the request is theirs."""
         if self.named is not None:
             name, user = self.named
             return user if signed_in_as(request) == name else None
@@ -60,7 +60,7 @@ class Operator:
         return found[0] if found is not None and found[1] > self._clock() else None
 
     def sign_out(self, user: User) -> None:
-        """Forgets a browser."""
+        """End the session of a browser."""
         with self._changing:
             self._sessions.pop(user.login, None)
 
@@ -70,12 +70,12 @@ def _person(name: str, password: str | None = None) -> Person:
 
 
 class OperatorMiddleware(AccessMiddleware):
-    """Nothing under /api of the start page is reached but by the operator."""
+    """Access to the start page and its API, for the operator only."""
 
-    async def who(self, request: Request) -> User | None:
+    async def find_user(self, request: Request) -> User | None:
         operator: Operator = request.app.state.operator
         return operator.find(request)
 
-    def admit(self, request: Request, answer: Response) -> None:
+    def start_session(self, request: Request, answer: Response) -> None:
         operator: Operator = request.app.state.operator
-        operator.admit(request, answer)
+        operator.start_session(request, answer)

@@ -1,4 +1,4 @@
-"""The pages: frames that the scripts fill, and the files that they need."""
+"""The HTML pages, which the scripts fill with data, and the static files."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the menu, and the least role that may open it; one `aside` stands with the person's own things."""
+    """A page with its path, and the lowest role that may open it; personal pages are listed next to the user's name."""
 
     path: str
     name: str
     title: str
-    least: str = "annotator"
-    aside: bool = False
+    min_role: str = "annotator"
+    is_personal: bool = False
 
-    def opens_to(self, role: str) -> bool:
-        """Whether somebody of this role may open it.
+    def allows(self, role: str) -> bool:
+        """Whether a person with this role may open the page.
 
-        >>> Page("/people", "people", "People", "owner").opens_to("reviewer")
+        >>> Page("/people", "people", "People", "owner").allows("reviewer")
         False
         """
-        return may(role, self.least)
+        return may(role, self.min_role)
 
 
 PAGES = (
@@ -57,14 +57,14 @@ PAGES = (
     Page("/export", "export", "Export", "reviewer"),
     Page("/people", "people", "People", "owner"),
     Page("/settings", "settings", "Settings", "owner"),
-    Page("/programs", "programs", "Programs", aside=True),
+    Page("/programs", "programs", "Programs", is_personal=True),
 )
 
 
 router = Router(include_in_schema=False)
 
 
-REFERENCE = Page("/programs/api", "reference", "API")  # the page Programs leads to it
+REFERENCE = Page("/programs/api", "reference", "API")  # linked from the page Programs
 
 
 def _frame(page: Page) -> Callable[[Request], Response]:
@@ -72,17 +72,17 @@ def _frame(page: Page) -> Callable[[Request], Response]:
         user = user_of(request)
         if user is None:
             return RedirectResponse(link(request, "/login"), 303)
-        shown = [entry for entry in PAGES if entry.opens_to(user.role)]
+        shown = [entry for entry in PAGES if entry.allows(user.role)]
         facts: dict[str, Any] = {"title": page.title, "page": page.name, "menu": shown, "user": user}
         facts["operator"] = getattr(request.state, "operator", False)
-        decided = project_of(request).settings()
-        facts |= {"guidelines": decided["guidelines"], "columns": decided["columns"], "protocols": [*PRESETS]}
+        settings = project_of(request).settings()
+        facts |= {"guidelines": settings["guidelines"], "columns": settings["columns"], "protocols": [*PRESETS]}
         facts |= {"events": EVENTS, "largest_file": LARGEST_FILE}
-        facts["predictions"] = sees_predictions(user, decided)
+        facts["predictions"] = sees_predictions(user, settings)
         if page is REFERENCE:
             facts["chapters"] = chapters(request.app.openapi(), str(request.base_url).rstrip("/"))
-        if not page.opens_to(user.role):
-            return render_page(request, "closed", 403, least=page.least, **facts)
+        if not page.allows(user.role):
+            return render_page(request, "forbidden", 403, min_role=page.min_role, **facts)
         return render_page(request, page.name, **facts)
 
     return show
@@ -94,14 +94,14 @@ for _page in (*PAGES, REFERENCE):
 
 @router.get("/login")
 def login(request: Request) -> Response:
-    """Asks for a password only where anybody has one."""
+    """The sign-in page, with a form if any person has a password."""
     with project_of(request).reads() as session:
         accounts = session.scalar(select(Person.number).where(Person.password.is_not(None)).limit(1)) is not None
     return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, place=_place(request))
 
 
 def _place(request: Request) -> str:
-    """What somebody signs in to: a project that has its server for itself, shares it, or is behind a proxy."""
+    """How people reach this project: it is `alone` on its server, `shared` with other projects, or behind a `proxy`."""
     if signed_in_as(request) is not None:
         return "proxy"
     return "shared" if link(request, "") else "alone"
@@ -109,7 +109,7 @@ def _place(request: Request) -> str:
 
 @router.get("/join/{token}")
 def join(request: Request, token: str) -> Response:
-    """Refuses a link that lets nobody in."""
+    """The page of an invitation; raises if the link is invalid."""
     with project_of(request).reads() as session:
         check_invitation(session, token)
     return render_page(request, "join", page="sign-in", title="Join", token=token)
@@ -117,7 +117,7 @@ def join(request: Request, token: str) -> Response:
 
 @router.get("/static/{version}/{name:path}")
 def static(version: str, name: str) -> Response:
-    """The version changes with any file, so what was fetched once is right for ever."""
+    """A static file. The version in the URL changes with any file, so browsers may cache it for ever."""
     known = _static_files()
     if version != static_version() or name not in known:
         return PlainTextResponse("File not found.", 404)
@@ -126,9 +126,9 @@ def static(version: str, name: str) -> Response:
 
 
 def error_page(request: Request, status: int, sentence: str) -> Response:
-    """The page for a person whose address leads nowhere, or not now."""
+    """An error as a page."""
     title = _ERROR_TITLES.get(status, "Something went wrong")
-    return render_page(request, "missing", status, page="sign-in", title=title, message=sentence)
+    return render_page(request, "not_found", status, page="sign-in", title=title, message=sentence)
 
 
 _ERROR_TITLES = {403: "No access", 404: "Page not found", 429: "Too many requests", 503: "Not available now"}
@@ -136,7 +136,7 @@ _ERROR_TITLES = {403: "No access", 404: "Page not found", 429: "Too many request
 
 @cache
 def static_version() -> str:
-    """A name for the static files as they are now: other files, other name.
+    """A hash of all static files.
 
     >>> static_version() == static_version(), len(static_version())
     (True, 12)
@@ -149,7 +149,7 @@ def static_version() -> str:
 
 @cache
 def _static_files() -> dict[str, Path]:
-    # Looked up here and never joined to a path, a name that a user sends cannot leave the folder.
+    # Requested names are looked up here and never joined to a path, so they cannot leave the folder.
     files = (path for path in sorted(_FILES.rglob("*")) if path.suffix in _TYPES)
     return {path.relative_to(_FILES).as_posix(): path for path in files}
 
@@ -163,7 +163,7 @@ def _templates() -> Environment:
 
 
 def render_page(request: Request, template: str, status: int = 200, **facts: Any) -> HTMLResponse:
-    """A page whose links lead to where this app is."""
+    """Render a template with links below this app's root path."""
     root = link(request, "")
     html = (
         _templates()

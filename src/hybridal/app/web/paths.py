@@ -1,4 +1,4 @@
-"""Addresses of an app that is one of several on its server: its routes know paths, browsers the prefix before them."""
+"""Paths with and without the root path: an app mounted at /p/NAME/ sees paths without this prefix, browsers with it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from fastapi import Request
 
 
 def path_of(request: Request) -> str:
-    """The path as the routes see it; that of `request.url` may be changed by a strange Host."""
+    """The path without the root path. Not taken from `request.url`, which a forged Host header can change."""
     path: str = request.scope["path"]
     return path.removeprefix(request.scope.get("root_path", ""))
 
 
 def link(request: Request, path: str) -> str:
-    """The address for a browser of a path of this app."""
+    """The path with the root path, for links in a page."""
     return quote(request.scope.get("root_path", "")) + path

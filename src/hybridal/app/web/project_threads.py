@@ -1,6 +1,6 @@
-"""Each project has threads of its own to answer in: where all of one's wait for its database, no other waits too.
+"""Thread limits for each project, so that one project with a slow database does not delay the others.
 
-Those for labelling are apart, so that nobody's next text waits for somebody's list.
+Labelling has its own limit, so that the next text never waits for a long list.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hybridal.app.web.paths import path_of
 
-Found = TypeVar("Found")
-AT_ONCE = 8  # of each kind: more would only wait for each other, each with a connection to warm up
+Result = TypeVar("Result")
+MAX_THREADS = 8  # per limiter; more would only compete for the database, each with its own connection
 LABELLING = {"/api/next", "/api/annotations", "/api/undo"}
 
-_threads: ContextVar[CapacityLimiter | None] = ContextVar("the threads of the project that is asked", default=None)
+_threads: ContextVar[CapacityLimiter | None] = ContextVar("the limiter of the current project", default=None)
 
 
 class ProjectThreads:
-    """Whatever the app inside does `in_thread`, it does in its own."""
+    """Set the thread limiter that `in_thread` uses for the requests of this app."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.labelling, self.others = CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
+        self.labelling, self.others = CapacityLimiter(MAX_THREADS), CapacityLimiter(MAX_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        labels = scope["type"] == "http" and path_of(Request(scope)) in LABELLING
-        _threads.set(self.labelling if labels else self.others)
+        is_labelling = scope["type"] == "http" and path_of(Request(scope)) in LABELLING
+        _threads.set(self.labelling if is_labelling else self.others)
         await self.app(scope, receive, send)
 
 
-async def in_thread(act: Callable[..., Found], *given: Any, **named: Any) -> Found:
-    """Does what may wait in a thread of the project that is asked."""
-    return await run_sync(partial(act, *given, **named), limiter=_threads.get())
+async def in_thread(act: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+    """Run a blocking function in a thread of the current project."""
+    return await run_sync(partial(act, *args, **kwargs), limiter=_threads.get())
 
 
 async def parts_in_thread(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The parts of something, each made in such a thread when it is asked for."""
+    """Iterate over parts that a blocking iterator makes in a thread of the current project."""
     while (part := await in_thread(next, parts, None)) is not None:
         yield part
 
@@ -56,7 +56,7 @@ class _Route(APIRoute):
 
 
 def _threaded(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """FastAPI itself would take one of the threads that all apps of a process share."""
+    """Run a synchronous endpoint `in_thread`; FastAPI's own threads are shared by all apps of the process."""
     if inspect.iscoroutinefunction(endpoint):
         return endpoint
 
@@ -69,4 +69,4 @@ def _threaded(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 
 Router = partial(APIRouter, route_class=_Route)
-"""A router of a project's app."""
+"""An `APIRouter` whose synchronous endpoints run in the project's threads."""

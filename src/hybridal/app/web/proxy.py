@@ -1,4 +1,4 @@
-"""A proxy in front: from where a request comes, whether by https, and who signed in there, as the proxy says."""
+"""Headers of a reverse proxy: the client's address, the scheme, and the name of the person it has signed in."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hybridal.errors import UserError
 
-PROXIES_VARIABLE = "FORWARDED_ALLOW_IPS"  # as other servers in Python call it
-EVERYBODY = "*"
+PROXIES_VARIABLE = "FORWARDED_ALLOW_IPS"  # the name that uvicorn and gunicorn use
+ANY_ADDRESS = "*"
 
 
 class Proxies:
-    """The addresses and networks of proxies. `*`: whoever connects is one, since nobody else can.
+    """The addresses and networks of trusted proxies. `*` trusts every client: only the proxy can reach the app.
 
     >>> "10.1.2.3" in Proxies("127.0.0.1, 10.0.0.0/8"), "192.0.2.1" in Proxies("127.0.0.1"), "192.0.2.1" in Proxies("*")
     (True, False, True)
     """
 
     def __init__(self, named: str) -> None:
-        self.everybody = named.strip() == EVERYBODY
+        self.trusts_all = named.strip() == ANY_ADDRESS
         self.networks: list[IPv4Network | IPv6Network] = []
         for one in named.split(","):
             with suppress(ValueError):
@@ -36,31 +36,32 @@ class Proxies:
         return cls(os.environ.get(PROXIES_VARIABLE) or "127.0.0.1,::1")
 
     def __contains__(self, host: str) -> bool:
-        return self.everybody or self.knows(host)
+        return self.trusts_all or self.lists(host)
 
-    def knows(self, host: str) -> bool:
-        """Whether this address was named."""
+    def lists(self, host: str) -> bool:
+        """Whether this address is listed."""
         try:
             address = ip_address(host)
         except ValueError:
             return False
         return any(address in network for network in self.networks)
 
-    def origin(self, forwarded: str) -> str:
-        """Where a request came from: each proxy adds at the right whom it heard, and what is left of the first that
-        is no proxy anybody may have written.
+    def client_address(self, forwarded: str) -> str:
+        """The client's address in an X-Forwarded-For header.
 
-        >>> Proxies("127.0.0.1, 10.0.0.0/8").origin("6.6.6.6, 192.0.2.7, 10.0.0.2")
+        Each proxy appends the address that connected to it, so the last address that is not a proxy is the client's.
+        Those before it may be forged.
+        >>> Proxies("127.0.0.1, 10.0.0.0/8").client_address("6.6.6.6, 192.0.2.7, 10.0.0.2")
         '192.0.2.7'
-        >>> Proxies("*").origin("6.6.6.6, 192.0.2.7")
+        >>> Proxies("*").client_address("6.6.6.6, 192.0.2.7")
         '192.0.2.7'
         """
         hosts = [_without_port(one.strip()) for one in forwarded.split(",")]
-        return next((host for host in reversed(hosts) if not self.knows(host)), hosts[0])
+        return next((host for host in reversed(hosts) if not self.lists(host)), hosts[0])
 
 
 def _without_port(host: str) -> str:
-    """Some proxies add it.
+    """Remove the port, which some proxies append.
 
     >>> _without_port("192.0.2.7:4711"), _without_port("[2001:db8::1]:4711"), _without_port("2001:db8::1")
     ('192.0.2.7', '2001:db8::1', '2001:db8::1')
@@ -70,23 +71,28 @@ def _without_port(host: str) -> str:
 
 
 def check_sign_in(header: str, behind_proxy: bool) -> None:
-    """Refuses to believe a header that others than the proxy could send."""
+    """Raise if others than the proxy could send the sign-in header."""
     if not re.fullmatch(r"[A-Za-z0-9-]{1,100}", header):
         raise UserError(f"`sign_in_header`: '{header:.40}' is not the name of a header.", field="sign_in_header")
     if not behind_proxy:
         raise UserError(
-            "`sign_in_header`: anybody could send it; put a proxy in front that signs people in, add `behind_proxy`.",
+            "`sign_in_header`: any client could forge this header. Run the app behind a proxy that signs people in, "
+            "and add `behind_proxy`.",
             field="sign_in_header",
         )
-    if Proxies.of_environment().everybody:
+    if Proxies.of_environment().trusts_all:
         raise UserError(
-            f"`sign_in_header`: while {PROXIES_VARIABLE} is *, anybody could send it; name the proxy's address there.",
+            f"`sign_in_header`: any client could forge this header while {PROXIES_VARIABLE} is *. Set it to "
+            "the proxy's address.",
             field="sign_in_header",
         )
 
 
 class ProxyHeaders:
-    """Tells the app inside what a proxy says. With a `sign_in_header`, it also tells whom that names, or nobody."""
+    """Apply the headers of a trusted proxy to the request's scope.
+
+    With a `sign_in_header`, sets `signed_in_as` to the name in that header, or to an empty text.
+    """
 
     def __init__(self, app: ASGIApp, proxies: Proxies, sign_in_header: str | None = None) -> None:
         self.app = app
@@ -97,26 +103,26 @@ class ProxyHeaders:
         if scope["type"] == "http":
             trusted = scope.get("client") is not None and scope["client"][0] in self.proxies
             if self.sign_in_header is not None:
-                named = _values(scope, self.sign_in_header) if trusted else []
-                # Sent twice, one of them is not the proxy's.
-                scope.setdefault("state", {})["signed_in_as"] = named[0].strip() if len(named) == 1 else ""
+                names = _values(scope, self.sign_in_header) if trusted else []
+                # If there are two, one of them is not the proxy's.
+                scope.setdefault("state", {})["signed_in_as"] = names[0].strip() if len(names) == 1 else ""
             if trusted:
-                self._take(scope)
+                self._apply_forwarded(scope)
         await self.app(scope, receive, send)
 
-    def _take(self, scope: Scope) -> None:
+    def _apply_forwarded(self, scope: Scope) -> None:
         if (proto := _values(scope, "x-forwarded-proto")) and proto[-1].strip() in ("http", "https"):
             scope["scheme"] = proto[-1].strip()
-        if (came := self.proxies.origin(", ".join(_values(scope, "x-forwarded-for")))) != "":
-            scope["client"] = (came, 0)
+        if (address := self.proxies.client_address(", ".join(_values(scope, "x-forwarded-for")))) != "":
+            scope["client"] = (address, 0)
 
 
 def _values(scope: Scope, header: str) -> Sequence[str]:
-    """As text: those who send names mean UTF-8."""
+    """The values of a header, decoded as UTF-8, which proxies use for names."""
     return [value.decode(errors="replace") for name, value in scope["headers"] if name == header.lower().encode()]
 
 
 def signed_in_as(request: Request) -> str | None:
-    """Who signed in at the proxy, or an empty text for nobody; None where no proxy signs people in."""
+    """The name of the person that the proxy signed in, "" if there is none; None if the app itself signs people in."""
     found: str | None = getattr(request.state, "signed_in_as", None)
     return found

@@ -1,4 +1,4 @@
-"""The OpenAPI document as people read it: chapters of operations, each with its fields and a command to try."""
+"""The OpenAPI document as a page: operations by chapter, each with its fields, a curl command and a response."""
 
 from __future__ import annotations
 
@@ -10,36 +10,42 @@ from dataclasses import dataclass
 from hybridal.app.people import ROLES
 from hybridal.app.web.openapi import Json, operations
 
-KINDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "array": "list"}
+TYPE_NAMES = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "array": "list",
+}
 
 
 @dataclass(frozen=True)
-class Given:
-    """Something that is sent: in the `path`, the `query` or the `body`."""
+class Parameter:
+    """A field of a request, located in the `path`, the `query` or the `body`."""
 
     name: str
-    place: str
-    kind: str
+    location: str
+    type: str
     required: bool
-    about: str
+    description: str
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing that a program can do."""
+    """One operation of the API."""
 
     method: str
     path: str
     role: str
     summary: str
-    about: str
-    given: list[Given]
+    description: str
+    parameters: list[Parameter]
     command: str
-    answer: str
+    response: str
 
 
 def chapters(document: Json, address: str) -> dict[str, list[Operation]]:
-    """Everything that can be done at this address, by its chapter."""
+    """All operations at this address, by chapter."""
     found: dict[str, list[Operation]] = {}
     for path, method, one in operations(document):
         answer = one["responses"].get("200", {}).get("content", {}).get("application/json", {})
@@ -49,44 +55,45 @@ def chapters(document: Json, address: str) -> dict[str, list[Operation]]:
             one["x-role"],
             one["summary"],
             one["description"],
-            [*_given(one, document)],
-            command(address, path, method.upper(), one),
+            [*_parameters(one, document)],
+            curl_command(address, path, method.upper(), one),
             json.dumps(answer["example"], ensure_ascii=False, indent=2) if "example" in answer else "",
         )
         found.setdefault(one["tags"][0], []).append(made)
     return found
 
 
-def _given(operation: Json, document: Json) -> Iterator[Given]:
+def _parameters(operation: Json, document: Json) -> Iterator[Parameter]:
     for one in operation.get("parameters", []):
-        yield Given(one["name"], one["in"], kind(one["schema"]), one.get("required", False), one.get("description", ""))
+        required, description = one.get("required", False), one.get("description", "")
+        yield Parameter(one["name"], one["in"], describe_type(one["schema"]), required, description)
     for content in operation.get("requestBody", {}).get("content", {}).values():
         schema = content["schema"]
         body = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
         for name, field in body.get("properties", {}).items():
             required = name in body.get("required", [])
-            yield Given(name, "body", kind(field), required, field.get("description", ""))
+            yield Parameter(name, "body", describe_type(field), required, field.get("description", ""))
 
 
-def kind(schema: Json) -> str:
-    """What may be sent there, in words.
+def describe_type(schema: Json) -> str:
+    """The type of a field in words.
 
-    >>> kind({"anyOf": [{"type": "integer"}, {"type": "null"}]}), kind({"enum": ["label", "skip"]})
+    >>> describe_type({"anyOf": [{"type": "integer"}, {"type": "null"}]}), describe_type({"enum": ["label", "skip"]})
     ('whole number', 'label | skip')
     """
     if "anyOf" in schema:
-        return " or ".join(kind(one) for one in schema["anyOf"] if one.get("type") != "null")
+        return " or ".join(describe_type(one) for one in schema["anyOf"] if one.get("type") != "null")
     if "enum" in schema:
         return " | ".join(map(str, schema["enum"]))
     if "contentMediaType" in schema or schema.get("format") == "binary":
         return "file"
-    return KINDS.get(str(schema.get("type")), "object")
+    return TYPE_NAMES.get(str(schema.get("type")), "object")
 
 
-def command(address: str, path: str, method: str, operation: Json) -> str:
-    """How to try it from a shell.
+def curl_command(address: str, path: str, method: str, operation: Json) -> str:
+    """A curl command that calls an operation.
 
-    >>> print(command("http://x", "/api/undo", "POST", {"x-role": "annotator", "requestBody": {"content": {
+    >>> print(curl_command("http://x", "/api/undo", "POST", {"x-role": "annotator", "requestBody": {"content": {
     ...     "application/json": {"example": {"key": "it's"}}}}}))
     curl -X POST -H "Authorization: Bearer $HYBRIDAL_TOKEN" \\
       -H "Content-Type: application/json" -d '{"key": "it'"'"'s"}' \\

@@ -1,4 +1,4 @@
-"""JSON schemas that several routes share, and texts as items of a list."""
+"""JSON schemas shared by several routes, and the conversion of texts to items."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from hybridal.app.db.schema import Class, Prediction, Text, clean
 from hybridal.app.labelling.classes import active, current_classes
 
 CleanStr = Annotated[str, AfterValidator(clean)]
-# Without a colon, which all keys have that the app draws itself (`file:`, `llm:`, …): nobody can use one up beforehand.
-Key = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="Drawn by who asks; counts once.", examples=["5f1c2b"])
-]
-# Each text of a batch has a key of its own: this one, a full stop and a number.
-BatchKey = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9_-]{1,56}$", description="Drawn by who asks; counts once.", examples=["7a9d04"])
-]
+_KEY = "Idempotency key chosen by the client: a repeated request with the same key has no effect."
+# No colon: the keys that the app itself generates contain one (`file:`, `llm:`, …), so clients cannot use them up.
+Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description=_KEY, examples=["5f1c2b"])]
+# No dot: each text of a batch gets this key, a dot and a number.
+BatchKey = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,56}$", description=_KEY, examples=["7a9d04"])]
 Number = Annotated[int, Field(ge=1, le=2**53)]
 
 
 class Schema(BaseModel):
-    """JSON that says no more than it should. `class` is a word of Python: here it is called `class_`."""
+    """Base of all schemas: rejects unknown fields. The JSON field `class` is `class_` in Python."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True, from_attributes=True)
 
@@ -34,13 +31,13 @@ Entry = TypeVar("Entry")
 
 
 class Items(Schema, Generic[Entry]):
-    """A list, in its order."""
+    """A list."""
 
     items: list[Entry]
 
 
 class Counts(Schema):
-    """How many texts there are, and how far the work is."""
+    """Numbers of texts by their state."""
 
     texts: int
     labelled: int
@@ -52,18 +49,20 @@ class Counts(Schema):
 
 
 class Saved(Schema):
-    """It is written down for good."""
+    """The change is stored durably."""
 
     ok: bool
     counts: Counts
 
 
 class PredictionSchema(Schema):
-    """What the model thinks, and how sure it is."""
+    """The predicted class and its probability."""
 
     class_: str = Field(validation_alias="class", serialization_alias="class")
     probability: float
-    round: int = Field(description="That of the model; an older one than the newest until that has come to the text.")
+    round: int = Field(
+        description="The round of the model that made the prediction; scoring with the newest takes time."
+    )
 
 
 class Item(Schema):
@@ -74,12 +73,12 @@ class Item(Schema):
     split: str
     prediction: PredictionSchema | None
     suggestion: str | None = Field(
-        description="The class that the text's file gives, where that is not taken for true."
+        description="The class suggested by the file, if its labels were uploaded as suggestions."
     )
     read_to: int | None = Field(
-        default=None, description="How much of the text the model reads, in UTF-16 units; null: all of it."
+        default=None, description="How much of the text the model reads, in UTF-16 code units; null: all of it."
     )
-    context: dict[str, str] = Field(description="What the other columns of the text's file say.")
+    context: dict[str, str] = Field(description="The other columns of the text's row in its file.")
 
 
 class ClassSchema(Schema):
@@ -88,15 +87,15 @@ class ClassSchema(Schema):
     number: int
     name: str
     description: str
-    examples: str = Field(description="Texts that belong there, one a line.")
+    examples: str = Field(description="Example texts, one per line.")
     position: int
     archived: str = Field(
-        "", description="Empty while it can be given; else whether its labels are `kept` or left `out`."
+        "", description="Empty if active; else whether the model still learns its labels (`kept`) or not (`out`)."
     )
 
 
 class Done(Schema):
-    """It is done."""
+    """The request succeeded."""
 
     ok: bool = True
 
@@ -107,7 +106,7 @@ EXCERPT_LENGTH = 500
 
 
 def excerpt(body: str) -> str:
-    """A text that is not too long for a list, or its beginning.
+    """A text, or its beginning if it is too long for a list.
 
     >>> excerpt("short"), len(excerpt("x" * 1000)), excerpt("x" * 1000)[-3:]
     ('short', 502, 'x …')
@@ -116,7 +115,7 @@ def excerpt(body: str) -> str:
 
 
 def predictions_of(session: Session, rows: Sequence[int]) -> dict[int, PredictionSchema]:
-    """By the row of the text; none for those that no model has seen."""
+    """Predictions by the row of the text; texts that no model has scored are missing."""
     found = session.execute(
         select(Prediction.text_row, Class.name, Prediction.probability, Prediction.round)
         .join(Class, Class.number == Prediction.class_number)
@@ -126,7 +125,7 @@ def predictions_of(session: Session, rows: Sequence[int]) -> dict[int, Predictio
 
 
 def items_of(session: Session, texts: Sequence[Text], show_predictions: bool) -> list[Item]:
-    """Texts to label, with predictions where people may see them."""
+    """Texts to label as items, with predictions if the person may see them."""
     known = predictions_of(session, [text.row for text in texts]) if show_predictions else {}
     names = _suggestions(session, texts)
     return [
@@ -143,7 +142,7 @@ def items_of(session: Session, texts: Sequence[Text], show_predictions: bool) ->
 
 
 def _suggestions(session: Session, texts: Sequence[Text]) -> dict[int, str]:
-    """The names of the classes that files gave, by the row of the text."""
+    """The names of suggested classes by the row of the text."""
     numbers = {text.row: text.suggestion for text in texts if text.suggestion is not None}
     if not numbers:
         return {}

@@ -1,4 +1,4 @@
-"""The start page of a server of several projects: who works on what, and how far it is; each has its app under /p/."""
+"""The start page of a server with several projects, which lists them; each project has its own app under /p/NAME/."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from hybridal.app.people import LONGEST_PASSWORD, User, project_owner, sign_in
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.web import pages
-from hybridal.app.web.auth import LoginLink, cookie_name, keep_cookie, user_of
+from hybridal.app.web.auth import LoginLink, cookie_name, set_session_cookie, user_of
 from hybridal.app.web.error_responses import add_handlers, status_and_message
-from hybridal.app.web.host import Host, Hosted
+from hybridal.app.web.host import Host, HostedProject
 from hybridal.app.web.middleware import RateLimiter, SecurityHeaders
 from hybridal.app.web.operator import Operator, OperatorMiddleware
 from hybridal.app.web.pages import render_page
@@ -38,7 +38,7 @@ _HASHING = CapacityLimiter(1)
 
 
 def create_start_app(host: Host, operator: Operator, login_link: LoginLink | None) -> FastAPI:
-    """The app of a whole server: the start page, and under /p/NAME/ the app of each project."""
+    """The app of a server with several projects: the start page, and the app of each project under /p/NAME/."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -57,14 +57,14 @@ def create_start_app(host: Host, operator: Operator, login_link: LoginLink | Non
 
 
 class ProjectPaths:
-    """Hands what is under /p/NAME/ to the app of that project, which does all the rest itself."""
+    """Forward requests below /p/NAME/ to the app of that project, which has its own middleware."""
 
     def __init__(self, app: ASGIApp, host: Host, operator: Operator) -> None:
         self.app, self.host, self.operator = app, host, operator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name, slash, _ = scope.get("path", "").removeprefix(PROJECTS).partition("/")
-        found = self.host.hosted.get(name) if slash and scope["path"].startswith(PROJECTS) else None
+        found = self.host.projects.get(name) if slash and scope["path"].startswith(PROJECTS) else None
         app = await found.find_app() if found else None
         if app is None:
             return await self.app(scope, receive, send)
@@ -93,7 +93,7 @@ router.get("/static/{version}/{name:path}")(pages.static)
 
 @router.get("/")
 async def start(request: Request) -> Response:
-    """The projects, for the operator; others know the address of theirs."""
+    """The list of projects; only for the operator."""
     if user_of(request) is None:
         return RedirectResponse("/login", 303)
     return render_page(request, "start", page="start", title="Projects", user=user_of(request))
@@ -101,7 +101,7 @@ async def start(request: Request) -> Response:
 
 @router.get("/login")
 async def login_page(request: Request) -> Response:
-    """Asks for the operator's password, where there is one."""
+    """The sign-in page of the operator, with a form if there is a password."""
     operator: Operator = request.app.state.operator
     accounts, place = operator.password is not None, "server" if operator.named is None else "operator"
     return render_page(request, "login", page="sign-in", title="Sign in", accounts=accounts, place=place)
@@ -109,14 +109,14 @@ async def login_page(request: Request) -> Response:
 
 @router.get("/p/{name}")
 async def without_slash(name: str, request: Request) -> Response:
-    """What people type."""
+    """Redirect an address that was typed without its slash."""
     _host(request).find(name)
     return RedirectResponse(f"{address_of(name)}/", 303)
 
 
 @router.get("/p/{name}/{path:path}")
 async def not_served(name: str, request: Request) -> Response:
-    """A project that is closed, or that cannot be opened: the start page tells its operator why."""
+    """The answer for a project that is closed or cannot be opened; the start page shows the operator why."""
     host = _host(request)
     host.find(name)
     why = "This project is closed" if name in host.closed else "This project cannot be opened at the moment"
@@ -124,32 +124,35 @@ async def not_served(name: str, request: Request) -> Response:
 
 
 class Password(Schema):
-    """The operator's."""
+    """The operator's password."""
 
     password: str = Field(max_length=LONGEST_PASSWORD)
 
 
 @router.post("/api/login")
 async def login(given: Password, request: Request, response: Response) -> Done:
-    """Signs this browser in as the operator's."""
-    request.app.state.tries.insist(request.client.host if request.client else "")
+    """Sign this browser in as the operator."""
+    request.app.state.tries.acquire(request.client.host if request.client else "")
     operator: Operator = request.app.state.operator
-    if not await run_sync(operator.fits, given.password, limiter=_HASHING):
+    if not await run_sync(operator.verify_password, given.password, limiter=_HASHING):
         raise SignInError("The password is wrong.")
-    operator.admit(request, response)
+    operator.start_session(request, response)
     return Done()
 
 
 @router.post("/api/logout")
 async def logout(user: AsOperator, request: Request, response: Response) -> Done:
-    """Signs this browser out of the start page; the projects that it opened stay open."""
+    """Sign this browser out of the start page; it stays signed in to the projects that it has opened."""
     request.app.state.operator.sign_out(user)
     response.delete_cookie(request.app.state.operator.cookie)
     return Done()
 
 
 class ProjectSummary(Schema):
-    """A project on the start page: how far it is, or, where it is not served, why; and for whom its trainer waits."""
+    """A project on the start page.
+
+    `problem` says why it cannot be served; `waits_for` are the projects that train before it.
+    """
 
     name: str
     address: str
@@ -165,7 +168,7 @@ class ProjectSummary(Schema):
 
 
 class ProjectList(Schema):
-    """All projects, and the CSRF token that every change must be sent with."""
+    """All projects, and the CSRF token that changes must be sent with."""
 
     csrf_token: str
     items: list[ProjectSummary]
@@ -173,27 +176,27 @@ class ProjectList(Schema):
 
 @router.get("/api/projects")
 async def list_projects(user: AsOperator, request: Request) -> ProjectList:
-    """All of them, broken ones too."""
+    """All projects, including those that cannot be served."""
     host = _host(request)
-    hosted = sorted(host.hosted.items())
-    return ProjectList(csrf_token=user.csrf_token, items=[await run_sync(summary, host, one) for _, one in hosted])
+    projects = sorted(host.projects.items())
+    return ProjectList(csrf_token=user.csrf_token, items=[await run_sync(summary, host, one) for _, one in projects])
 
 
 class NewProject(Schema):
-    """What it is to be called."""
+    """The name of a new project."""
 
     name: CleanStr = Field(min_length=1, max_length=100)
 
 
 @router.post("/api/projects")
 async def create_project(given: NewProject, _: AsOperator, request: Request) -> ProjectSummary:
-    """A new project without texts; they are added on its own page of settings."""
+    """Create a project without texts; they are uploaded on its page Settings."""
     host = _host(request)
     return await run_sync(summary, host, await host.create(" ".join(given.name.split())))
 
 
 class ProjectChange(Schema):
-    """Whether a project is to be served."""
+    """Whether to close or reopen a project."""
 
     name: str = Field(max_length=200)
     closed: bool
@@ -201,7 +204,7 @@ class ProjectChange(Schema):
 
 @router.patch("/api/projects")
 async def change_project(given: ProjectChange, _: AsOperator, request: Request) -> Done:
-    """Lets go of a project, so that its folder can be copied, or serves it again."""
+    """Close a project, so that its folder can be copied, or reopen it."""
     host = _host(request)
     await (host.close(given.name) if given.closed else host.open(given.name))
     return Done()
@@ -209,25 +212,25 @@ async def change_project(given: ProjectChange, _: AsOperator, request: Request) 
 
 @router.get("/open/{name}")
 async def open_project(name: str, request: Request) -> Response:
-    """Signs the operator in to a project as its owner."""
-    found = _host(request).hosted.get(name)
+    """Sign the operator in to a project as its owner."""
+    found = _host(request).projects.get(name)
     app = await found.find_app() if found else None
     if user_of(request) is None or app is None:
         return RedirectResponse("/", 303)
     root, project = address_of(name), app.state.project
     answer = RedirectResponse(f"{root}/", 303)
-    token = await run_sync(_enter, project)
-    keep_cookie(answer, request, cookie_name(project), token, f"{root}/")
+    token = await run_sync(_sign_in_owner, project)
+    set_session_cookie(answer, request, cookie_name(project), token, f"{root}/")
     return answer
 
 
-def _enter(project: Project) -> str:
+def _sign_in_owner(project: Project) -> str:
     with project.sessions.begin() as session:
         return sign_in(session, project_owner(session))
 
 
 def address_of(name: str) -> str:
-    """Where a project's app is.
+    """The address of a project's app.
 
     >>> address_of("my mails")
     '/p/my%20mails'
@@ -235,25 +238,25 @@ def address_of(name: str) -> str:
     return PROJECTS + quote(name)
 
 
-def summary(host: Host, one: Hosted) -> ProjectSummary:
-    """What the start page says of one; a database that fails now is this project's problem alone."""
-    # A name that is not Unicode is shown as far as it can be.
+def summary(host: Host, one: HostedProject) -> ProjectSummary:
+    """The summary of one project; a failing database is reported as its `problem` and does not affect the others."""
+    # File names can contain bytes that are not Unicode.
     name = one.name.encode(errors="replace").decode()
-    # Until its trainer has ended and its database is whole, a folder must not be copied.
+    # A folder must not be copied until its trainer has ended and its database is closed.
     closed = one.name in host.closed and not one.busy
     plain = ProjectSummary(name=name, address=address_of(name), title=name, problem=one.problem, closed=closed)
     if (app := one.served) is None:
         return plain
     try:
         with app.state.project.reads() as session:
-            decided, labels = read(session), counts(session)
+            settings, labels = read(session), counts(session)
             people = select(Person.name).where(Person.kind == "person", Person.active).order_by(Person.number)
             return plain.model_copy(
                 update={
-                    "title": decided["name"],
+                    "title": settings["name"],
                     "people": [*session.scalars(people)],
                     "labelled": labels["labelled"],
-                    "planned": min(decided["budget"], labels["texts"]),
+                    "planned": min(settings["budget"], labels["texts"]),
                     "texts": labels["texts"],
                     "trainer": trainer_status(session),
                     "waits_for": host.turns.before(one.name),

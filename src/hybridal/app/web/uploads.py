@@ -1,4 +1,4 @@
-"""Uploaded files: which routes take them, how large they may be, and where they lie while a request reads them."""
+"""Uploaded files: the routes that accept them, their largest size, and a temporary copy while a request reads them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from hybridal.app.web.uploads import upload_paths
 
 
 def create_app(project: Project, login_link: LoginLink | None = None, requests_a_minute: int = 600) -> FastAPI:
-    """The app of a project. With a `login_link` it is for its owner on this machine; without, everybody signs in."""
+    """The app of a project. With a `login_link`, only the owner on this machine can use it; without, people sign in."""
     app = FastAPI(
         title="hybridal",
         version=__version__,

@@ -214,7 +214,7 @@ def test_a_small_excel_file_that_is_large_inside_is_refused(owner: Visit, monkey
 
 
 def test_a_file_with_too_many_rows_is_refused(owner: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ROWS", 2)
+    monkeypatch.setattr(module, "MAX_ROWS", 2)
     sheet = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table({"text": ["a", "b", "c"]}), sheet)
     for name, content, status in (("x.csv", b"text\na\nb\nc\n", 400), ("x.parquet", sheet.getvalue(), 413)):

@@ -1,4 +1,4 @@
-"""The classes: defined, described, ordered, merged, archived and deleted."""
+"""Routes for classes: add, describe, reorder, merge, archive, delete."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hybridal.app.people import User, may
 from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, Owner, Reviewer
-from hybridal.app.web.background_updates import at_work, catch_up, left_to_follow
+from hybridal.app.web.background_updates import catch_up, left_to_follow, lifespan
 from hybridal.app.web.project_threads import Router, in_thread
 from hybridal.app.web.schemas import ClassSchema, CleanStr, Items, Number, Schema
 
-router = Router(prefix="/api/classes", lifespan=at_work)
+router = Router(prefix="/api/classes", lifespan=lifespan)
 
 
 class NewClass(Schema):
-    """A class to be."""
+    """A class to add."""
 
     name: CleanStr = Field(max_length=classes.LONGEST_NAME, examples=["billing"])
     description: CleanStr = Field("", max_length=2000)
 
 
 class ClassChange(Schema):
-    """What shall be other of a class; its position counts from 0."""
+    """Fields of a class to update; its position counts from 0."""
 
     name: CleanStr | None = Field(None, max_length=classes.LONGEST_NAME, examples=["billing"])
     description: CleanStr | None = Field(None, max_length=2000)
@@ -35,25 +35,25 @@ class ClassChange(Schema):
     position: int | None = Field(None, ge=0, le=classes.MOST_CLASSES)
     archived: classes.Archived | None = Field(
         None,
-        description="`kept`: nobody is offered it any more, and the model goes on learning its labels. `out`: it does "
-        "not. Empty: it can be given.",
+        description="`kept`: the class is no longer offered, but the model still learns its labels. `out`: the model "
+        "does not learn its labels either. Empty: the class is active.",
     )
 
 
 class MergeTarget(Schema):
-    """The class that another becomes."""
+    """The number of the class that the other one is merged into."""
 
     into: Number
 
 
 def may_define(session: Session, user: User) -> bool:
-    """Whether somebody may add classes: owners, and reviewers where the owners let them."""
+    """Whether a user may add classes: owners always, reviewers if the setting `open_classes` allows it."""
     return may(user.role, "owner") or (may(user.role, "reviewer") and read(session)["open_classes"])
 
 
 @router.get("")
 def list_classes(_: Annotator, project: CurrentProject, archived: bool = False) -> Items[ClassSchema]:
-    """All classes that can be given, or the `archived` ones too."""
+    """The active classes, or with `archived` all classes."""
     with project.reads() as session:
         found = classes.current(session) if archived else classes.active(session)
         return Items(items=[ClassSchema.model_validate(one) for one in found])
@@ -61,14 +61,14 @@ def list_classes(_: Annotator, project: CurrentProject, archived: bool = False) 
 
 @router.post("")
 def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSchema:
-    """Adds a class."""
+    """Add a class."""
     with project.sessions.begin() as session:
         if not may_define(session, user):
             raise ForbiddenError("Only an owner may add classes to this project.")
         name = classes.checked(new.name)
         there = {one.name: one for one in classes.current(session)}
         if name in there:
-            state = "is archived; bring it back on the page Settings" if there[name].archived else "already exists"
+            state = "is archived; restore it on the page Settings" if there[name].archived else "already exists"
             raise ConflictError(f"A class '{name:.40}' {state}.")
         made = classes.add(session, [name])[0]
         if made.name != name:
@@ -78,7 +78,7 @@ def add_class(new: NewClass, user: Reviewer, project: CurrentProject) -> ClassSc
 
 @router.patch("/{number}")
 def change_class(number: Number, change: ClassChange, _: Owner, project: CurrentProject) -> ClassSchema:
-    """Renames, describes, moves or archives a class; every label stays."""
+    """Rename, describe, move or archive a class; all its labels are kept."""
     with project.sessions.begin() as session:
         one = classes.get(session, number)
         if change.name is not None:
@@ -93,21 +93,21 @@ def change_class(number: Number, change: ClassChange, _: Owner, project: Current
 
 @router.post("/{number}/merge")
 async def merge_classes(number: Number, other: MergeTarget, _: Owner, project: CurrentProject) -> ClassSchema:
-    """Makes one class of two; every label stays, and is of the other class now."""
+    """Merge a class into another, which gets all its labels."""
     left = await in_thread(_merge, project, number, other.into)
     await catch_up(project)
     return left
 
 
 class Unlabelled(Schema):
-    """How many texts a deleted class was said of, or have to do with a class that is gone."""
+    """The number of texts that lost a deleted class, or that still refer to a deleted or merged one."""
 
     texts: int
 
 
 @router.post("/{number}/delete")
 async def delete_class(number: Number, _: Owner, project: CurrentProject) -> Unlabelled:
-    """Deletes a class: what was said of it stays in the record, and is no label any more. `merge` keeps its labels."""
+    """Delete a class: its texts become unlabelled; its labels stay only in the history. To keep them, use `merge`."""
     texts = await in_thread(_remove, project, number)
     await catch_up(project)
     return Unlabelled(texts=texts)
@@ -115,7 +115,7 @@ async def delete_class(number: Number, _: Owner, project: CurrentProject) -> Unl
 
 @router.get("/deletion")
 def get_deletion(_: Owner, project: CurrentProject) -> Unlabelled:
-    """How many texts are left that have to do with a class that is being deleted or merged."""
+    """The number of texts that still have to be updated after classes were deleted or merged."""
     return Unlabelled(texts=len(left_to_follow(project)))
 
 

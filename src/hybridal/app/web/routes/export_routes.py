@@ -1,4 +1,4 @@
-"""What people take away, how far the model has come with scoring all texts, and what is brought from Label Studio."""
+"""Routes for exports, for scoring all texts with the newest model, and for imports from Label Studio."""
 
 from __future__ import annotations
 
@@ -41,38 +41,38 @@ _TYPES = {
 Name = Annotated[str, Form(max_length=200)]
 
 
-def _sends(*kinds: str) -> dict[str, Any]:
-    """What a route is said to answer with."""
+def _file_response(*kinds: str) -> dict[str, Any]:
+    """The response of a file route, for the OpenAPI document."""
     bytes_, tasks = {"type": "string", "format": "binary"}, {"type": "array", "items": {"type": "object"}}
     content = {_TYPES[kind].partition(";")[0]: {"schema": tasks if kind == "json" else bytes_} for kind in kinds}
     return {"response_class": StreamingResponse, "responses": {200: {"content": content, "description": "The file."}}}
 
 
-@router.get("/export/labels.{kind}", **_sends("csv", "jsonl", "parquet"))
+@router.get("/export/labels.{kind}", **_file_response("csv", "jsonl", "parquet"))
 def labels_file(
     kind: Literal["csv", "spreadsheet.csv", "jsonl", "parquet"], _: Reviewer, project: CurrentProject
 ) -> StreamingResponse:
-    """Every text that somebody answered, as it is; for a spreadsheet, what it would run begins with an apostrophe."""
+    """All texts that were labelled or skipped. In `spreadsheet.csv`, cells that look like formulas start with `'`."""
     return _file(LABEL_FORMATS[kind](label_rows(project.reads)), "labels", kind)
 
 
-@router.get("/export/predictions.{kind}", **_sends("csv", "parquet"))
+@router.get("/export/predictions.{kind}", **_file_response("csv", "parquet"))
 def predictions_file(
     kind: Literal["csv", "spreadsheet.csv", "parquet"], _: Reviewer, project: CurrentProject
 ) -> StreamingResponse:
-    """What the model says of every text that it has scored."""
+    """The predictions for all scored texts."""
     return _file(PREDICTION_FORMATS[kind](prediction_rows(project)), "predictions", kind)
 
 
-@router.get("/export/model.zip", **_sends("zip"))
+@router.get("/export/model.zip", **_file_response("zip"))
 def model_file(_: Reviewer, project: CurrentProject) -> StreamingResponse:
-    """The folder of the newest model that has scored all texts."""
+    """The folder of the newest model that is finished or has scored all texts."""
     return _file(ModelArchive(project.exports).parts(), "model", "zip")
 
 
-@router.get("/export/label-studio.json", **_sends("json"))
+@router.get("/export/label-studio.json", **_file_response("json"))
 def label_studio_file(_: Reviewer, project: CurrentProject, anonymous: bool = False) -> StreamingResponse:
-    """All texts as tasks. Label Studio takes annotations only of people that it knows, or `anonymous` ones."""
+    """All texts as tasks. Label Studio accepts annotations only by its own users, or `anonymous` ones."""
     return _file(export_tasks(project.reads, anonymous), "label-studio", "json")
 
 
@@ -87,7 +87,7 @@ def from_label_studio(
 ) -> Imported:
     """Import an export of Label Studio; `text` names the field of the text, `choices` the control of the class.
 
-    With `as_members`, annotators of the file are the people of this project with the same names.
+    With `as_members`, annotators of the file are matched to people of this project by name.
     """
     try:
         data = json.load(file.file)
@@ -97,9 +97,9 @@ def from_label_studio(
 
 
 class ScoringSchema(Schema):
-    """How far the newest model has come with scoring all texts: `running` or `paused`, and why it paused by itself.
+    """The newest model's progress in scoring all texts; `error` says why scoring paused by itself.
 
-    `has_model` tells whether there is a model folder to download.
+    `has_model` says whether there is a model folder to download.
     """
 
     state: str
@@ -112,27 +112,27 @@ class ScoringSchema(Schema):
 
 
 class ScoringRequest(Schema):
-    """What somebody wants of it."""
+    """Pause or resume scoring."""
 
     asked: Literal["pause", "resume"]
 
 
-class LookedAt(Schema):
-    """Texts that somebody looks at, by their ids."""
+class ScoreFirst(Schema):
+    """The ids of texts to score first."""
 
     texts: list[CleanStr] = Field(min_length=1, max_length=100, examples=[["t17"]])
 
 
 @router.get("/scoring")
 def get_scoring(_: Annotator, project: CurrentProject) -> ScoringSchema:
-    """How far it is."""
+    """The progress of scoring all texts."""
     with project.reads() as session:
         return _scoring(session.get_one(Scoring, 1), project)
 
 
 @router.post("/scoring")
 def request_scoring(request: ScoringRequest, _: Reviewer, project: CurrentProject) -> ScoringSchema:
-    """Pauses it, or lets it go on; what a trainer is computing just now, it still finishes."""
+    """Pause or resume scoring; the trainer finishes the texts that it is currently scoring."""
     with project.sessions.begin() as session:
         scoring = session.get_one(Scoring, 1, with_for_update=True)
         scoring.state, scoring.error = {"pause": "paused", "resume": "running"}[request.asked], ""
@@ -145,15 +145,15 @@ def _scoring(row: Scoring, project: Project) -> ScoringSchema:
 
 
 @router.post("/scoring/first")
-def score_first(seen: LookedAt, _: Annotator, project: CurrentProject) -> Done:
-    """Has the newest model score these texts before all others."""
+def score_first(given: ScoreFirst, _: Annotator, project: CurrentProject) -> Done:
+    """Score these texts before all others with the newest model."""
     with project.sessions.begin() as session:
-        rows = session.scalars(select(Text.row).where(Text.id.in_(seen.texts))).all()
+        rows = session.scalars(select(Text.row).where(Text.id.in_(given.texts))).all()
         session.get_one(Scoring, 1, with_for_update=True).first = ",".join(map(str, rows))
     return Done()
 
 
 def _file(parts: Iterator[bytes], name: str, kind: str) -> StreamingResponse:
-    """Sent while it is made."""
+    """Stream a file while it is written."""
     headers = {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
     return StreamingResponse(parts_in_thread(parts), media_type=_TYPES[kind], headers=headers)

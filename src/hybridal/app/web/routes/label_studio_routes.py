@@ -1,4 +1,4 @@
-"""What a Label Studio instance calls when this project is its ML backend. Training is not done in a request."""
+"""Routes of Label Studio's ML backend protocol. No route trains: the trainer finds new labels by itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridal.app.exchange.label_studio import LabelConfig, read_config
 from hybridal.app.exchange.label_studio_export import model_version, predict_tasks
 from hybridal.app.exchange.label_studio_import import handle_event
 from hybridal.app.people import may
-from hybridal.app.web.auth import LABEL_STUDIO, CurrentProject, user_of
+from hybridal.app.web.auth import LABEL_STUDIO_PREFIX, CurrentProject, user_of
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import Schema
 from hybridal.errors import UserError
@@ -20,39 +20,39 @@ Sent = Annotated[dict[str, Any], Body()]
 
 
 async def check_token(request: Request) -> None:
-    """Lets in who shows a token of this project, and no other; under /ml, nothing else says who asks."""
+    """Require a token of this project with a reviewer's role; routes below /ml accept no cookies."""
     found = user_of(request)
     if found is None:
-        raise SignInError("Show a token of this project; a reviewer or an owner makes one on the page Programs.")
+        raise SignInError("Send a token of this project; a reviewer or an owner can create one on the page Programs.")
     if not may(found.role, "reviewer"):
         raise ForbiddenError("This token is an annotator's; Label Studio needs a reviewer's.")
 
 
-router = Router(prefix=LABEL_STUDIO.rstrip("/"), dependencies=[Depends(check_token)])
+router = Router(prefix=LABEL_STUDIO_PREFIX.rstrip("/"), dependencies=[Depends(check_token)])
 
 
 class Health(Schema):
-    """It is there."""
+    """The server is running."""
 
     status: str = "UP"
     model_class: str = "hybridal"
 
 
 class Version(Schema):
-    """Which model would answer."""
+    """The version of the newest model."""
 
     model_version: str
 
 
 class Predictions(Schema):
-    """One entry for each task that was sent."""
+    """One prediction for each task of the request."""
 
     results: list[dict[str, Any]]
     model_version: str
 
 
 class EventResult(Schema):
-    """What came of an event."""
+    """The outcome of an event, and the number of changed annotations."""
 
     status: str
     annotations: int
@@ -60,13 +60,13 @@ class EventResult(Schema):
 
 @router.get("/health")
 def health() -> Health:
-    """Whether anybody is there."""
+    """Check that the server is running."""
     return Health()
 
 
 @router.post("/setup")
 def setup(sent: Sent, project: CurrentProject) -> Version:
-    """Label Studio introduces a project."""
+    """Check the labelling configuration of a Label Studio project."""
     if sent.get("schema") and read_config(sent["schema"]) is None:
         raise UserError("The labelling configuration has no Choices about a Text.")
     with project.reads() as session:
@@ -75,7 +75,7 @@ def setup(sent: Sent, project: CurrentProject) -> Version:
 
 @router.post("/predict")
 def predictions(sent: Sent, project: CurrentProject) -> Predictions:
-    """What the newest model thinks of these tasks."""
+    """The newest model's predictions for tasks."""
     tasks = sent.get("tasks")
     if not isinstance(tasks, list):
         raise UserError("The request has no tasks.")
@@ -86,6 +86,6 @@ def predictions(sent: Sent, project: CurrentProject) -> Predictions:
 
 @router.post("/webhook", status_code=201)
 def webhook(sent: Sent, project: CurrentProject) -> EventResult:
-    """Something happened to annotations over there; the trainer notices new labels by itself."""
+    """Apply changes of annotations in Label Studio; the trainer finds new labels by itself."""
     changed = handle_event(project.sessions, sent)
     return EventResult(status="ok" if changed else "nothing to do", annotations=changed)

@@ -1,4 +1,4 @@
-"""Labelling itself: the next texts, annotations, and undo."""
+"""Routes for labelling: the next texts, annotations, and undo."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ from hybridal.app.project import Project
 from hybridal.app.project_settings import read
 from hybridal.app.web.auth import Annotator, CurrentProject, sees_predictions
 from hybridal.app.web.project_threads import Router
-from hybridal.app.web.reading import reads_to
 from hybridal.app.web.routes.classes_routes import may_define
 from hybridal.app.web.schemas import BatchKey, CleanStr, Counts, Item, Key, Saved, Schema, items_of
+from hybridal.app.web.truncation import truncation_point
 
 router = Router(prefix="/api")
 
 
 class Next(Schema):
-    """Texts for who asks, and how many texts are not labelled yet."""
+    """The next texts, and the number of unlabelled texts left for this person."""
 
     items: list[Item]
     left: int
-    known: bool = Field(True, description="False: no model knows the class that is hunted for; texts come as usual.")
+    known: bool = Field(
+        True, description="False if the model does not know the class `likely`; the most useful texts come then."
+    )
 
 
 class NewAnnotation(Schema):
-    """What somebody says of a text; `key` is drawn by the page, so that sending it twice counts once."""
+    """An annotation of a text."""
 
     key: Key
     text: CleanStr = Field(description="Its id.", examples=["t17"])
@@ -52,14 +54,14 @@ class NewAnnotation(Schema):
 
 
 class UndoRequest(Schema):
-    """A key of its own, so that sending it twice takes one answer back; `undoes` is the key of that answer."""
+    """The annotation to undo by its key `undoes`, by default the newest; `key` makes the request idempotent."""
 
     key: Key
     undoes: Key | None = None
 
 
 class Undone(Schema):
-    """The text whose answer was taken back, if there was one."""
+    """The text of the undone annotation, if there was one."""
 
     item: Item | None
     counts: Counts
@@ -70,19 +72,21 @@ def next_texts(
     user: Annotator,
     project: CurrentProject,
     n: Annotated[int, Query(ge=1, le=100)] = 5,
-    likely: Annotated[str, Query(max_length=classes.LONGEST_NAME, description="The class to hunt for.")] = "",
-    afresh: Annotated[bool, Query(description="Others in place of those that they have already.")] = False,
+    likely: Annotated[
+        str, Query(max_length=classes.LONGEST_NAME, description="Texts most likely of this class first.")
+    ] = "",
+    afresh: Annotated[bool, Query(description="Release the texts leased so far and return others.")] = False,
 ) -> Next:
-    """The next texts for who asks; they are theirs for some minutes.
+    """The next texts to label; they are leased to this person for some minutes.
 
-    Those that are most `likely` of a class come before what the model wants to know; validation texts come as always.
+    With `likely`, texts most likely of that class come before the most useful ones; validation texts come as always.
     """
     wanted = _likely(project, user, clean(likely)) if likely else ()
     with project.sessions.begin() as session:
         settings = read(session)
-        served = lease_texts(session, user.person, n, settings, wanted, afresh)
-        shown = items_of(session, served.texts, settings["show_predictions"])
-    return Next(items=_with_reading(project, shown), left=served.left, known=not likely or bool(wanted))
+        leased = lease_texts(session, user.person, n, settings, wanted, afresh)
+        items = items_of(session, leased.texts, settings["show_predictions"])
+    return Next(items=_with_truncation(project, items), left=leased.left, known=not likely or bool(wanted))
 
 
 def _likely(project: Project, user: User, name: str) -> Sequence[int]:
@@ -95,10 +99,10 @@ def _likely(project: Project, user: User, name: str) -> Sequence[int]:
 
 @router.post("/annotations")
 def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentProject) -> Saved:
-    """Writes an answer down; when this returns, it is safe."""
+    """Save an annotation; it is durable when this returns."""
     with project.sessions.begin() as session:
-        # Only when it is asked for: a misspelt class must be an error, and one that an open page still shows, but
-        # that was renamed or deleted, must not come back.
+        # Add the class only on request: a misspelt name must be an error, and a class that was renamed or deleted must
+        # not come back because an open page still shows it.
         if given.class_ is not None and given.new_class and may_define(session, user):
             _define(session, user, given.class_, given.key)
         now = annotate(
@@ -116,38 +120,38 @@ def create_annotation(given: NewAnnotation, user: Annotator, project: CurrentPro
 
 
 @router.post("/undo")
-def undo_annotation(asked: UndoRequest, user: Annotator, project: CurrentProject) -> Undone:
-    """Takes an answer of who asks back, the newest unless they name one, and gives them its text again."""
+def undo_annotation(given: UndoRequest, user: Annotator, project: CurrentProject) -> Undone:
+    """Undo one of the person's annotations, by default the newest, and lease its text to them again."""
     with project.sessions.begin() as session:
-        text = undo(session, user.person, asked.key, asked.undoes)
-        shown = items_of(session, [] if text is None else [text], read(session)["show_predictions"])
+        text = undo(session, user.person, given.key, given.undoes)
+        items = items_of(session, [] if text is None else [text], read(session)["show_predictions"])
         now = counts(session)
-    return Undone(item=next(iter(_with_reading(project, shown)), None), counts=Counts(**now))
+    return Undone(item=next(iter(_with_truncation(project, items)), None), counts=Counts(**now))
 
 
 class ManyLabels(Schema):
-    """Classes by the ids of texts; `key` is drawn by the page, so that sending it twice counts once."""
+    """Class names by the ids of texts."""
 
     key: BatchKey
     labels: dict[CleanStr, CleanStr] = Field(min_length=1, max_length=MOST, examples=[{"t17": "bug"}])
 
 
 class UndoManyRequest(Schema):
-    """A key of its own, and `undoes`, that of the labels."""
+    """The labels to undo by their key `undoes`; `key` makes the request idempotent."""
 
     key: BatchKey
     undoes: BatchKey
 
 
 class SavedMany(Saved):
-    """`n` texts were labelled, or taken back; the others had an answer by now, or are only measured on."""
+    """`n` texts were labelled or undone; the others were labelled meanwhile or are validation texts."""
 
     n: int
 
 
 @router.post("/annotations/many")
 def label_texts(given: ManyLabels, user: Annotator, project: CurrentProject) -> SavedMany:
-    """Labels many texts at once: of those to learn from, the ones that who asks has not answered yet."""
+    """Label several texts at once; skips validation texts and texts that the person has labelled already."""
     with project.reads() as session:
         for name in {*given.labels.values()}:
             classes.find_offered(session, name)
@@ -157,20 +161,20 @@ def label_texts(given: ManyLabels, user: Annotator, project: CurrentProject) -> 
 
 
 @router.post("/undo/many")
-def undo_labels(asked: UndoManyRequest, user: Annotator, project: CurrentProject) -> SavedMany:
-    """Takes many labels back that were given at once, where they still stand."""
-    n = undo_many(project.sessions, user.person, asked.key, asked.undoes)
+def undo_labels(given: UndoManyRequest, user: Annotator, project: CurrentProject) -> SavedMany:
+    """Undo labels that were given at once, except those that were changed since."""
+    n = undo_many(project.sessions, user.person, given.key, given.undoes)
     with project.reads() as session:
         return SavedMany(ok=True, n=n, counts=Counts(**counts(session)))
 
 
-def _with_reading(project: Project, items: list[Item]) -> list[Item]:
-    """With how much the model reads of each; after the transaction, since others wait for its end."""
-    return [item.model_copy(update={"read_to": reads_to(project, item.text)}) for item in items]
+def _with_truncation(project: Project, items: list[Item]) -> list[Item]:
+    """Add `read_to` to items. Called after the transaction, so that tokenizing does not prolong it."""
+    return [item.model_copy(update={"read_to": truncation_point(project, item.text)}) for item in items]
 
 
 def _define(session: Session, user: User, name: str, key: str) -> None:
-    """Makes a class that is new; sent again, an answer defines nothing: its class may have another name by now."""
+    """Add a class if it is new and the annotation is no repetition: the class may have been renamed since."""
     if find_annotation(session, user.person, key) is None:
         try:
             classes.find(session, name)

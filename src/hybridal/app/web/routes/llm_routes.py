@@ -1,4 +1,4 @@
-"""The LLM as annotator: what is decided about it, what it does, and whether it may be trusted."""
+"""Routes for the language model as annotator: its settings, its state, and its evaluation against people."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from hybridal.app.web.schemas import Items, Schema
 
 
 @asynccontextmanager
-async def at_work(app: FastAPI) -> AsyncIterator[None]:
-    """What was at work when the last process ended goes on with this one."""
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Resume the job if it was running when the last process ended."""
     worker = app.state.llm = LlmWorker(app.state.project)
     worker.resume()
     yield
@@ -38,26 +38,26 @@ async def at_work(app: FastAPI) -> AsyncIterator[None]:
 
 
 def worker_of(request: Request) -> LlmWorker:
-    """The worker of the project that this app serves."""
+    """The worker of this app's project."""
     if not hasattr(request.app.state, "llm"):
         request.app.state.llm = LlmWorker(request.app.state.project)
     worker: LlmWorker = request.app.state.llm
     return worker
 
 
-router = Router(prefix="/api/llm", lifespan=at_work)
-Working = Annotated[LlmWorker, Depends(worker_of)]
+router = Router(prefix="/api/llm", lifespan=lifespan)
+CurrentWorker = Annotated[LlmWorker, Depends(worker_of)]
 
 
 class LlmState(Schema):
-    """What it does now: `stopped`, `working`, `waiting`, `spent` (its budget) or `failed`, and why."""
+    """The phase of the job: `stopped`, `working`, `waiting`, `spent` (its token budget) or `failed`, and the error."""
 
     phase: str
     error: str
 
 
 class LlmSchema(LlmPlan):
-    """The plan, whether there is a key, and how far it has come."""
+    """The settings, whether there is an API key, and the progress."""
 
     has_key: bool
     state: LlmState
@@ -68,7 +68,7 @@ class LlmSchema(LlmPlan):
 
 
 class LlmChange(Schema):
-    """What of the plan shall change."""
+    """The settings to change."""
 
     base_url: str | None = Field(None, max_length=500)
     model: str | None = Field(None, max_length=200)
@@ -81,18 +81,18 @@ class LlmChange(Schema):
 
 
 @router.get("")
-def get_llm(_: Owner, project: CurrentProject, worker: Working) -> LlmSchema:
-    """What is decided, and what it does."""
+def get_llm(_: Owner, project: CurrentProject, worker: CurrentWorker) -> LlmSchema:
+    """The settings and the state of the language model."""
     with project.reads() as session:
         plan, outcomes, spent = load_settings(session), llm_counts(session), spent_tokens(session)
-    decided = plan.model_dump(exclude={"running", "shown"})
-    now = {"has_key": bool(api_key()), "state": worker.state, "spent_tokens": spent, **outcomes}
-    return LlmSchema.model_validate({**decided, **now})
+    settings = plan.model_dump(exclude={"running", "shown"})
+    status = {"has_key": bool(api_key()), "state": worker.state, "spent_tokens": spent, **outcomes}
+    return LlmSchema.model_validate({**settings, **status})
 
 
 @router.put("")
-def change_llm(changes: LlmChange, user: Owner, project: CurrentProject, worker: Working) -> LlmSchema:
-    """Change the plan. A job that is under way goes on with it; one that has ended does not start by itself."""
+def change_llm(changes: LlmChange, user: Owner, project: CurrentProject, worker: CurrentWorker) -> LlmSchema:
+    """Change the settings. A running job continues with them; one that has ended does not start again by itself."""
     if changes.base_url:
         check_address(changes.base_url, bool(api_key()))
     with project.sessions.begin() as session:
@@ -105,21 +105,21 @@ def change_llm(changes: LlmChange, user: Owner, project: CurrentProject, worker:
 
 
 @router.post("/start")
-def start(_: Owner, worker: Working) -> LlmState:
-    """Puts it to work."""
+def start(_: Owner, worker: CurrentWorker) -> LlmState:
+    """Start the job."""
     worker.start()
     return LlmState(**worker.state)
 
 
 @router.post("/stop")
-def stop(_: Owner, worker: Working) -> LlmState:
-    """Stops it; what it has said stays."""
+def stop(_: Owner, worker: CurrentWorker) -> LlmState:
+    """Stop the job; its labels are kept."""
     worker.stop()
     return LlmState(**worker.state)
 
 
 class TrialSchema(Schema):
-    """What it says of a text; without a class, `problem` says why."""
+    """Its answer for a text; without a class, `problem` says why."""
 
     text: str
     class_: str | None = Field(validation_alias="class_name", serialization_alias="class")
@@ -130,7 +130,7 @@ class TrialSchema(Schema):
 
 @router.post("/trial")
 def trial(_: Owner, project: CurrentProject) -> Items[TrialSchema]:
-    """Asks it about five texts; nothing of it is kept."""
+    """Let it label five texts; nothing is saved."""
     return Items(items=[TrialSchema.model_validate(answer) for answer in try_llm(project)])
 
 
@@ -138,6 +138,6 @@ def trial(_: Owner, project: CurrentProject) -> Items[TrialSchema]:
 def get_evaluation(
     _: Owner, project: CurrentProject, epsilon: Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)] = 0.2
 ) -> dict[str, Any]:
-    """The alternative-annotator test of this LLM against people, and Cohen's κ with each of them."""
+    """The alternative-annotator test of the language model against people, and Cohen's κ with each of them."""
     with project.reads() as session:
         return evaluate_llm(session, llm_annotator(session, load_settings(session)), epsilon)

@@ -1,4 +1,4 @@
-"""What a program can do here, for programs: the OpenAPI document."""
+"""The route of the OpenAPI document."""
 
 from __future__ import annotations
 

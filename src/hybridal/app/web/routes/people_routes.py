@@ -1,4 +1,4 @@
-"""Signing in and out, the people of the project, and invitations."""
+"""Routes for signing in and out, the project's members, and invitations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hybridal.app.people import (
     sign_out,
 )
 from hybridal.app.project import Project
-from hybridal.app.web.auth import AtBrowser, CurrentProject, Owner, OwnerAtBrowser, cookie_name, set_cookie
+from hybridal.app.web.auth import BrowserOwner, BrowserUser, CurrentProject, Owner, cookie_name, set_project_cookie
 from hybridal.app.web.middleware import RateLimiter
 from hybridal.app.web.paths import link
 from hybridal.app.web.project_threads import Router, in_thread
@@ -38,57 +38,57 @@ from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
 
 router = Router(prefix="/api")
 
-# To hash a password takes a moment and 64 MB, on purpose: strangers must not make the app do forty at once.
+# Hashing a password takes 64 MB and some time, on purpose. Limit it, so that strangers cannot exhaust the memory.
 _HASHING = CapacityLimiter(2)
 
 
-async def passwords_are_here(request: Request) -> None:
-    """Refuses whatever has to do with passwords where people sign in elsewhere."""
+async def require_passwords(request: Request) -> None:
+    """Refuse routes for passwords and invitations if a proxy signs people in."""
     if signed_in_as(request) is not None:
-        raise ForbiddenError("People sign in before they come here; this app has no passwords for them.")
+        raise ForbiddenError("A proxy signs people in; this app has no passwords.")
 
 
-WITH_PASSWORDS = [Depends(passwords_are_here)]
+WITH_PASSWORDS = [Depends(require_passwords)]
 
 
 class Credentials(Schema):
-    """A name and its password."""
+    """A name and a password."""
 
     name: CleanStr = Field(max_length=LONGEST_NAME)
     password: str = Field(max_length=LONGEST_PASSWORD)
 
 
 class JoinRequest(Credentials):
-    """Who takes an invitation up."""
+    """Credentials of the invited person, and the token of the invitation."""
 
     token: str = Field(max_length=100)
 
 
 @router.post("/login", dependencies=WITH_PASSWORDS)
 async def login(given: Credentials, request: Request, response: Response, project: CurrentProject) -> Done:
-    """Signs this browser in."""
-    _slow_down(request, given.name)
+    """Sign this browser in."""
+    _limit_attempts(request, given.name)
     person = await in_thread(_find, project, given.name)
     fits = await run_sync(password_fits, given.password, person.password if person else None, limiter=_HASHING)
     if not fits or person is None:
         raise SignInError("The name or the password is wrong.")
-    set_cookie(response, request, project, await in_thread(_sign_in, project, person))
+    set_project_cookie(response, request, project, await in_thread(_sign_in, project, person))
     return Done()
 
 
 @router.post("/join", dependencies=WITH_PASSWORDS)
 async def join(given: JoinRequest, request: Request, response: Response, project: CurrentProject) -> Done:
-    """Takes an invitation up, and signs this browser in."""
-    _slow_down(request, given.token)
+    """Accept an invitation and sign this browser in."""
+    _limit_attempts(request, given.token)
     await in_thread(_check, project, given.token)
     password = await run_sync(hash_password, given.password, limiter=_HASHING)
-    set_cookie(response, request, project, await in_thread(_join, project, given, password))
+    set_project_cookie(response, request, project, await in_thread(_join, project, given, password))
     return Done()
 
 
 def _find(project: Project, name: str) -> Person | None:
     with project.reads() as session:
-        name = " ".join(name.split())  # as it was kept: some keyboards add a blank
+        name = " ".join(name.split())  # as stored; some keyboards append a space
         return session.scalar(select(Person).where(Person.name == name, Person.active))
 
 
@@ -108,8 +108,8 @@ def _join(project: Project, given: JoinRequest, password: str) -> str:
 
 
 @router.post("/logout")
-def logout(user: AtBrowser, request: Request, response: Response, project: CurrentProject) -> Done:
-    """Signs this browser out."""
+def logout(user: BrowserUser, request: Request, response: Response, project: CurrentProject) -> Done:
+    """Sign this browser out."""
     with project.sessions.begin() as session:
         sign_out(session, user.login)
     request.app.state.sessions.clear()
@@ -118,7 +118,7 @@ def logout(user: AtBrowser, request: Request, response: Response, project: Curre
 
 
 class PasswordChange(Schema):
-    """Whose password shall be another: `number` for an owner who resets it, else one's own, with the `old` one."""
+    """A new password: of person `number` if an owner resets it, else one's own, with the `old` one."""
 
     new: str = Field(max_length=LONGEST_PASSWORD)
     old: str = Field("", max_length=LONGEST_PASSWORD)
@@ -126,15 +126,15 @@ class PasswordChange(Schema):
 
 
 @router.post("/password", dependencies=WITH_PASSWORDS)
-async def set_password(given: PasswordChange, user: AtBrowser, request: Request, project: CurrentProject) -> Done:
-    """Changes one's own password, or resets somebody's, which ends their tokens too; other browsers are signed out."""
-    _slow_down(request, user.name)
+async def set_password(given: PasswordChange, user: BrowserUser, request: Request, project: CurrentProject) -> Done:
+    """Change one's own password, or reset another person's, which also ends their tokens; signs out other browsers."""
+    _limit_attempts(request, user.name)
     number = given.number or user.person.number
     mine = number == user.person.number
     if not mine and not may(user.role, "owner"):
-        raise ForbiddenError("Only an owner may reset the password of somebody else.")
-    known = not mine or not user.can_return
-    if not known and not await run_sync(password_fits, given.old, user.person.password, limiter=_HASHING):
+        raise ForbiddenError("Only an owner may reset the password of another person.")
+    needs_old = mine and user.can_return
+    if needs_old and not await run_sync(password_fits, given.old, user.person.password, limiter=_HASHING):
         raise ForbiddenError("The old password is wrong.")
     password = await run_sync(hash_password, given.new, limiter=_HASHING)
     await in_thread(_set_password, project, number, password, user.login if mine else None)
@@ -145,21 +145,21 @@ async def set_password(given: PasswordChange, user: AtBrowser, request: Request,
 def _set_password(project: Project, number: int, password: str, keep: str | None) -> None:
     with project.sessions.begin() as session:
         if keep is None and number == project_owner(session).number:
-            raise ForbiddenError("Who began the project sets their password when they start the app.")
+            raise ForbiddenError("The project's first owner sets their password when they start the app.")
         change_password(session, number, password, keep)
 
 
-def _slow_down(request: Request, name: str) -> None:
-    """Nobody tries many passwords, neither of one person nor of many."""
+def _limit_attempts(request: Request, name: str) -> None:
+    """Limit password attempts by address, and by address and name."""
     address = request.client.host if request.client else ""
     tries: RateLimiter = request.app.state.tries
     visits: RateLimiter = request.app.state.visits
-    visits.insist(address)
-    tries.insist((address, name.casefold()))
+    visits.acquire(address)
+    tries.acquire((address, name.casefold()))
 
 
 class PersonSchema(Schema):
-    """Somebody who answers, and how much."""
+    """A person or other annotator, with the number of their labels and skips."""
 
     number: int
     name: str
@@ -171,7 +171,7 @@ class PersonSchema(Schema):
 
 
 class PersonChange(Schema):
-    """What shall be other of a person."""
+    """Fields to update."""
 
     number: Number
     name: CleanStr | None = Field(None, max_length=LONGEST_NAME)
@@ -181,22 +181,22 @@ class PersonChange(Schema):
 
 @router.get("/people")
 def list_people(_: Owner, project: CurrentProject) -> Items[PersonSchema]:
-    """Everybody who has a say, with what they have said."""
-    said = select(Vote.person_number, func.count(Vote.class_number), func.count())
+    """All people, the language model and the file, with their numbers of labels and skips."""
+    votes = select(Vote.person_number, func.count(Vote.class_number), func.count())
     with project.reads() as session:
-        counts = {who: (n, all) for who, n, all in session.execute(said.group_by(Vote.person_number))}
-        everybody = session.scalars(select(Person).order_by(Person.number)).all()
-    shapes: list[PersonSchema] = []
-    for person in everybody:
-        labels, answers = counts.get(person.number, (0, 0))
+        counts = {number: (n, total) for number, n, total in session.execute(votes.group_by(Vote.person_number))}
+        people = session.scalars(select(Person).order_by(Person.number)).all()
+    items: list[PersonSchema] = []
+    for person in people:
+        labels, total = counts.get(person.number, (0, 0))
         facts = {name: getattr(person, name) for name in ("number", "name", "kind", "role", "active")}
-        shapes.append(PersonSchema(**facts, labels=labels, skips=answers - labels))
-    return Items(items=shapes)
+        items.append(PersonSchema(**facts, labels=labels, skips=total - labels))
+    return Items(items=items)
 
 
 @router.patch("/people")
-def update_person(change: PersonChange, _: OwnerAtBrowser, project: CurrentProject, request: Request) -> Done:
-    """Another name or role; or, not active any more, an end to all they have open."""
+def update_person(change: PersonChange, _: BrowserOwner, project: CurrentProject, request: Request) -> Done:
+    """Change a person's name or role, or deactivate them, which ends their sessions, tokens and leases."""
     with project.sessions.begin() as session:
         person = change_person(session, **change.model_dump())
         if not person.active:
@@ -223,7 +223,7 @@ class InvitationRole(Schema):
 
 
 class InvitationLink(Schema):
-    """Where the invited person goes; it is told only once."""
+    """The path of the invitation link; shown only once."""
 
     number: int
     path: str
@@ -245,17 +245,17 @@ def list_invitations(_: Owner, project: CurrentProject) -> Items[InvitationSchem
 
 @router.post("/invitations", dependencies=WITH_PASSWORDS)
 def create_invitation(
-    asked: InvitationRole, _: OwnerAtBrowser, request: Request, project: CurrentProject
+    given: InvitationRole, _: BrowserOwner, request: Request, project: CurrentProject
 ) -> InvitationLink:
-    """A new link for one person."""
+    """Create an invitation link for one person."""
     with project.sessions.begin() as session:
-        made, token = invite(session, asked.role)
+        made, token = invite(session, given.role)
         return InvitationLink(number=made.number, path=link(request, f"/join/{token}"))
 
 
 @router.post("/invitations/{number}/revoke")
 def revoke(number: Number, _: Owner, project: CurrentProject) -> Done:
-    """Makes a link worthless."""
+    """Withdraw an invitation."""
     with project.sessions.begin() as session:
         revoke_invitation(session, number)
     return Done()

@@ -1,4 +1,4 @@
-"""The project as a whole, its settings, and its trainer."""
+"""Routes for the project, its settings and its trainer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hybridal.core.rules import protocol
 
 router = Router(prefix="/api")
 
-SHOWN = (
+SHOWN_SETTINGS = (
     *("budget", "batch", "validation_first", "validation_share", "overlap", "overlap_people", "on_disagreement"),
     *("lease_seconds", "show_predictions", "open_classes", "newcomers"),
     *("backbone", "schedule", "protocol", "acquisition"),
@@ -34,14 +34,14 @@ SHOWN = (
 
 
 class Me(Schema):
-    """Who asks."""
+    """The signed-in person."""
 
     name: str
     role: str
 
 
 class ProjectSchema(Schema):
-    """What every page needs first. `csrf_token` must be sent with every change, as the header X-CSRF-Token."""
+    """The data that every page loads first. `csrf_token` must be sent with every change, as the header X-CSRF-Token."""
 
     id: str
     name: str
@@ -74,49 +74,49 @@ class SettingsChange(Schema):
 
 @router.get("/project")
 def get_project(user: Annotator, project: CurrentProject) -> ProjectSchema:
-    """The project, the person who asks, and the classes."""
+    """The project, its classes and settings, and the signed-in person."""
     with project.reads() as session:
-        decided = read(session)
+        settings = read(session)
         return ProjectSchema(
-            id=decided["key"],
-            name=decided["name"],
+            id=settings["key"],
+            name=settings["name"],
             csrf_token=user.csrf_token,
             me=Me(name=user.name, role=user.role),
             classes=[ClassSchema.model_validate(one) for one in classes.active(session)],
             counts=Counts(**counts(session)),
-            budget=decided["budget"],
-            settings=_shown(decided),
+            budget=settings["budget"],
+            settings=_shown(settings),
         )
 
 
 @router.patch("/settings")
 async def change_settings(changes: SettingsChange, _: Owner, project: CurrentProject) -> Settings:
-    """Decides some settings anew."""
-    decided = await in_thread(_decide, project, changes)
+    """Change settings."""
+    settings = await in_thread(_change, project, changes)
     await catch_up(project)
-    return decided
+    return settings
 
 
-def _decide(project: Project, changes: SettingsChange) -> Settings:
+def _change(project: Project, changes: SettingsChange) -> Settings:
     given = changes.model_dump(exclude_none=True)
     tokens, now = given.pop("max_length", None), project.settings()
-    # Another protocol may read less or more; a number that somebody typed stays, and one that is no news is not kept.
+    # Store the length only if it differs from the protocol's own, so that a later change of protocol applies its own.
     if tokens not in (None, _shown({**now, **given})["max_length"]):
         given["overrides"] = {**now["overrides"], "max_length": tokens}
     project.decide(given)
     return _shown(project.settings())
 
 
-def _shown(decided: Mapping[str, Any]) -> Settings:
-    length = decided["overrides"].get("max_length", protocol(decided["protocol"]).max_length)
-    return {**{name: decided[name] for name in SHOWN}, "max_length": length}
+def _shown(settings: Mapping[str, Any]) -> Settings:
+    length = settings["overrides"].get("max_length", protocol(settings["protocol"]).max_length)
+    return {**{name: settings[name] for name in SHOWN_SETTINGS}, "max_length": length}
 
 
 class TrainerSchema(Schema):
-    """What the trainer does now, and how many of the needed labels there are for its next update.
+    """The trainer's state, and the labels given and needed for its next update.
 
-    `published` is the round whose model orders the texts and predicts; it may be that of the round that is under way.
-    `obstacle` says why the first model is not there although it has as many labels as it needs.
+    `published` is the round whose model orders the texts and predicts; it can be the round that is still in progress.
+    `obstacle` says why there is no first model although there are enough labels.
     """
 
     phase: str
@@ -135,22 +135,22 @@ class TrainerSchema(Schema):
 
 
 class TrainerRequest(Schema):
-    """What somebody wants of it."""
+    """A request to the trainer."""
 
     asked: Literal["train", "retry", "finish"]
 
 
 @router.get("/trainer")
 def get_trainer(_: Annotator, project: CurrentProject) -> TrainerSchema:
-    """The bar at the top of every page."""
+    """The trainer's state, for the bar at the top of every page."""
     with project.reads() as session:
         return trainer_status(session)
 
 
 def trainer_status(session: Session) -> TrainerSchema:
-    """What the trainer does, for a bar."""
+    """Read the trainer's state."""
     row = session.get_one(Trainer, 1)
-    # When it waits, it says itself how many labels there are, and how many are needed.
+    # A waiting trainer stores the numbers of labels given and needed in `done` and `total`.
     new, needed = (row.done, row.total) if row.phase == "waiting" else labels_towards(session)
     names = ("phase", "update", "round", "done", "total", "seconds_left", "error", "asked", "beat")
     return TrainerSchema(
@@ -164,9 +164,9 @@ def trainer_status(session: Session) -> TrainerSchema:
 
 @router.post("/trainer")
 def request_trainer(request: TrainerRequest, user: Annotator, project: CurrentProject) -> Done:
-    """Ask it to train now or to retry; a reviewer may also ask it to finish, that is to train a last time."""
+    """Ask the trainer to train now or to retry; reviewers may also ask it to finish, that is to train a last time."""
     if request.asked == "finish" and not may(user.role, "reviewer"):
-        raise ForbiddenError("Only a reviewer or an owner finishes the model.")
+        raise ForbiddenError("Only a reviewer or an owner may finish the model.")
     with project.sessions.begin() as session:
         session.execute(update(Trainer).where(Trainer.number == 1).values(asked=request.asked))
     return Done()

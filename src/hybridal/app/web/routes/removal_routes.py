@@ -1,4 +1,4 @@
-"""Texts are deleted, some of them or all that a search finds, and brought back."""
+"""Routes to delete and restore texts, by id or all that a search finds."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Ids = Annotated[list[CleanStr], Field(max_length=500, examples=[["t17"]])]
 
 
 class Query(Schema):
-    """The texts that a search finds, as the list of texts is asked.
+    """A search like that of the list of texts.
 
-    `expected` is how many of them somebody was told of: a search that is asked for an `exact` number says it.
+    `expected` is the number of texts found, which the list returns with `exact`; another number is an error.
     """
 
     search: CleanStr = Field("", max_length=200)
@@ -43,28 +43,28 @@ class Deletion(Schema):
 
 
 class Deleted(Schema):
-    """How many were deleted, and at what time: all of them are brought back by it."""
+    """The number of deleted texts, and the time of the deletion, by which all of them can be restored."""
 
     deleted: int
     at: float
 
 
 class Restoration(Schema):
-    """Deleted texts by their ids, or all that were deleted at one time."""
+    """Deleted texts by their ids, or all of one deletion by its time."""
 
     ids: Ids = Field(default_factory=list)
     at: float | None = None
 
 
 class Restored(Schema):
-    """How many were brought back."""
+    """The number of restored texts."""
 
     restored: int
 
 
 @router.post("/delete")
 def delete(wanted: Deletion, _: Owner, project: CurrentProject) -> Deleted:
-    """Deletes texts: they are not asked for, shown, scored, exported or learnt any more; the record of labels stays."""
+    """Delete texts: they are no longer labelled, shown, scored, exported or learned. Their annotations are kept."""
     at = now()
     with project.reads() as session:
         rows = [*_rows(session, wanted.ids), *(_all(session, wanted.found) if wanted.found else [])]
@@ -73,7 +73,7 @@ def delete(wanted: Deletion, _: Owner, project: CurrentProject) -> Deleted:
 
 @router.post("/restore")
 def restore(wanted: Restoration, _: Owner, project: CurrentProject) -> Restored:
-    """Brings deleted texts back with their labels."""
+    """Restore deleted texts with their labels."""
     with project.reads() as session:
         rows = _rows(session, wanted.ids)
         if wanted.at is not None:
@@ -90,5 +90,5 @@ def _all(session: Session, query: Query) -> list[int]:
         raise UserError("Search for the texts to delete, or choose a class or a state first.")
     rows = rows_found(session, query.search, query.class_, query.state)
     if query.expected != len(rows):
-        raise ConflictError(f"By now the search finds {len(rows)} texts, not {query.expected}; look again.")
+        raise ConflictError(f"The search now finds {len(rows)} instead of {query.expected} texts; reload the list.")
     return rows

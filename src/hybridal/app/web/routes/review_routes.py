@@ -1,4 +1,4 @@
-"""How far people agree, how the model comes along, and which texts need a decision."""
+"""Routes for agreement, progress, and texts that need a decision."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hybridal.app.web.schemas import CleanStr, Counts, Key, Saved, Schema, excer
 
 router = Router(prefix="/api")
 
-Listed = dict[str, list[dict[str, Any]]]
+TextLists = dict[str, list[dict[str, Any]]]
 
 
 class Adjudication(Schema):
-    """What a text's class shall be, whatever was said."""
+    """A reviewer's decision on the class of a text."""
 
     key: Key
     text: CleanStr = Field(description="Its id.", examples=["t17"])
@@ -31,38 +31,38 @@ class Adjudication(Schema):
 def get_agreement(_: Reviewer, project: CurrentProject) -> AgreementReport:
     """Agreement on the texts that two or more people labelled."""
     with project.reads() as session:
-        said = ratings(session)
-    return agreement_report(said)
+        found = ratings(session)
+    return agreement_report(found)
 
 
 @router.get("/disagreements")
-def get_disagreements(_: Reviewer, project: CurrentProject) -> Listed:
-    """Texts that people labelled differently, and nobody decided."""
+def get_disagreements(_: Reviewer, project: CurrentProject) -> TextLists:
+    """Texts that people labelled differently and that have no decision yet."""
     with project.reads() as session:
         return _excerpts({"items": disagreements(session)})
 
 
 @router.post("/adjudications")
 def adjudicate(given: Adjudication, user: Reviewer, project: CurrentProject) -> Saved:
-    """Decides what a text's class is: it wins over all other answers."""
+    """Decide the class of a text; the decision overrides all other annotations."""
     with project.sessions.begin() as session:
-        named: dict[str, Any] = {"class_name": given.class_, "key": given.key}
-        now = annotate(session, user.person, given.text, "label", **named, decides=True, offered=True)
+        answer: dict[str, Any] = {"class_name": given.class_, "key": given.key}
+        now = annotate(session, user.person, given.text, "label", **answer, decides=True, offered=True)
     return Saved(ok=True, counts=Counts(**now))
 
 
 @router.get("/progress")
 def get_progress(_: Annotator, project: CurrentProject) -> dict[str, Any]:
-    """The learning curve, calibration, the signal, what was saved, and the balance of the classes."""
+    """The learning curve, calibration, the switch signal, training time saved, and labels per class."""
     return progress(project)
 
 
 @router.get("/review")
-def get_review(_: Reviewer, project: CurrentProject) -> Listed:
-    """Texts that the model is in doubt about, and labels that it contradicts."""
+def get_review(_: Reviewer, project: CurrentProject) -> TextLists:
+    """Texts about which the model is uncertain, and labels that it contradicts."""
     with project.reads() as session:
         return _excerpts(review_texts(session))
 
 
-def _excerpts(found: Listed) -> Listed:
-    return {kind: [{**one, "text": excerpt(one["text"])} for one in some] for kind, some in found.items()}
+def _excerpts(lists: TextLists) -> TextLists:
+    return {kind: [{**item, "text": excerpt(item["text"])} for item in items] for kind, items in lists.items()}

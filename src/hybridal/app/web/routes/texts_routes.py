@@ -1,4 +1,4 @@
-"""The list of texts, one text with its history, and more texts out of a file."""
+"""Routes for the list of texts, one text with its history, and uploads."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ router = Router(prefix="/api")
 
 
 class TextSummary(Schema):
-    """The beginning of a text and what is said of it; an annotator is told what they say themselves, and no more.
-
-    `comment` is the newest one.
-    """
+    """The beginning of a text with its label and newest comment; annotators see only their own labels and comments."""
 
     id: str
     text: str
@@ -46,11 +43,11 @@ class TextSummary(Schema):
     comment: str
     prediction: PredictionSchema | None
     deleted: bool
-    similarity: float | None = Field(default=None, description="To the text that the list was asked for by.")
+    similarity: float | None = Field(default=None, description="Similarity to the text of the query `like`.")
 
 
 class HistoryEntry(Schema):
-    """An answer that somebody gave at some time."""
+    """One annotation of a text."""
 
     person: str
     action: str
@@ -62,7 +59,7 @@ class HistoryEntry(Schema):
 
 
 class TextDetails(TextSummary):
-    """The whole text with every answer to it, of which an annotator is told their own, and what else its file says."""
+    """The whole text with its annotations, of which annotators see only their own, and the file's other columns."""
 
     annotations: list[HistoryEntry]
     context: dict[str, str]
@@ -73,7 +70,7 @@ class TextPage(Schema):
 
     items: list[TextSummary]
     total: int
-    more: bool = Field(False, description="Whether there are more: of many that have the words, not all are counted.")
+    more: bool = Field(False, description="Whether there are more than `total`: very many are not all counted.")
     pages: int
 
 
@@ -84,23 +81,25 @@ def list_texts(
     words: Annotated[str, Query(alias="search", max_length=200)] = "",
     class_name: Annotated[str, Query(alias="class", max_length=200)] = "",
     state: State | None = None,
-    predicted: Annotated[str, Query(max_length=200, description="The likeliest class, by the model.")] = "",
-    order: Annotated[Order | None, Query(description="By what the model says.")] = None,
-    like: Annotated[str, Query(max_length=LONGEST_ID, description="The id of a text: the most similar first.")] = "",
+    predicted: Annotated[str, Query(max_length=200, description="The predicted class.")] = "",
+    order: Annotated[Order | None, Query(description="Order by the model's confidence.")] = None,
+    like: Annotated[
+        str, Query(max_length=LONGEST_ID, description="The id of a text; the most similar come first.")
+    ] = "",
     ids: Annotated[
         Sequence[str], Query(alias="id", max_length=ON_A_PAGE, description="Only these, in this order.")
     ] = (),
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     whole: bool = False,
-    exact: Annotated[bool, Query(description="Count all that fit, however many and however long it takes.")] = False,
+    exact: Annotated[bool, Query(description="Count all matching texts, however long it takes.")] = False,
 ) -> TextPage:
-    """The texts that fit, 50 a page: their beginnings, or the `whole` of each."""
+    """The matching texts, 50 per page: their beginnings, or with `whole` all of each text."""
     if state == "deleted" and not may(user.role, "owner"):
         raise ForbiddenError("Only an owner sees deleted texts.")
     with project.reads() as session:
         if (predicted or order) and not sees_predictions(user, read(session)):
             raise ForbiddenError("In this project annotators do not see predictions; ask an owner.")
-        alike = _alike(session, project, clean(like)) if like else None
+        similar = _similarities(session, project, clean(like)) if like else None
         found = search(
             session,
             clean(words),
@@ -110,13 +109,13 @@ def list_texts(
             by=_own_only(user),
             predicted=clean(predicted),
             order=order,
-            among=_rows(session, ids) if ids else None if alike is None else [*alike],
+            among=_rows(session, ids) if ids else None if similar is None else [*similar],
             exact=exact,
         )
         items = _summaries(session, found.texts, user)
-    if alike is not None:
+    if similar is not None:
         rows = {text.id: text.row for text in found.texts}
-        items = [item.model_copy(update={"similarity": alike[rows[item.id]]}) for item in items]
+        items = [item.model_copy(update={"similarity": similar[rows[item.id]]}) for item in items]
     if whole:
         bodies = {text.id: text.body for text in found.texts}
         items = [item.model_copy(update={"text": bodies[item.id]}) for item in items]
@@ -128,7 +127,7 @@ def _rows(session: Session, ids: Sequence[str]) -> list[int]:
     return [rows[id] for id in dict.fromkeys(ids) if id in rows]
 
 
-def _alike(session: Session, project: Project, id: str) -> dict[int, float]:
+def _similarities(session: Session, project: Project, id: str) -> dict[int, float]:
     text = session.scalar(select(Text).where(Text.id == id))
     if text is None:
         raise MissingError("There is no such text.")
@@ -154,7 +153,7 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
         )
         if (person := _own_only(user)) is not None:
             given = given.where(Annotation.person_number == person)
-        said = [
+        annotations = [
             HistoryEntry(
                 person=who,
                 action=one.action,
@@ -168,22 +167,24 @@ def get_text(id: str, user: Annotator, project: CurrentProject) -> TextDetails:
         ]
         [known] = _summaries(session, [text], user)
         return TextDetails(
-            **{**known.model_dump(by_alias=False), "text": text.body}, annotations=said, context=text.context or {}
+            **{**known.model_dump(by_alias=False), "text": text.body},
+            annotations=annotations,
+            context=text.context or {},
         )
 
 
 def _own_only(user: User) -> int | None:
-    """Whose answers they may see: who is asked for a second opinion must not know the first. None: everybody's."""
+    """The person whose annotations a user may see: annotators only their own, to label independently; None: all."""
     return None if may(user.role, "reviewer") else user.person.number
 
 
 def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[TextSummary]:
     rows, person = [text.row for text in texts], _own_only(user)
-    said = {
-        row: [one for number, one in standing.items() if person in (None, number)]
-        for row, standing in votes_by_text(session, rows).items()
+    votes = {
+        row: [vote for number, vote in by_person.items() if person in (None, number)]
+        for row, by_person in votes_by_text(session, rows).items()
     }
-    labels = _labels(session, rows) if person is None else _own_labels(session, said)
+    labels = _labels(session, rows) if person is None else _own_labels(session, votes)
     comments = select(Vote.text_row, Annotation.comment).join(Annotation, Annotation.number == Vote.annotation_number)
     comments = comments.where(Vote.text_row.in_(rows), Annotation.comment != "").order_by(Annotation.number)
     if person is not None:
@@ -197,7 +198,7 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
             class_=labels.get(text.row, (None, None))[0],
             source=labels.get(text.row, (None, None))[1],
             split=text.split,
-            flagged=flagged(said[text.row]),
+            flagged=flagged(votes[text.row]),
             comment=newest.get(text.row, ""),
             prediction=known.get(text.row),
             deleted=text.deleted is not None,
@@ -207,29 +208,29 @@ def _summaries(session: Session, texts: Sequence[Text], user: User) -> list[Text
 
 
 def _labels(session: Session, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """Their classes, and who settled them."""
-    settled = select(Consensus.text_row, Class.name, Consensus.source).join(
+    """The consensus class of each text and its source."""
+    consensus = select(Consensus.text_row, Class.name, Consensus.source).join(
         Class, Class.number == Consensus.class_number
     )
-    found = session.execute(settled.where(Consensus.text_row.in_(rows)))
+    found = session.execute(consensus.where(Consensus.text_row.in_(rows)))
     return {row: (name, source) for row, name, source in found}
 
 
-def _own_labels(session: Session, said: Mapping[int, Sequence[CastVote]]) -> dict[int, tuple[str, str]]:
-    """The same as if nobody else had said anything."""
-    settled = {row: found for row, votes in said.items() if (found := consensus_of(votes)) is not None}
-    numbers = {one.class_number for one in settled.values()}
+def _own_labels(session: Session, votes: Mapping[int, Sequence[CastVote]]) -> dict[int, tuple[str, str]]:
+    """The same from only these votes, those of one person."""
+    consensus = {row: found for row, own in votes.items() if (found := consensus_of(own)) is not None}
+    numbers = {one.class_number for one in consensus.values()}
     names = dict(session.execute(select(Class.number, Class.name).where(Class.number.in_(numbers))).all())
-    return {row: (names[one.class_number], one.source) for row, one in settled.items()}
+    return {row: (names[one.class_number], one.source) for row, one in consensus.items()}
 
 
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 Column = Annotated[str, Form(max_length=200)]
 Choice = Annotated[bool, Form()]
 
 
 class PreviewSchema(Schema):
-    """The columns and first rows of a file, those chosen, and what would come of them; see `preview_file`."""
+    """The columns and first rows of a file, the chosen columns, and what an upload would add; see `preview_file`."""
 
     columns: list[str]
     first: list[list[str]]
@@ -244,7 +245,7 @@ class PreviewSchema(Schema):
 
 
 class AddedSchema(Schema):
-    """How many texts are new, how many were there already, and how many were left out."""
+    """Numbers of texts that were added, were known already, had no text, or were duplicates within the file."""
 
     added: int
     known: int
@@ -254,12 +255,12 @@ class AddedSchema(Schema):
 
 @router.post("/texts/preview")
 def preview_texts(file: UploadFile, _: Owner, text: Column = "", label: Column = "", id: Column = "") -> PreviewSchema:
-    """A look at a file before its texts are added. Without the name of a column of texts, columns are guessed."""
+    """Preview a file before its texts are added. Without a column for `text`, the columns are guessed."""
     chosen = Columns(text, label or None, id or None) if text else None
     with saved_upload(file) as path:
-        found = preview_file(path, chosen, MOST_ROWS)
+        found = preview_file(path, chosen, MAX_ROWS)
         facts = {name: value for name, value in vars(found).items() if name != "chosen"}
-        # It names the file, which lay in a folder that is nobody's business.
+        # Do not reveal the temporary folder of the file.
         facts["problem"] = found.problem.replace(str(path), path.name)
     return PreviewSchema(**facts, **vars(found.chosen))
 
@@ -276,9 +277,9 @@ def upload_texts(
     drop_duplicates: Choice = False,
     suggested: Choice = False,
 ) -> AddedSchema:
-    """Adds the texts of a file; `text`, `label` and `id` name its columns, and the others are kept as context.
+    """Add the texts of a file; `text`, `label` and `id` name its columns, and the others are kept as context.
 
-    Its labels count as answers, unless they are only `suggested` to who labels the texts.
+    The file's labels count as labels, or with `suggested` are only shown to the person labelling.
     """
     with saved_upload(file) as path:
         try:
@@ -287,12 +288,12 @@ def upload_texts(
                 text=text or None,
                 label=label or None,
                 id=id or None,
-                most=MOST_ROWS,
+                most=MAX_ROWS,
                 drop_empty=drop_empty,
                 drop_duplicates=drop_duplicates,
                 suggested=suggested,
             )
         except NoColumnError as error:
-            raise UserError(f"{error.found}: choose its columns of texts, labels and ids.") from error
+            raise UserError(f"{error.found}: choose the columns of texts, labels and ids.") from error
     added = add_in_parts(project.sessions, source.rows, numbered=source.numbered, suggested=source.suggested)
     return AddedSchema(added=added.added, known=added.known, empty=source.empty, duplicates=source.duplicates)

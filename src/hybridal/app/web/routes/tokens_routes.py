@@ -1,4 +1,4 @@
-"""Tokens for programs. They are made and withdrawn at a browser: a token cannot make another."""
+"""Routes for API tokens. Tokens are created and withdrawn only in a browser: a token cannot create another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hybridal.app.api_tokens import list_tokens, make_token, withdraw_token
 from hybridal.app.people import LONGEST_NAME
-from hybridal.app.web.auth import AtBrowser, CurrentProject
+from hybridal.app.web.auth import BrowserUser, CurrentProject
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import CleanStr, Done, Items, Number, Schema
 
@@ -17,7 +17,7 @@ router = Router(prefix="/api/tokens")
 
 
 class TokenSchema(Schema):
-    """A token, without its secret; `used` is when it last let a program in."""
+    """A token without its secret; `used` is the time of its last use."""
 
     number: int
     name: str
@@ -28,22 +28,22 @@ class TokenSchema(Schema):
 
 
 class NewToken(Schema):
-    """What the token is for, and what it may do: never more than its person."""
+    """The purpose of a token and its role, which cannot exceed its person's."""
 
     name: CleanStr = Field(max_length=LONGEST_NAME, examples=["nightly import"])
     role: Literal["annotator", "reviewer", "owner"]
 
 
 class TokenSecret(Schema):
-    """What the program sends as `Authorization: Bearer …`; it is told only once."""
+    """The token that a program sends as `Authorization: Bearer …`; shown only once."""
 
     number: int
     token: str
 
 
 @router.get("")
-def get_tokens(user: AtBrowser, project: CurrentProject) -> Items[TokenSchema]:
-    """Your tokens, newest first; owners see everybody's."""
+def get_tokens(user: BrowserUser, project: CurrentProject) -> Items[TokenSchema]:
+    """Your tokens, newest first; owners see all tokens."""
     with project.reads() as session:
         return Items(
             items=[
@@ -56,16 +56,16 @@ def get_tokens(user: AtBrowser, project: CurrentProject) -> Items[TokenSchema]:
 
 
 @router.post("")
-def create_token(new: NewToken, user: AtBrowser, project: CurrentProject) -> TokenSecret:
-    """A new token of yours."""
+def create_token(new: NewToken, user: BrowserUser, project: CurrentProject) -> TokenSecret:
+    """Create a token that acts in your name."""
     with project.sessions.begin() as session:
         made, secret = make_token(session, user, new.name, new.role)
         return TokenSecret(number=made.number, token=secret)
 
 
 @router.post("/{number}/revoke")
-def revoke_token(number: Number, user: AtBrowser, project: CurrentProject, request: Request) -> Done:
-    """Makes a token worthless, at once."""
+def revoke_token(number: Number, user: BrowserUser, project: CurrentProject, request: Request) -> Done:
+    """Withdraw a token; it stops working immediately."""
     with project.sessions.begin() as session:
         withdraw_token(session, user, number)
     request.app.state.sessions.clear()

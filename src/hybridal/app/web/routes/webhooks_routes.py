@@ -1,4 +1,4 @@
-"""Webhooks: servers that are told what happens in the project."""
+"""Routes for webhooks, which send events of the project to other servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from hybridal.app.db.schema import Webhook
 from hybridal.app.outgoing import LONGEST_URL
-from hybridal.app.web.auth import CurrentProject, Owner, OwnerAtBrowser
+from hybridal.app.web.auth import BrowserOwner, CurrentProject, Owner
 from hybridal.app.web.project_threads import Router
 from hybridal.app.web.schemas import Done, Items, Number, Schema
 from hybridal.app.webhooks.delivery import (
@@ -26,19 +26,19 @@ from hybridal.app.webhooks.events import EVENTS, EventName
 
 
 @asynccontextmanager
-async def at_work(app: FastAPI) -> AsyncIterator[None]:
-    """What was on its way when the last process ended is sent by this one."""
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Deliver messages in the background, including those left by the last process."""
     worker = DeliveryWorker(app.state.project)
     worker.start()
     yield
     await run_in_threadpool(worker.stop)
 
 
-router = Router(prefix="/api/webhooks", lifespan=at_work)
+router = Router(prefix="/api/webhooks", lifespan=lifespan)
 
 
 class DeliverySchema(Schema):
-    """A message. `due` is when it is sent next; null: it was taken or, with a `problem`, given up."""
+    """A message. `due` is the time of the next attempt; null: delivered or, with a `problem`, given up."""
 
     number: int
     event: str
@@ -52,7 +52,7 @@ class DeliverySchema(Schema):
 
 
 class WebhookSchema(Schema):
-    """A webhook, without its secret, and what was sent to it lately, newest first."""
+    """A webhook without its secret, and its latest deliveries, newest first."""
 
     number: int
     url: str
@@ -62,14 +62,14 @@ class WebhookSchema(Schema):
 
 
 class NewWebhook(Schema):
-    """Where to, and what of."""
+    """The address of a webhook and its events."""
 
     url: str = Field(max_length=LONGEST_URL, examples=["https://example.org/hook"])
     events: list[EventName] = Field(max_length=len(EVENTS), examples=[["labels.saved"]])
 
 
 class WebhookSecret(Schema):
-    """What its messages are signed with; it is told only once."""
+    """The secret that signs its messages; shown only once."""
 
     number: int
     secret: str
@@ -94,8 +94,8 @@ def list_webhooks(_: Owner, project: CurrentProject) -> Items[WebhookSchema]:
 
 
 @router.post("")
-def create_webhook(new: NewWebhook, _: OwnerAtBrowser, project: CurrentProject) -> WebhookSecret:
-    """A new webhook; it is told what comes from now on."""
+def create_webhook(new: NewWebhook, _: BrowserOwner, project: CurrentProject) -> WebhookSecret:
+    """Add a webhook; it receives events from now on."""
     with project.sessions.begin() as session:
         made = add_webhook(session, project, new.url, new.events)
         return WebhookSecret(number=made.number, secret=made.secret)
@@ -103,13 +103,13 @@ def create_webhook(new: NewWebhook, _: OwnerAtBrowser, project: CurrentProject) 
 
 @router.post("/{number}/test")
 def ping_webhook(number: Number, _: Owner, project: CurrentProject) -> DeliverySchema:
-    """Sends a `ping` at once, and says what came of it."""
+    """Send a `ping` immediately and return the outcome."""
     return DeliverySchema.model_validate(try_webhook(project, number))
 
 
 @router.post("/{number}/remove")
 def delete_webhook(number: Number, _: Owner, project: CurrentProject) -> Done:
-    """It is told nothing any more."""
+    """Remove a webhook."""
     with project.sessions.begin() as session:
         remove_webhook(session, number)
     return Done()

@@ -1,14 +1,14 @@
-/** How far people agree, in one number and in words. */
+/** Shows how well people agree, as Krippendorff's α and in one sentence. */
 import { get } from "./api.js";
 import { table } from "./charts/figure.js";
-import { el, redraw } from "./dom.js";
+import { el, replaceContent } from "./dom.js";
 import { count, percent } from "./format.js";
 
 /** @param {HTMLElement} place */
 export async function agreement(place) {
   const found = await get("/api/agreement");
   const wasOpen = place.querySelector("details")?.open;
-  redraw(place, [el("h2", {}, "Agreement"), ...(found.alpha == null ? nothingYet(found) : told(found, wasOpen))]);
+  replaceContent(place, [el("h2", {}, "Agreement"), ...(found.alpha == null ? nothingYet(found) : summary(found, wasOpen))]);
 }
 
 function nothingYet({ note }) {
@@ -18,26 +18,26 @@ function nothingYet({ note }) {
   ];
 }
 
-function told({ alpha, low, high, texts, pairs, note, between }, open) {
-  const sure = low == null ? note : `between ${low.toFixed(2)} and ${high.toFixed(2)} with a confidence of 95%`;
+function summary({ alpha, low, high, texts, pairs, note, between }, open) {
+  const interval = low == null ? note : `between ${low.toFixed(2)} and ${high.toFixed(2)} with 95% confidence`;
   return [
     el(
       "p",
       {},
       el("span", { class: "figure-number" }, `α = ${alpha.toFixed(2)}`),
-      sure ? el("span", { class: "muted" }, ` ${sure}`) : null,
+      interval ? el("span", { class: "muted" }, ` ${interval}`) : null,
     ),
-    el("p", {}, inWords(alpha)),
+    el("p", {}, interpretation(alpha)),
     el(
       "p",
       { class: "muted small" },
-      `Krippendorff's α on ${count(texts, "text")} that two or more people labelled (${count(pairs, "pair")} of annotations). 1 is perfect agreement, 0 what chance alone would give.`,
+      `Krippendorff's α on ${count(texts, "text")} that two or more people labelled (${count(pairs, "pair")} of annotations). 1 is perfect agreement, 0 is agreement by chance.`,
     ),
     el(
       "details",
       { open },
       el("summary", {}, "Who agrees with whom"),
-      table("Pairs of people", ["One", "Other", "Texts", "Agreed", "Most often confused"], between.map(row)),
+      table("Pairs of people", ["Person", "Other person", "Texts", "Agreement", "Most often confused"], between.map(row)),
     ),
   ];
 }
@@ -52,7 +52,7 @@ function row({ one, other, texts, agreed, confused: [most] }) {
   ];
 }
 
-function inWords(alpha) {
+function interpretation(alpha) {
   if (alpha >= 0.8) return "People agree reliably.";
   return alpha >= 0.667
     ? "Good enough for tentative conclusions."
@@ -63,6 +63,6 @@ function explained() {
   return el(
     "p",
     { class: "muted small" },
-    "Agreement is measured on texts that several people label; an owner sets the share of them under Settings.",
+    "Agreement is measured on texts that several people label. An owner sets their share in Settings.",
   );
 }

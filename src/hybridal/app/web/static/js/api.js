@@ -1,116 +1,116 @@
-/** Talking to the server: JSON in, JSON out, and one sentence when it says no. */
+/** Requests to the server: JSON in, JSON out, and an error with one sentence for the user. */
 
-/** The server understood and said no, or could not be reached (status 0). */
-export class Refusal extends Error {
+/** The server refused a request, or could not be reached (status 0). */
+export class ApiError extends Error {
   /** @param {number} status @param {string} sentence */
   constructor(status, sentence) {
     super(sentence);
     this.status = status;
   }
 
-  /** Whether the same request may well succeed later. */
-  get passing() {
+  /** Whether the same request may succeed later. */
+  get isTemporary() {
     return [0, 401, 408, 425, 429].includes(this.status) || this.status >= 500;
   }
 }
 
-// Seconds until a request is given up: the server works on some changes for minutes.
-const READ = 60;
-const CHANGE = 600;
+// Time limits in seconds. Some changes take the server minutes.
+const READ_TIMEOUT = 60;
+const WRITE_TIMEOUT = 600;
 
 let csrfToken = "";
 
-/** The address of a page or a route: on a server of several projects, each has a prefix of its own. */
+/** The address of a page or route, with the project's prefix on a server with several projects. */
 export const link = (path) => document.documentElement.dataset.root + path;
 
-/** The project, the person and the classes; also renews the token that every change is sent with. */
-export const getProject = () => renewing("/api/project");
+/** The project, the person and the classes; also renews the CSRF token. */
+export const getProject = () => getWithToken("/api/project");
 
-/** The same for the start page of a server of several projects. */
-export const getProjects = () => renewing("/api/projects");
+/** The same for the start page of a server with several projects. */
+export const getProjects = () => getWithToken("/api/projects");
 
-async function renewing(path) {
+async function getWithToken(path) {
   const found = await get(path);
   csrfToken = found.csrf_token;
   return found;
 }
 
-/** @param {string} path @param {Record<string, unknown>} [query] each value, or several of one name */
+/** @param {string} path @param {Record<string, unknown>} [query] a value, or an array of values, for each name */
 export function get(path, query = {}) {
   const each = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
   const given = each.filter(([, value]) => value !== "" && value != null);
-  return ask("GET", given.length ? `${path}?${new URLSearchParams(given)}` : path);
+  return requestJson("GET", given.length ? `${path}?${new URLSearchParams(given)}` : path);
 }
 
-/** @param {string} path @param {object} [body] @param {number} [seconds] until it is given up */
-export const post = (path, body = {}, seconds = CHANGE) => ask("POST", path, body, seconds);
-export const patch = (path, body) => ask("PATCH", path, body);
-export const put = (path, body) => ask("PUT", path, body);
+/** @param {string} path @param {object} [body] @param {number} [seconds] time limit */
+export const post = (path, body = {}, seconds = WRITE_TIMEOUT) => requestJson("POST", path, body, seconds);
+export const patch = (path, body) => requestJson("PATCH", path, body);
+export const put = (path, body) => requestJson("PUT", path, body);
 
 /**
- * Send a form that holds a file. `fetch` does not report how much was sent.
+ * Sends a form with a file. Uses XMLHttpRequest, because `fetch` does not report upload progress.
  * @param {string} path @param {FormData} body @param {(share: number) => unknown} onProgress
  */
 export function upload(path, body, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const unreachable = () => reject(new Refusal(0, "The server cannot be reached."));
+    const unreachable = () => reject(new ApiError(0, "The server cannot be reached."));
     request.open("POST", link(path));
     request.setRequestHeader("Accept", "application/json");
     request.setRequestHeader("X-CSRF-Token", csrfToken);
     request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded / total));
     for (const name of ["error", "abort", "timeout"]) request.addEventListener(name, unreachable);
     request.addEventListener("load", () => {
-      const said = parsed(request.responseText);
-      if (said && request.status < 400) resolve(said);
-      else reject(refusal(request, said));
+      const answer = parsed(request.responseText);
+      if (answer && request.status < 400) resolve(answer);
+      else reject(errorOf(request, answer));
     });
     request.send(body);
   });
 }
 
-function parsed(words) {
+function parsed(text) {
   try {
-    return JSON.parse(words);
+    return JSON.parse(text);
   } catch {
     return null;
   }
 }
 
-/** A file to take away, by its whole address. */
+/** Downloads a file. @param {string} address with the project's prefix */
 export async function getFile(address) {
-  const reply = await reach("GET", address);
-  if (!reply.ok) throw refusal(reply, await read(reply));
+  const reply = await send("GET", address);
+  if (!reply.ok) throw errorOf(reply, await json(reply));
   return reply.blob();
 }
 
-async function ask(method, path, body, seconds = body ? CHANGE : READ) {
-  const reply = await reach(method, link(path), body, AbortSignal.timeout(1000 * seconds));
-  const said = await read(reply);
-  if (reply.ok && said) return said;
-  throw refusal(reply, said);
+async function requestJson(method, path, body, seconds = body ? WRITE_TIMEOUT : READ_TIMEOUT) {
+  const reply = await send(method, link(path), body, AbortSignal.timeout(1000 * seconds));
+  const answer = await json(reply);
+  if (reply.ok && answer) return answer;
+  throw errorOf(reply, answer);
 }
 
-/** What the server said; null where it was not the server that spoke, or where its words broke off on the way. */
-function read(reply) {
+/** The parsed body, or null if it is not JSON (a page of a proxy) or incomplete. */
+function json(reply) {
   return reply.json().catch(() => null);
 }
 
-function refusal({ status }, said) {
-  // A page of somebody's Wi-Fi or proxy says nothing about what was asked: it may be asked again.
-  if (!said) return new Refusal(0, `The response was incomplete or not from the server (status ${status}).`);
+function errorOf({ status }, answer) {
+  // A page of a Wi-Fi portal or proxy is not the server's answer, so the request may be repeated.
+  if (!answer) return new ApiError(0, `The response was incomplete or not from the server (status ${status}).`);
   if (status === 401 && !isSignIn()) location.assign(link("/login"));
-  return new Refusal(status, said.error ?? `The server answered with status ${status}.`);
+  return new ApiError(status, answer.error ?? `The server answered with status ${status}.`);
 }
 
-async function reach(method, address, body, signal = null) {
+async function send(method, address, body, signal = null) {
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF-Token"] = csrfToken;
   if (body) headers["Content-Type"] = "application/json";
   try {
     return await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) });
   } catch {
-    throw new Refusal(0, signal?.aborted ? "The server took too long to answer." : "The server cannot be reached.");
+    throw new ApiError(0, signal?.aborted ? "The server took too long to answer." : "The server cannot be reached.");
   }
 }
 

@@ -1,10 +1,10 @@
-/** Several texts of a list are selected and labelled at once, each as predicted or all as one class; with undo. */
+/** Labels several selected texts of a list at once, each as predicted or all as one class; with undo. */
 import { post } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId, el } from "./dom.js";
 import { count, whole } from "./format.js";
-import { drawKey } from "./key.js";
-import { toast, told } from "./toast.js";
+import { newKey } from "./idempotency-key.js";
+import { toast, showErrors } from "./toast.js";
 
 export class Bulk {
   /** @type {Map<string, {item: any, box: HTMLInputElement}>} */
@@ -26,14 +26,14 @@ export class Bulk {
     this.begin();
   }
 
-  /** Another page of the list is shown. */
+  /** Clears the selection for another page of the list. */
   begin() {
     this.#boxes.clear();
     this.all.checked = false;
     this.#show();
   }
 
-  /** A box to select a text with; none for a text that has a label of its own, or is only measured on. */
+  /** The checkbox of a text; none if it is labelled or a validation text. */
   box(item) {
     if (item.class || item.split === "validation") return null;
     const box = el("input", { type: "checkbox", "aria-label": `Select “${item.text.slice(0, 60)}”`, onchange: () => this.#show() });
@@ -42,7 +42,7 @@ export class Bulk {
     return el("label", { class: "select" }, box);
   }
 
-  /** What is known of a text now. Selected stays selected, unless another class is predicted than who selected it saw. */
+  /** Updates a text. Deselects it if its prediction changed, because the person selected it for the other one. */
   renew(item) {
     const known = this.#boxes.get(item.id);
     if (known) {
@@ -69,22 +69,22 @@ export class Bulk {
 
   #label(classOf) {
     const labels = Object.fromEntries(this.#selected.map((item) => [item.id, classOf(item)]).filter(([, name]) => name));
-    return told(async () => {
-      const key = drawKey();
+    return showErrors(async () => {
+      const key = newKey();
       const { n } = await post("/api/annotations/many", { key, labels });
       const left = Object.keys(labels).length - n;
-      const sentence = `${count(n, "text")} labelled${left ? `; ${whole(left)} had an answer by now` : ""}.`;
+      const sentence = `${count(n, "text")} labelled${left ? `; ${whole(left)} skipped, because ${left === 1 ? "it has" : "they have"} been labelled meanwhile` : ""}.`;
       this.class.value = "";
       toast(sentence, n ? { stays: true, undo: () => this.#undo(key) } : {});
       await this.changed();
-      // The button that was pressed is off now.
+      // The pressed button is now disabled, so move the focus.
       (byId("bulk").hidden ? byId("items") : this.all).focus({ preventScroll: true });
     });
   }
 
   async #undo(undoes) {
-    const { n } = await post("/api/undo/many", { key: drawKey(), undoes });
-    toast(`${count(n, "label")} taken back.`);
+    const { n } = await post("/api/undo/many", { key: newKey(), undoes });
+    toast(`${count(n, "label")} undone.`);
     this.changed();
   }
 }

@@ -1,6 +1,6 @@
-/** The text in the middle of the page, with its flag and its comment. */
+/** The card with the text to label, its flag and its comment. */
 import { onPress } from "./controls.js";
-import { byId, el, named } from "./dom.js";
+import { byId, el, bdi } from "./dom.js";
 
 export class Card {
   constructor() {
@@ -18,7 +18,7 @@ export class Card {
 
   /**
    * @param {import("./queue.js").Item} item
-   * @param {string} [before] what this person had said of it, when they took that back
+   * @param {string} [before] the label that this person gave and then undid
    */
   show(item, before) {
     this.#toggle(true);
@@ -29,7 +29,7 @@ export class Card {
     this.body.scrollTop = 0;
     byId("validation").hidden = item.split !== "validation";
     byId("before").hidden = !before;
-    byId("before").replaceChildren("Your previous label: ", named(before ?? ""));
+    byId("before").replaceChildren("Your previous label: ", bdi(before ?? ""));
     this.#arrive();
     this.#note("", false);
   }
@@ -39,26 +39,26 @@ export class Card {
     this.#toggle(false);
     this.text.textContent = "";
     byId("validation").hidden = byId("before").hidden = true;
-    const words = [title && el("h2", {}, title), el("p", { class: "muted" }, sentence), el("div", { class: "row" }, ...actions)];
-    const said = el("div", {}, ...words.filter(Boolean));
-    // What is said again and again stays as it is, for who listens and for who is on one of its links.
-    if (said.textContent !== this.empty.textContent) this.empty.replaceChildren(...said.childNodes);
+    const parts = [title && el("h2", {}, title), el("p", { class: "muted" }, sentence), el("div", { class: "row" }, ...actions)];
+    const message = el("div", {}, ...parts.filter(Boolean));
+    // An unchanged message stays in place: screen readers do not repeat it, and its links keep the focus.
+    if (message.textContent !== this.empty.textContent) this.empty.replaceChildren(...message.childNodes);
     this.#note("", false);
   }
 
-  /** What goes along with an answer. */
+  /** The flag and comment that are sent with the annotation. */
   get remarks() {
     return { flagged: this.flag.getAttribute("aria-pressed") === "true", comment: this.commentField.value.trim() };
   }
 
-  /** Whether there is something that would be lost with the text. */
+  /** Whether the person has entered something that replacing the text would discard. */
   get isRemarked() {
     return this.remarks.flagged || this.remarks.comment !== "" || !this.note.hidden;
   }
 
   toggleFlag() {
     this.flag.setAttribute("aria-pressed", String(!this.remarks.flagged));
-    byId("last").textContent = this.remarks.flagged ? "Flagged" : "Not flagged";
+    byId("last").textContent = this.remarks.flagged ? "Flagged" : "Flag removed";
   }
 
   toggleComment() {
@@ -73,7 +73,7 @@ export class Card {
     if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
     event.preventDefault();
     this.#note(this.commentField.value, this.remarks.flagged);
-    // Back to where they were: who pressed a key was nowhere, and goes on with keys.
+    // Return the focus. If a key opened the comment, nothing had the focus, and single keys work again.
     this.commentField.blur();
     this.cameFrom.focus();
   }
@@ -94,7 +94,7 @@ export class Card {
 
   #arrive() {
     this.text.classList.remove("fresh");
-    void this.text.offsetWidth; // the animation starts again only after a layout without it
+    void this.text.offsetWidth; // force a layout without the class, so that the animation restarts
     this.text.classList.add("fresh");
   }
 }

@@ -1,13 +1,13 @@
-/** The classes as buttons, each with its key. */
-import { el, named, say } from "./dom.js";
+/** One button per class, each with its key; with many classes also a search field. */
+import { el, bdi, setText } from "./dom.js";
 import { percent } from "./format.js";
 import { distance } from "./fuzzy.js";
 import { CLASS_KEYS } from "./keys.js";
 
 const COLOURS = 9;
-const MANY = 20;
+const SEARCH_FROM = 20; // with more classes than this there is a search field
 
-/** Which of the colours a class has. */
+/** The colour number of a class. */
 export const colourOf = (index) => index % COLOURS;
 
 export class ClassButtons {
@@ -28,33 +28,33 @@ export class ClassButtons {
 
   /** @param {{name: string, description: string}[]} classes in their order */
   show(classes) {
-    const had = this.root.contains(document.activeElement) ? document.activeElement : null;
-    const at = this.#buttons.indexOf(had);
+    const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
+    const at = this.#buttons.indexOf(focused);
     this.classes = classes;
     this.#buttons = classes.map((each, index) => this.#button(each, index));
-    this.#finder = classes.length > MANY ? (this.#finder ?? this.#field()) : null;
+    this.#finder = classes.length > SEARCH_FROM ? (this.#finder ?? this.#field()) : null;
     const finder = this.#finder && el("div", { class: "finder" }, this.#finder, this.#found);
     this.root.replaceChildren(...[this.legend, finder, ...this.#buttons].filter(Boolean));
-    (this.#buttons[at] ?? had)?.focus({ preventScroll: true }); // who is on a class, or looks for one, stays there
+    (this.#buttons[at] ?? focused)?.focus({ preventScroll: true }); // keep the focus on the class or the search field
   }
 
-  /** Marks the class that was said before, and shows the model's prediction and the file's suggestion, if there are any. */
+  /** Marks the class chosen before an undo, and shows the model's prediction and the file's suggestion, if any. */
   mark(before, prediction, suggestion) {
     this.#buttons.forEach((button, index) => {
       const { name } = this.classes[index];
       button.classList.toggle("chosen", name === before);
-      const said =
+      const notes =
         prediction?.class === name
           ? [el("span", { class: "unseen" }, "the model's prediction: "), percent(prediction.probability)]
           : [];
-      if (name === suggestion) said.push(said.length ? " · suggested" : "suggested");
-      button.querySelector(".prediction").replaceChildren(...said);
+      if (name === suggestion) notes.push(notes.length ? " · suggested" : "suggested");
+      button.querySelector(".prediction").replaceChildren(...notes);
     });
     this.#predicted = this.classes.findIndex(({ name }) => name === prediction?.class);
     this.#arrange();
   }
 
-  /** Picks the class of a key. @returns {boolean} whether there is one */
+  /** Picks the class with this key. @returns {boolean} whether there is one */
   press(key) {
     const found = this.classes[CLASS_KEYS.indexOf(key)];
     if (found) this.pick(found.name);
@@ -81,7 +81,7 @@ export class ClassButtons {
         onclick: () => this.pick(name),
       },
       el("kbd", { "aria-hidden": "true" }, key ?? "·"),
-      named(name),
+      bdi(name),
       el("span", { class: "prediction" }),
     );
   }
@@ -99,8 +99,8 @@ export class ClassButtons {
     field.addEventListener("keydown", (event) => {
       if (event.key === "Escape") return this.#leave();
       if (event.key !== "Enter" || event.repeat) return;
-      // Nothing typed: the first is only meant where the model put it there.
-      const first = field.value.trim() || this.#predicted >= 0 ? this.#fitting()[0] : undefined;
+      // With nothing typed, Enter picks the first class only if it is the predicted one.
+      const first = field.value.trim() || this.#predicted >= 0 ? this.#matches()[0] : undefined;
       if (first === undefined) return;
       this.#leave();
       this.#buttons[first].click();
@@ -114,27 +114,27 @@ export class ClassButtons {
     this.#arrange();
   }
 
-  /** The classes that fit what is typed, the best first; of equals, first the one that the model predicts. */
-  #fitting() {
+  /** Indices of the classes that match the typed text, the best first; of equal matches, the predicted class first. */
+  #matches() {
     const far = this.classes.map(({ name }) => distance(this.#finder.value, name));
     const rank = (index) => [far[index], index !== this.#predicted, index];
-    const fitting = [...far.keys()].filter((index) => far[index] !== null);
-    return fitting.sort((one, other) => rank(one).reduce((less, value, at) => less || value - rank(other)[at], 0));
+    const matches = [...far.keys()].filter((index) => far[index] !== null);
+    return matches.sort((one, other) => rank(one).reduce((less, value, at) => less || value - rank(other)[at], 0));
   }
 
   #arrange() {
     if (!this.#finder) return;
-    const fitting = this.#fitting();
-    const others = [...this.classes.keys()].filter((index) => !fitting.includes(index));
+    const matches = this.#matches();
+    const others = [...this.classes.keys()].filter((index) => !matches.includes(index));
     this.#buttons.forEach((button, index) => {
-      button.hidden = !fitting.includes(index);
-      button.classList.toggle("first-found", this.#finder.value.trim() !== "" && index === fitting[0]);
+      button.hidden = !matches.includes(index);
+      button.classList.toggle("first-found", this.#finder.value.trim() !== "" && index === matches[0]);
     });
-    this.#finder.setAttribute("aria-invalid", String(!fitting.length));
-    const first = fitting.length ? `Enter picks ${this.classes[fitting[0]].name}, the first of ${fitting.length}` : "No class fits";
-    say(this.#found, this.#finder.value.trim() && first);
+    this.#finder.setAttribute("aria-invalid", String(!matches.length));
+    const first = matches.length ? `Enter picks ${this.classes[matches[0]].name}, the first of ${matches.length}` : "No class matches";
+    setText(this.#found, this.#finder.value.trim() && first);
     const focused = document.activeElement;
-    for (const index of [...fitting, ...others]) this.root.append(this.#buttons[index]);
-    focused.focus(); // what is moved loses it
+    for (const index of [...matches, ...others]) this.root.append(this.#buttons[index]);
+    focused.focus(); // a moved element loses the focus
   }
 }

@@ -1,18 +1,18 @@
-/** Classes: rename, describe, reorder, merge, archive, delete, add. */
+/** The list of classes on the page Settings: rename, describe, reorder, merge, archive, delete, add. */
 import { get, patch, post } from "./api.js";
 import { colourOf } from "./class-buttons.js";
 import { onSubmit } from "./controls.js";
-import { byId, el, named, redraw } from "./dom.js";
+import { byId, el, bdi, replaceContent } from "./dom.js";
 import { count } from "./format.js";
-import { toast, told } from "./toast.js";
+import { toast, showErrors } from "./toast.js";
 
-const AGAIN = 1000;
-let asked = 0;
+const POLL_MS = 1000;
+let latestRequest = 0;
 
 export async function classEditor() {
-  onSubmit(byId("add-class"), () => told(add));
-  document.addEventListener("texts-added", () => told(show)); // with labels of classes that were not there
-  await Promise.all([show(), sayLeft()]);
+  onSubmit(byId("add-class"), () => showErrors(add));
+  document.addEventListener("texts-added", () => showErrors(show)); // their labels may add classes
+  await Promise.all([show(), showDeletion()]);
 }
 
 async function add() {
@@ -24,43 +24,43 @@ async function add() {
 }
 
 async function show() {
-  const mine = ++asked;
+  const request = ++latestRequest;
   const { items: all } = await get("/api/classes", { archived: true });
-  if (mine !== asked) return; // a later change has overtaken this one
+  if (request !== latestRequest) return; // superseded by a later request
   const items = all.filter(({ archived }) => !archived);
-  redraw(
+  replaceContent(
     byId("class-list"),
     items.map((each, index) => row(each, index, items)),
   );
   byId("twins").replaceChildren(...twins(items));
-  redraw(byId("archived"), all.filter(({ archived }) => archived).map(archivedRow));
+  replaceContent(byId("archived"), all.filter(({ archived }) => archived).map(archivedRow));
 }
 
 function archivedRow(each) {
-  const learnt = each.archived === "kept" ? "its labels are still learnt" : "its labels are left out of training";
-  const back = () => told(() => patch(`/api/classes/${each.number}`, { archived: "" })).then(() => told(show));
+  const effect = each.archived === "kept" ? "the model still learns its labels" : "the model does not learn its labels";
+  const back = () => showErrors(() => patch(`/api/classes/${each.number}`, { archived: "" })).then(() => showErrors(show));
   return el(
     "li",
     { class: "row" },
-    el("span", {}, named(each.name), ` is archived; ${learnt}.`),
-    el("button", { type: "button", "aria-label": `Bring back ${each.name}`, onclick: back }, "Bring back"),
+    el("span", {}, bdi(each.name), ` is archived; ${effect}.`),
+    el("button", { type: "button", "aria-label": `Restore ${each.name}`, onclick: back }, "Restore"),
   );
 }
 
-/** Classes whose names differ in capitals alone, as files make them, each with an offer to merge it. */
+/** Classes whose names differ only in capitals, as often happens in files, each with a button to merge it. */
 function twins(all) {
   return all.flatMap((each, index) => {
     const first = all.find(({ name }) => name.toLowerCase() === each.name.toLowerCase());
     if (all.indexOf(first) === index) return [];
     const button = el("button", { type: "button", onclick: () => merge(each, first) }, `Merge into “${first.name}”`);
-    return [el("p", { class: "row" }, `“${each.name}” and “${first.name}” are two classes.`, button)];
+    return [el("p", { class: "row" }, `“${each.name}” and “${first.name}” differ only in capitals.`, button)];
   });
 }
 
 function row(each, index, all) {
   const change = async (what) => {
-    if (await told(() => patch(`/api/classes/${each.number}`, what))) toast("Saved.");
-    await told(show);
+    if (await showErrors(() => patch(`/api/classes/${each.number}`, what))) toast("Saved.");
+    await showErrors(show);
   };
   const field = (name, label) =>
     el("input", {
@@ -79,7 +79,7 @@ function row(each, index, all) {
       maxlength: 5000,
       "aria-label": `Examples of ${each.name}`,
       dir: "auto",
-      placeholder: "Examples, one a line",
+      placeholder: "Examples, one per line",
       onchange: ({ target }) => change({ examples: target.value.trim() }),
     },
     each.examples,
@@ -112,13 +112,13 @@ function row(each, index, all) {
   );
 }
 
-/** What cannot be done by a mere change of a field. */
+/** The menu of a class: archive, delete, merge. */
 function more(each, all) {
   const others = all.filter(({ number }) => number !== each.number);
   const acts = [
-    ["Archive", "and go on learning its labels", () => archive(each, "kept")],
-    ["Archive", "and leave its labels out", () => archive(each, "out")],
-    ["Delete", "so that its texts are unlabelled again", () => remove(each)],
+    ["Archive", "and keep learning its labels", () => archive(each, "kept")],
+    ["Archive", "and stop learning its labels", () => archive(each, "out")],
+    ["Delete", "and make its texts unlabelled again", () => remove(each)],
     ...others.map((other) => ["Merge into", other.name, () => merge(each, other)]),
   ];
   const option = ([, name, act]) => el("option", { value: acts.findIndex((one) => one[2] === act) }, name);
@@ -129,7 +129,7 @@ function more(each, all) {
   const select = el("select", { "aria-label": `More for ${each.name}` }, el("option", { value: "" }, "more …"), ...groups);
   const chosen = () => acts[select.value || -1];
   const go = el("button", { type: "button", class: "main", hidden: true, onclick: () => chosen()[2]() });
-  // Not at once: arrow keys walk through a list by choosing each of its entries.
+  // Act only on a click: arrow keys select each entry on the way to the wanted one.
   select.addEventListener("change", () => {
     go.hidden = !chosen();
     go.textContent = chosen()?.[0].split(" ")[0] ?? "";
@@ -139,34 +139,34 @@ function more(each, all) {
 }
 
 async function archive(each, archived) {
-  if (await told(() => patch(`/api/classes/${each.number}`, { archived }))) toast(`“${each.name}” is archived.`);
-  await told(show);
+  if (await showErrors(() => patch(`/api/classes/${each.number}`, { archived }))) toast(`“${each.name}” is archived.`);
+  await showErrors(show);
 }
 
 async function remove(each) {
-  const question = `Delete “${each.name}”? The texts that have it are unlabelled again; what people said stays in the record.`;
+  const question = `Delete “${each.name}”? Its texts become unlabelled; the labels are kept in the history.`;
   if (confirm(`${question} To keep its labels, merge it into another class instead.`)) {
-    await told(async () => {
-      setTimeout(() => told(sayLeft), AGAIN); // it takes a while where many texts have it
+    await showErrors(async () => {
+      setTimeout(() => showErrors(showDeletion), POLL_MS); // takes a while if it has many labels
       const { texts } = await post(`/api/classes/${each.number}/delete`);
-      toast(`“${each.name}” is deleted; ${count(texts, "text")} had it.`);
+      toast(`“${each.name}” is deleted; ${count(texts, "text")} became unlabelled.`);
     });
   }
-  await told(show);
+  await showErrors(show);
 }
 
-/** How far the deletion or merging of a class is, until it is done: what was cut off goes on by itself. */
-async function sayLeft() {
+/** Shows the progress of deleting or merging a class until it is complete; an interrupted one is resumed by the server. */
+async function showDeletion() {
   const { texts } = await get("/api/classes/deletion");
   byId("deletion").hidden = !texts;
-  byId("deletion").textContent = `A class is being deleted or merged: ${count(texts, "text")} left. Labelling goes on meanwhile.`;
-  if (texts) setTimeout(() => told(sayLeft), AGAIN);
+  byId("deletion").textContent = `A class is being deleted or merged: ${count(texts, "text")} left. You can keep labelling.`;
+  if (texts) setTimeout(() => showErrors(showDeletion), POLL_MS);
 }
 
 async function merge(each, { name: into, number }) {
-  if (confirm(`Merge “${each.name}” into “${into}”? All its labels become “${into}”; this cannot be undone.`)) {
-    setTimeout(() => told(sayLeft), AGAIN);
-    if (await told(() => post(`/api/classes/${each.number}/merge`, { into: number }))) toast(`“${each.name}” is “${into}” now.`);
+  if (confirm(`Merge “${each.name}” into “${into}”? All its labels become “${into}”. This cannot be undone.`)) {
+    setTimeout(() => showErrors(showDeletion), POLL_MS);
+    if (await showErrors(() => post(`/api/classes/${each.number}/merge`, { into: number }))) toast(`“${each.name}” is merged into “${into}”.`);
   }
-  await told(show);
+  await showErrors(show);
 }

@@ -1,4 +1,4 @@
-/** A choice among the classes. */
+/** A select element with the classes. */
 import { el } from "./dom.js";
 
 /** @param {{name: string}[]} classes @param {string} label @param {string | null} [chosen] */

@@ -1,4 +1,4 @@
-/** What the other columns of a file say of a text. */
+/** The other columns of a text's row in the uploaded file. */
 import { el } from "./dom.js";
 
 /** @param {Record<string, string>} context */
@@ -7,6 +7,6 @@ export function contextList(context) {
     el("dt", { dir: "auto" }, name),
     el("dd", { class: "written", dir: "auto" }, value),
   ]);
-  if (!rows.length) return el("p", { class: "small muted" }, "The file says nothing else of this text.");
+  if (!rows.length) return el("p", { class: "small muted" }, "The file has no other columns for this text.");
   return el("dl", { class: "fact context" }, ...rows);
 }

@@ -1,9 +1,9 @@
-/** Elements without a word of HTML: whatever a text contains, it stays text. */
+/** Creates elements without parsing HTML, so that the content of a text can never become markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element. Functions become listeners (`onclick`), booleans switch attributes, everything else is an attribute's value.
+ * Creates an element. Functions become listeners (`onclick`), booleans set or omit an attribute, null omits it.
  * @param {string} tag
  * @param {Record<string, unknown>} [attributes]
  * @param {...(Node | string | number | null | undefined)} children
@@ -13,7 +13,7 @@ export function el(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** The same for drawings. @returns {SVGElement} */
+/** The same for SVG. @returns {SVGElement} */
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -37,29 +37,29 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** A name that people gave to something, kept from turning the line around it; it may break after an underscore. */
-export function named(name) {
+/** A name in a `<bdi>`, so that right-to-left names do not reorder the line; it may break after an underscore. */
+export function bdi(name) {
   const parts = name.split(/(?<=[_/.])/).flatMap((part) => [el("wbr"), part]);
   return el("bdi", {}, ...parts.slice(1));
 }
 
-/** Says something in a place, unless it says so already: whoever listens would hear it again. */
-export function say(place, sentence) {
+/** Sets the text of an element only if it differs, because screen readers announce every change. */
+export function setText(place, sentence) {
   if (place.textContent !== sentence) place.textContent = sentence;
 }
 
-/** Puts other children into a place. Who was on a control of it stays there, by its name or else near its place. */
-export function redraw(root, children) {
+/** Replaces the children of an element. The focus moves to the new control with the same name, else to one nearby. */
+export function replaceContent(root, children) {
   const all = () => [...root.querySelectorAll("a[href], input, textarea, select, button, summary")];
   const controls = () => all().filter((control) => !control.disabled && control.checkVisibility());
   const nameOf = (control) => control.ariaLabel ?? `${control.closest("[role=group]")?.ariaLabel} ${control.textContent}`;
-  const had = root.contains(document.activeElement) ? document.activeElement : null;
-  // Who is typing keeps their words; what comes of them draws it all again.
-  if (had && had.value !== had.defaultValue && ["INPUT", "TEXTAREA"].includes(had.tagName)) return;
-  const at = controls().indexOf(had);
+  const focused = root.contains(document.activeElement) ? document.activeElement : null;
+  // Keep unsaved input; saving it will replace the content.
+  if (focused && focused.value !== focused.defaultValue && ["INPUT", "TEXTAREA"].includes(focused.tagName)) return;
+  const at = controls().indexOf(focused);
   root.replaceChildren(...children);
-  if (!had) return;
+  if (!focused) return;
   const now = controls();
-  const same = [now[at], ...now].find((control) => control && nameOf(control) === nameOf(had));
+  const same = [now[at], ...now].find((control) => control && nameOf(control) === nameOf(focused));
   (same ?? now[at] ?? now.at(-1) ?? root.closest("[tabindex]")).focus({ preventScroll: true });
 }

@@ -1,14 +1,14 @@
 /** Files to take away. Asked for by script, so that a refusal is a sentence on the page and not a broken file. */
 import { getFile } from "./api.js";
 import { el } from "./dom.js";
-import { told } from "./toast.js";
+import { showErrors } from "./toast.js";
 
 export function downloads() {
   for (const link of document.querySelectorAll("a[download]")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
       link.ariaBusy = "true";
-      told(() => save(link.pathname)).finally(() => (link.ariaBusy = "false"));
+      showErrors(() => save(link.pathname)).finally(() => (link.ariaBusy = "false"));
     });
   }
 }

@@ -1,18 +1,18 @@
-/** The page for taking everything away. */
+/** The page Export: labels, predictions and the model. */
 import { get } from "./api.js";
 import { downloads } from "./downloads.js";
-import { servesFinish, showFinish } from "./finish.js";
+import { bindFinishButton, showFinish } from "./finish.js";
 import { frame } from "./frame.js";
-import { servesScoring } from "./scoring.js";
-import { told } from "./toast.js";
+import { scoringPanel } from "./scoring.js";
+import { showErrors } from "./toast.js";
 
 downloads();
 const { trainer } = await frame;
-servesFinish(trainer);
-const look = servesScoring();
-trainer.addEventListener("round", () => (told(draw), told(look)));
-await told(look);
-await told(draw);
+bindFinishButton(trainer);
+const look = scoringPanel();
+trainer.addEventListener("round", () => (showErrors(draw), showErrors(look)));
+await showErrors(look);
+await showErrors(draw);
 
 async function draw() {
   showFinish((await get("/api/progress")).finish);

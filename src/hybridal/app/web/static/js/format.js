@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Numbers, shares and times formatted for people. */
 
 const WHOLE = new Intl.NumberFormat("en");
 const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
@@ -12,7 +12,7 @@ export const count = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one 
 /** 0.8333 -> "83%" */
 export const percent = (share) => `${Math.round(share * 100)}%`;
 
-/** A figure of three digits after the point, or a dash where there is none. */
+/** A number with three decimals, or a dash for null. */
 export const figure = (value, digits = 3) => (value == null ? "–" : value.toFixed(digits));
 
 /** 75 -> "1 min 15 s"; 7300 -> "2 h 2 min" */
@@ -24,7 +24,7 @@ export function duration(seconds) {
   return minutes ? `${Math.floor(s / 3600)} h ${minutes} min` : `${Math.floor(s / 3600)} h`;
 }
 
-/** How long ago a moment (in seconds since 1970) was. */
+/** How long ago a moment (in seconds since 1970) was, or how far ahead it is. */
 export function ago(moment, now = Date.now() / 1000) {
   const seconds = moment - now;
   for (const [unit, size] of [

@@ -1,29 +1,29 @@
-/** What every page of somebody who is signed in has: the project's name, unsent annotations, the trainer's bar. */
-import { getProject, link, post, Refusal } from "./api.js";
+/** The frame of every page for signed-in people: project name, save state, the trainer's bar. */
+import { getProject, link, post, ApiError } from "./api.js";
 import { onPress } from "./controls.js";
-import { byId, say } from "./dom.js";
+import { byId, setText } from "./dom.js";
 import { count } from "./format.js";
 import { Outbox } from "./outbox.js";
 import { passwordDialog } from "./password.js";
-import { told, toast } from "./toast.js";
+import { showErrors, toast } from "./toast.js";
 import { TrainerBar } from "./trainer-bar.js";
 
-const SOON = 30; // seconds in which an answer is written down, or sent again
+const SEND_TIMEOUT = 30; // seconds until sending an annotation is given up and retried
 
 /** Resolves to `{project, outbox, trainer}` once the project is known. */
 export const frame = start();
-told(() => frame); // a page that cannot start says why
+showErrors(() => frame); // show why a page cannot start
 
 async function start() {
-  const project = await patiently(getProject);
+  const project = await withRetry(getProject);
   const leave = byId("sign-out");
-  if (leave) onPress(leave, () => told(signOut));
+  if (leave) onPress(leave, () => showErrors(signOut));
   if (byId("change-password")) onPress(byId("change-password"), () => passwordDialog());
   byId("project-name").textContent = project.name;
   document.title = `${document.title.split(" · ")[0]} · ${project.name}`;
-  const outbox = new Outbox(localStorage, `${project.id}/${project.me.name}`, senderOf(project.me.name));
+  const outbox = new Outbox(localStorage, `${project.id}/${project.me.name}`, senderFor(project.me.name));
   showSaved(outbox);
-  // On every page: an answer may be sent, and refused, long after somebody left the one where they gave it.
+  // On every page: an annotation may be sent, and refused, long after its person has left the page Label.
   outbox.addEventListener("refused", ({ detail }) => toast(`Not saved: ${detail.reason}`, { stays: true }));
   const trainer = new TrainerBar(byId("trainer"));
   trainer.poll();
@@ -36,31 +36,31 @@ async function signOut() {
   location.assign(link("/login"));
 }
 
-async function patiently(load) {
-  for (let said = null; ; ) {
+async function withRetry(load) {
+  for (let message = null; ; ) {
     try {
       const loaded = await load();
-      said?.remove();
+      message?.remove();
       return loaded;
     } catch (error) {
-      said ??= toast(`${error.message} This page goes on trying.`, { stays: true });
+      message ??= toast(`${error.message} This page keeps trying.`, { stays: true });
       await new Promise((resolve) => setTimeout(resolve, 3000));
     }
   }
 }
 
-/** Sends what one person said. A token that has run out is renewed once; a second refusal is meant. */
-function senderOf(name) {
+/** Sends one person's annotations. After a 403 the CSRF token is renewed once, because it may have expired. */
+function senderFor(name) {
   return async (path, body) => {
     try {
-      return await post(path, body, SOON);
+      return await post(path, body, SEND_TIMEOUT);
     } catch (error) {
       if (error.status !== 403) throw error;
       const { me } = await getProject();
-      if (me.name === name) return post(path, body, SOON);
-      // Somebody else has signed in with this browser: these answers wait for their own person.
+      if (me.name === name) return post(path, body, SEND_TIMEOUT);
+      // Another person has signed in with this browser; the annotations wait until their own person returns.
       location.reload();
-      throw new Refusal(0, "Somebody else has signed in here.");
+      throw new ApiError(0, "Another person has signed in with this browser.");
     }
   };
 }
@@ -70,13 +70,13 @@ function showSaved(outbox) {
   let wasLate = false;
   const show = () => {
     const waiting = outbox.waiting.length;
-    // A request that is under way is no news; one that failed, or a heap of them, is.
+    // A single request in progress is normal; a failed one, or several waiting, is worth showing.
     const late = waiting > 0 && (outbox.failures > 0 || waiting > 3);
     place.dataset.state = late ? "waiting" : "saved";
-    // Spoken only when something is wrong, until it is right again: nobody wants to hear "Saved" 800 times.
+    // Screen readers announce this only from a problem until it is solved, not "Saved" after every label.
     wasLate ||= late;
     place.setAttribute("aria-live", wasLate ? "polite" : "off");
-    say(place, late ? `${count(waiting, "answer")} waiting to be sent` : waiting ? "Saving" : "Saved");
+    setText(place, late ? `${count(waiting, "annotation")} waiting to be sent` : waiting ? "Saving" : "Saved");
     if (!waiting) wasLate = false;
   };
   outbox.addEventListener("change", show);

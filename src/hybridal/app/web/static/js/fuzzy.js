@@ -1,10 +1,11 @@
-/** Names that people half remember: `card arr` finds `card_arrival`, `uber` finds `Über`. */
+/** Fuzzy search for class names: `card arr` finds `card_arrival`, `uber` finds `Über`. */
 
-const fold = (words) => words.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 /**
- * How far a name is from what was typed; null where it does not fit.
- * Every typed word begins a word of the name (0), is any part of it (1), or begins as one of its words and has its letters in order (2).
+ * The distance of a name from the typed text, or null if it does not match.
+ * Each typed word adds 0 if it is a prefix of a word of the name, 1 if it is a substring of the name, and 2 if it shares
+ * the first letter of a word that contains its letters in order.
  */
 export function distance(typed, name) {
   const folded = fold(name);

@@ -1,9 +1,9 @@
-/** How many labels there are, how many were planned, and what the next ones would bring. */
+/** The bar with labels given and planned, and the advice on further labels. */
 import { link } from "./api.js";
 import { byId, el } from "./dom.js";
 import { whole } from "./format.js";
 
-/** How many labels are planned: there can be no more than texts. */
+/** The number of planned labels, at most the number of texts. */
 export const goalOf = (budget, texts) => (texts ? Math.min(budget, texts) : budget);
 
 let isReached = false;
@@ -16,23 +16,23 @@ export function showGoal(labelled, budget, texts) {
   const goal = goalOf(budget, texts);
   done.replaceChildren(el("b", {}, whole(labelled)), ` of ${whole(goal)} labels`);
   isReached = labelled >= goal;
-  far.textContent = isReached ? "All planned labels are given" : `${whole(goal - labelled)} to go`;
+  far.textContent = isReached ? "All planned labels given" : `${whole(goal - labelled)} to go`;
   bar.max = goal;
   bar.value = Math.min(labelled, goal);
   draw();
 }
 
-/** @param {typeof known} progress what the model's rounds say of more labels */
+/** @param {typeof known} progress the advice of the last round */
 export function showAdvice(progress) {
   known = progress;
   draw();
 }
 
-/** The plan and the advice may differ: then the sentence says what both mean. */
+/** Shows the advice; if the plan is complete but more labels would help, says that instead. */
 function draw() {
   const { advice, finish } = known;
   const place = byId("advice");
-  const beyond = "The plan is complete, but the model would gain from more labels: an owner can plan more in Settings.";
+  const beyond = "All planned labels are given, but more would improve the model. An owner can plan more in Settings.";
   const shown = advice && isReached && !finish.advised ? beyond : advice;
   place.classList.toggle("strong", finish.advised);
   if (place.textContent !== (shown ?? ""))

@@ -1,5 +1,5 @@
-/** The list of keys, what the classes mean, and the switch for those who type with something else. */
-import { byId, el, named } from "./dom.js";
+/** The help dialog: keys, the meaning of the classes, and the setting that switches single keys off. */
+import { byId, el, bdi } from "./dom.js";
 import { CLASS_KEYS, keysAreOn, switchKeys } from "./keys.js";
 
 /** @param {() => {name: string, description: string, examples: string}[]} classes */
@@ -12,7 +12,7 @@ export function helpDialog(classes) {
   return () => {
     const rows = classes().flatMap((each, index) => [
       el("dt", {}, el("kbd", {}, CLASS_KEYS[index] ?? "·")),
-      el("dd", {}, named(each.name), ...meaning(each)),
+      el("dd", {}, bdi(each.name), ...meaning(each)),
     ]);
     list.replaceChildren(...fixed, ...rows);
     toggle.checked = keysAreOn();

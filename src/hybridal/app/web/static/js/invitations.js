@@ -1,17 +1,17 @@
-/** Links that let people in. */
+/** Invitation links: create, list, withdraw. */
 import { get, post } from "./api.js";
-import { once, onSubmit } from "./controls.js";
-import { copies } from "./copy.js";
-import { byId, el, redraw } from "./dom.js";
+import { singleFlight, onSubmit } from "./controls.js";
+import { bindCopyButton } from "./copy-button.js";
+import { byId, el, replaceContent } from "./dom.js";
 import { ago } from "./format.js";
-import { told } from "./toast.js";
+import { showErrors } from "./toast.js";
 
-const HERE = ["localhost", "127.0.0.1", "[::1]"];
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 export async function invitations() {
-  byId("only-here").hidden = !HERE.includes(location.hostname);
-  onSubmit(byId("invite"), () => told(invite));
-  copies(byId("copy"), byId("link"));
+  byId("only-here").hidden = !LOOPBACK.includes(location.hostname);
+  onSubmit(byId("invite"), () => showErrors(invite));
+  bindCopyButton(byId("copy"), byId("link"));
   await list();
 }
 
@@ -28,7 +28,7 @@ async function list() {
   const { items } = await get("/api/invitations");
   const table = byId("invitations");
   table.parentElement.hidden = !items.length;
-  redraw(table.tBodies[0], items.map(row));
+  replaceContent(table.tBodies[0], items.map(row));
 }
 
 function row(invitation) {
@@ -38,9 +38,9 @@ function row(invitation) {
       ? "withdrawn"
       : invitation.until * 1000 < Date.now()
         ? "expired"
-        : `open, ends ${ago(invitation.until)}`;
-  const revoke = once(() =>
-    told(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list())),
+        : `open, expires ${ago(invitation.until)}`;
+  const revoke = singleFlight(() =>
+    showErrors(async () => (await post(`/api/invitations/${invitation.number}/revoke`), await list())),
   );
   const action = state.startsWith("open")
     ? el("button", { type: "button", class: "plain", "aria-label": `Withdraw the ${invitation.role}'s link`, onclick: revoke }, "Withdraw")

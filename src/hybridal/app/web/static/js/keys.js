@@ -1,6 +1,6 @@
-/** Single keys. They are off inside fields and dialogs, and can be switched off on this device. */
+/** Single-key shortcuts. They are off inside fields and dialogs, and can be switched off on this device. */
 
-/** Keys of the classes in their order: first digits, then the letters that mean nothing else. */
+/** Keys of the classes in their order: digits, then the letters without another meaning. */
 export const CLASS_KEYS = [..."123456789abdeghijklmnopqrtvwxyz"];
 
 const SETTING = "hybridal.keys";
@@ -8,10 +8,10 @@ const SETTING = "hybridal.keys";
 export const keysAreOn = () => localStorage.getItem(SETTING) !== "off";
 export const switchKeys = (on) => localStorage.setItem(SETTING, on ? "on" : "off");
 
-/** @param {(key: string) => boolean} act does what a key means, and says whether it means anything */
+/** @param {(key: string) => boolean} act runs a key's action; returns whether the key has one */
 export function listen(act) {
   document.addEventListener("keydown", (event) => {
-    // A key that is held down is one answer, not twenty.
+    // A key that is held down counts once.
     if (event.repeat || event.altKey || event.metaKey || isBusy(event.target)) return;
     const key = event.ctrlKey ? { z: "undo" }[event.key] : keysAreOn() && meant(event);
     if (key && act(key)) event.preventDefault();
@@ -24,7 +24,7 @@ function isBusy(target) {
   );
 }
 
-/** The key by its letter; by its place on keyboards of other scripts, and where digits need shift. */
+/** The typed letter; on non-Latin keyboards, and where digits need Shift, the key's position instead. */
 function meant(event) {
   if (/^Digit[0-9]$/.test(event.code) && !event.shiftKey) return event.code.slice(5);
   if (event.code === "NumpadDecimal") return ".";

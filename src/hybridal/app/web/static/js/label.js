@@ -1,6 +1,6 @@
-/** The page for labelling: an answer is kept and the next text is there at once; the network follows. */
+/** The page Label: an annotation is stored in the browser and the next text shown immediately; the outbox sends it. */
 import { get, getProject, link } from "./api.js";
-import { Beside } from "./beside.js";
+import { SidePanel } from "./side-panel.js";
 import { Card } from "./card.js";
 import { ClassButtons } from "./class-buttons.js";
 import { onPress } from "./controls.js";
@@ -9,58 +9,58 @@ import { percent } from "./format.js";
 import { frame } from "./frame.js";
 import { showAdvice, showGoal } from "./goal.js";
 import { helpDialog } from "./help.js";
-import { Hunt } from "./hunt.js";
-import { drawKey } from "./key.js";
+import { NextChoice } from "./next-choice.js";
+import { newKey } from "./idempotency-key.js";
 import { listen } from "./keys.js";
 import { newClassDialog } from "./new-class.js";
 import { Queue } from "./queue.js";
-import { toast, told } from "./toast.js";
+import { toast, showErrors } from "./toast.js";
 
-const AGAIN = 4000;
-const NEWS = 20_000;
-const DELETED = 410;
-// Nobody reads a text in this time: the same answer again is a key that bounced, or a double click,
-// and any answer right after the text changed by itself was meant for the one before.
-const GLANCE = 250;
+const RETRY_MS = 4000;
+const REFRESH_MS = 20_000;
+const HTTP_GONE = 410; // the text was deleted
+// An identical answer this soon is a bouncing key or a double click. Any answer this soon after the text changed
+// without one was meant for the text before.
+const MIN_READING_MS = 250;
 
 const { project, outbox, trainer } = await frame;
 const { role } = project.me;
 const mayDefine = role === "owner" || (role === "reviewer" && project.settings.open_classes);
 const card = new Card();
-const beside = new Beside();
+const sidePanel = new SidePanel();
 const buttons = new ClassButtons(byId("classes"), label);
-const hunt = new Hunt(() => project.classes, () => meanwhile(() => queue.restart()));
+const nextChoice = new NextChoice(() => project.classes, () => whenNotRemarking(() => queue.restart()));
 const fetchNext = async (n, afresh) => {
-  const likely = hunt.class;
+  const likely = nextChoice.class;
   const found = await get("/api/next", { n, likely, ...(afresh && { afresh }) });
-  hunt.say(likely, found.known);
+  nextChoice.showNote(likely, found.known);
   return found;
 };
 const queue = new Queue(fetchNext, outbox.waiting.map(({ body }) => body.text).filter(Boolean));
-const defineClass = newClassDialog(() => told(refresh));
+const defineClass = newClassDialog(() => showErrors(refresh));
 const help = helpDialog(() => project.classes);
-/** What was answered since the page opened, newest last. @type {{item: import("./queue.js").Item, key: string, said: string, at: number}[]} */
+/** Annotations since the page opened, newest last. @type {{item: import("./queue.js").Item, key: string, answer: string, at: number}[]} */
 const done = [];
-/** Changes of the text that came while somebody was remarking on it. @type {(() => void)[]} */
-const later = [];
+/** Changes of the text, postponed until its flag or comment is sent. @type {(() => void)[]} */
+const postponed = [];
 let onPage = null;
-let turned = -Infinity;
-let again = 0;
-let left = null;
+let changedAt = -Infinity;
+let retryTimer = 0;
+let lastFocused = null;
 
 function label(name) {
-  answer({ action: "label", class: name }, name, `Labelled “${name}”`);
+  annotate({ action: "label", class: name }, name, `Labelled “${name}”`);
 }
 
-/** The class that the model predicts, else the one that the file suggests. */
+/** The class that the model predicts, else the one suggested by the file. */
 function proposed() {
   return queue.current?.prediction?.class ?? queue.current?.suggestion;
 }
 
 function proposal({ prediction, suggestion }) {
-  const said = prediction && `Predicted: ${prediction.class}, ${percent(prediction.probability)}`;
-  const words = said ?? (suggestion && `Suggested by the file: ${suggestion}`);
-  return el("p", { id: "proposed", class: "unseen", hidden: !words }, words);
+  const predicted = prediction && `Predicted: ${prediction.class}, ${percent(prediction.probability)}`;
+  const sentence = predicted ?? (suggestion && `Suggested by the file: ${suggestion}`);
+  return el("p", { id: "proposed", class: "unseen", hidden: !sentence }, sentence);
 }
 
 function accept() {
@@ -68,113 +68,113 @@ function accept() {
 }
 
 function skip() {
-  answer({ action: "skip", class: null }, "skip", "Skipped");
+  annotate({ action: "skip", class: null }, "skip", "Skipped");
 }
 
-function answer(what, said, sentence) {
-  const [key, at, last, remarks] = [drawKey(), performance.now(), done.at(-1), card.remarks];
-  if (last?.said === said && at - last.at < GLANCE && !card.isRemarked) return;
-  if (at - turned < GLANCE) return;
-  // Kept first: a browser that can keep nothing does not go on to the next text.
-  if (!keep({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
-  done.push({ item: queue.advance(), key, said, at });
-  for (const change of later.splice(0)) change();
-  byId("last").textContent = sentence; // before the text: whoever listens hears it first
+function annotate(what, answer, sentence) {
+  const [key, at, last, remarks] = [newKey(), performance.now(), done.at(-1), card.remarks];
+  if (last?.answer === answer && at - last.at < MIN_READING_MS && !card.isRemarked) return;
+  if (at - changedAt < MIN_READING_MS) return;
+  // Store first: if the browser cannot store the annotation, stay on this text.
+  if (!store({ path: "/api/annotations", body: { key, text: queue.current.id, ...what, ...remarks } })) return;
+  done.push({ item: queue.advance(), key, answer, at });
+  for (const change of postponed.splice(0)) change();
+  byId("last").textContent = sentence; // before the text, so that screen readers announce it first
   show();
 }
 
 function undo() {
   const last = done.at(-1);
-  // Named, where it is known: in another tab the same person may have said something since.
-  if (!keep({ path: "/api/undo", body: { key: drawKey(), undoes: last?.key } }) || !last) return;
+  // Send the key if it is known: the same person may have labelled another text in another tab since.
+  if (!store({ path: "/api/undo", body: { key: newKey(), undoes: last?.key } }) || !last) return;
   done.pop();
-  takeBack(last.item, last.said);
+  showUndone(last.item, last.answer);
 }
 
-function keep(message) {
+function store(message) {
   try {
     outbox.add(message);
     return true;
   } catch {
-    toast("This browser cannot store data for this page, so your label would not be safe. Allow storage or free some space.", {
+    toast("This browser cannot store data for this page, so your label could be lost. Allow storage or free some space.", {
       stays: true,
     });
     return false;
   }
 }
 
-function takeBack(item, said) {
+function showUndone(item, answer) {
   queue.putBack(item);
   byId("last").textContent = "Undone";
-  show(said === "skip" ? "skipped" : said);
+  show(answer === "skip" ? "skipped" : answer);
 }
 
-/** Lets something else than an answer change the text, but not under the hands of somebody who remarks on it. */
-function meanwhile(change) {
-  if (card.isRemarked) return void later.push(change);
+/** Applies a change of the queue that no answer caused; postpones it while the text has an unsent flag or comment. */
+function whenNotRemarking(change) {
+  if (card.isRemarked) return void postponed.push(change);
   change();
-  turn();
+  showIfChanged();
 }
 
-function turn() {
+function showIfChanged() {
   if (onPage && queue.current === onPage) return;
-  if (onPage) turned = performance.now();
+  if (onPage) changedAt = performance.now();
   show();
 }
 
 function show(before) {
   const item = (onPage = queue.current);
-  const had = document.activeElement;
+  const focused = document.activeElement;
   byId("skip").disabled = !item;
-  beside.showContext(item?.context ?? {});
+  sidePanel.showContext(item?.context ?? {});
   if (item) card.show(item, before);
-  else card.showEmpty("", "Fetching texts …");
-  dressButtons(before);
-  keepKeyboard(had);
+  else card.showEmpty("", "Loading texts …");
+  updateButtons(before);
+  restoreFocus(focused);
   goal();
   refill();
 }
 
-/** Who was on a control that is off while there is no text is on it again with the next one. */
-function keepKeyboard(had) {
-  if (had.disabled) left = had;
+/** Controls are disabled while there is no text, and lose the focus; gives it back with the next text. */
+function restoreFocus(focused) {
+  if (focused.disabled) lastFocused = focused;
   if (!queue.current) return;
-  if (document.activeElement === document.body) left?.focus();
-  left = null;
+  if (document.activeElement === document.body) lastFocused?.focus();
+  lastFocused = null;
 }
 
-function dressButtons(before) {
+function updateButtons(before) {
   byId("first").hidden = project.classes.length > 0;
   buttons.disabled = !queue.current;
   buttons.mark(before, queue.current?.prediction, queue.current?.suggestion);
   byId("accept").hidden = !project.settings.show_predictions && !proposed();
   byId("accept").disabled = !proposed();
-  // A new element, which is read out also where it says the same as with the text before.
+  // A new element, so that screen readers read it also if it equals the one before.
   byId("proposed").replaceWith(proposal(queue.current ?? {}));
 }
 
 async function refill() {
-  clearTimeout(again);
+  clearTimeout(retryTimer);
   const empty = !queue.current;
   const problem = await queue.refill(outbox.waiting.length).then(
     () => null,
     (error) => error,
   );
   if (!empty) return;
-  if (queue.current) return turn();
+  if (queue.current) return showIfChanged();
   if (problem)
-    card.showEmpty(problem.status ? "No texts for now" : "No connection", `${problem.message} Your labels are kept on this device and will be sent later.`);
+    card.showEmpty(problem.status ? "No texts available" : "No connection", `${problem.message} Your labels are kept on this device and will be sent later.`);
   else showDone();
-  again = setTimeout(refill, AGAIN);
+  retryTimer = setTimeout(refill, RETRY_MS);
 }
 
 function showDone() {
   if (!project.counts.texts) return showNoTexts();
-  const links = [el("a", { class: "button", href: link("/progress") }, "See the progress")];
+  const links = [el("a", { class: "button", href: link("/progress") }, "See progress")];
   if (role !== "annotator") links.push(el("a", { class: "button", href: link("/export") }, "Export the labels"));
   card.showEmpty(
     "Nothing to label",
-    "Every text is labelled or assigned to somebody else. New texts appear here automatically.",
+    "Every text is labelled or assigned to another person. New texts appear here automatically.",
     ...links,
   );
 }
@@ -189,21 +189,21 @@ function goal() {
   showGoal(project.counts.labelled + coming, project.budget, project.counts.texts);
 }
 
-/** What others may have changed meanwhile. `gently`: no key gets another class under somebody's hands. */
-async function refresh(gently = false) {
+/** Fetches the project again. With `keepKeys`, ignores changes that would give a class another key during the work. */
+async function refresh(keepKeys = false) {
   const before = project.classes;
   Object.assign(project, await getProject());
   goal();
-  if (gently && before.some(({ number }, at) => project.classes[at]?.number !== number)) project.classes = before;
+  if (keepKeys && before.some(({ number }, at) => project.classes[at]?.number !== number)) project.classes = before;
   if (JSON.stringify(project.classes) === JSON.stringify(before)) return;
   buttons.show(project.classes);
-  hunt.show();
-  dressButtons();
+  nextChoice.show();
+  updateButtons();
 }
 
-async function comeBack() {
+async function renewLeases() {
   const gone = await queue.renew(outbox.waiting.length);
-  meanwhile(() => queue.lose(gone));
+  whenNotRemarking(() => queue.remove(gone));
   await refresh();
 }
 
@@ -211,26 +211,26 @@ outbox.addEventListener("acknowledged", ({ detail: { message, reply } }) => {
   if (message.path === "/api/undo") {
     if (!reply.item) byId("last").textContent = "Nothing to undo";
     else if (!message.body.undoes) {
-      byId("last").textContent = "Undone"; // where this page knew what it undid, it has said so
-      meanwhile(() => queue.putBack(reply.item));
+      byId("last").textContent = "Undone"; // if this page knew the key, `undo` has shown it already
+      whenNotRemarking(() => queue.putBack(reply.item));
     }
   }
   project.counts = reply.counts;
   goal();
-  if (reply.counts.labelled === reply.counts.texts) told(advise);
+  if (reply.counts.labelled === reply.counts.texts) showErrors(advise);
 });
 outbox.addEventListener("refused", ({ detail: { message, status } }) => {
   const at = done.findIndex(({ key }) => key === message.body.key);
   const [refused] = at < 0 ? [] : done.splice(at, 1);
-  if (refused && status !== DELETED) meanwhile(() => queue.putBack(refused.item));
-  told(refresh);
+  if (refused && status !== HTTP_GONE) whenNotRemarking(() => queue.putBack(refused.item));
+  showErrors(refresh);
 });
-document.addEventListener("visibilitychange", () => document.hidden || told(comeBack));
-// Who does not leave the page for hours is offered new classes too; without a connection there is no news.
-setInterval(() => document.hidden || refresh(true).catch(() => {}), NEWS);
+document.addEventListener("visibilitychange", () => document.hidden || showErrors(renewLeases));
+// A page that stays open for hours gets new classes too. Ignore errors: the trainer's bar reports a lost connection.
+setInterval(() => document.hidden || refresh(true).catch(() => {}), REFRESH_MS);
 addEventListener("storage", ({ key, newValue }) => {
-  // What the same person answers in another tab.
-  if (newValue && key.startsWith(outbox.prefix)) meanwhile(() => queue.drop(JSON.parse(newValue).body.text));
+  // The same person answered in another tab.
+  if (newValue && key.startsWith(outbox.prefix)) whenNotRemarking(() => queue.drop(JSON.parse(newValue).body.text));
 });
 
 onPress(byId("accept"), accept);
@@ -241,7 +241,7 @@ for (const button of [byId("define"), byId("define-first")].filter(Boolean)) {
   onPress(button, defineClass);
 }
 onPress(byId("help"), help);
-const always = { u: undo, undo, "?": help, 0: () => beside.toggle(), ...(mayDefine && { "+": defineClass }) };
+const always = { u: undo, undo, "?": help, 0: () => sidePanel.toggle(), ...(mayDefine && { "+": defineClass }) };
 const onText = { ".": accept, s: skip, f: () => card.toggleFlag(), c: () => card.toggleComment(), "/": () => buttons.find() };
 listen((key) => {
   const act = always[key] ?? (queue.current && onText[key]);
@@ -253,6 +253,6 @@ buttons.show(project.classes);
 show();
 
 const advise = async () => showAdvice(await get("/api/progress"));
-trainer.addEventListener("round", () => told(advise));
-// After the first text: nobody waits for advice.
-await told(advise);
+trainer.addEventListener("round", () => showErrors(advise));
+// After the first text, which must not wait for the advice.
+await showErrors(advise);

@@ -1,11 +1,11 @@
-/** A list of texts that others change while somebody works in it. */
+/** Updates a list of texts without disturbing the row a person is working in. */
 
-/** What each row was drawn from. @type {WeakMap<HTMLElement, string>} */
+/** The data that each row was drawn from. @type {WeakMap<HTMLElement, string>} */
 const sources = new WeakMap();
 
 /**
- * Lists these texts, in their order. A row that nothing happened to stays as it is. So does one that somebody is in, or
- * has chosen something in: where it is not listed any more, it says so.
+ * Shows these texts in this order. Unchanged rows stay as they are. So does a row that is hovered, focused or has a
+ * chosen class: if it is no longer listed, it gets the class `unlisted`, which shows a note.
  * @param {HTMLElement} list
  * @param {{id: string, source: string, draw: () => HTMLElement}[]} wanted
  * @returns {boolean} whether anything changed
@@ -20,7 +20,7 @@ export function renewList(list, wanted) {
   const next = [...listed];
   for (const [at, row] of rows.entries()) if (!listed.includes(row) && isInUse(row)) next.splice(at, 0, row);
   const isSame = next.length === rows.length && next.every((row, at) => row === rows[at]);
-  keepingStill(whereTheyAre(rows.filter((row) => next.includes(row))), (fixed) => {
+  withoutScrolling(anchorRow(rows.filter((row) => next.includes(row))), (fixed) => {
     for (const row of next) row.classList.toggle("unlisted", !listed.includes(row));
     if (!isSame) replaceAround(list, fixed, next);
   });
@@ -34,27 +34,27 @@ function drawn(id, source, draw) {
   return row;
 }
 
-/** Who has a dialog open comes back to one of the rows. */
 function isInUse(row) {
   if (row.dataset.id === "") return false;
   const isChosen = [...row.querySelectorAll("select")].some(({ value }) => value);
+  // A dialog was opened from one of the rows and returns to it.
   return isChosen || row.matches(":hover, :focus-within") || Boolean(document.querySelector("dialog[open]"));
 }
 
-/** The row that somebody is in, or else the first that they see. */
-function whereTheyAre(rows) {
+/** The row that must not move: the focused one, else the hovered one, else the first visible one. */
+function anchorRow(rows) {
   const isSeen = (row) => row.getBoundingClientRect().bottom > 0 && row.getBoundingClientRect().top < innerHeight;
   return [(row) => row.matches(":focus-within"), (row) => row.matches(":hover"), isSeen].map((is) => rows.find(is)).find(Boolean);
 }
 
-/** Changes what is around a row, which stays at its place on the screen. */
-function keepingStill(row, change) {
+/** Runs `change` and scrolls so that `row` stays at its place on the screen. */
+function withoutScrolling(row, change) {
   const top = row?.getBoundingClientRect().top;
   change(row);
   if (row) scrollBy({ top: row.getBoundingClientRect().top - top, behavior: "instant" });
 }
 
-/** Puts everything else around one row, which is not moved itself: it would lose the focus. */
+/** Replaces all rows except `fixed`, which is not moved: it would lose the focus. */
 function replaceAround(list, fixed, next) {
   if (!fixed) return list.replaceChildren(...next);
   for (const row of [...list.children]) if (row !== fixed) row.remove();

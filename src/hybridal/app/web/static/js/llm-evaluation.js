@@ -1,4 +1,4 @@
-/** Whether the LLM may stand in for people: the alternative-annotator test, in words and numbers. */
+/** Shows the alternative-annotator test: whether the language model can replace people. */
 import { get } from "./api.js";
 import { table } from "./charts/figure.js";
 import { el } from "./dom.js";
@@ -8,7 +8,7 @@ import { figure, percent } from "./format.js";
 export async function llmTrial(place) {
   const trial = await get("/api/llm/evaluation");
   const about =
-    "On the texts that both label, the LLM is compared with each person by how often it agrees with the others.";
+    "On texts that both have labelled, the test compares how often the language model and each person agree with the other people.";
   place.replaceChildren(
     el("h3", {}, "Is it as good as a person?"),
     el("p", {}, result(trial)),
@@ -23,8 +23,8 @@ export async function llmTrial(place) {
   if (rows.length)
     place.append(
       table(
-        "The LLM and each person",
-        ["Person", "Texts", "Agreed", "κ", "95% interval", "LLM wins", "Person wins", "LLM holds"],
+        "The language model and each person",
+        ["Person", "Texts", "Agreement", "κ", "95% interval", "LLM wins", "Person wins", "LLM passes"],
         rows,
       ),
     );
@@ -32,8 +32,8 @@ export async function llmTrial(place) {
 
 function result({ passes, winning_rate: rate, advantage, note }) {
   if (passes == null) return `Not known yet: the test ${note}.`;
-  const more = `It holds against ${percent(rate)} of the people, and does as well as a person on ${percent(advantage)} of the texts${note ? `; ${note}` : ""}.`;
-  return `${passes ? "Yes." : "No: let people label the texts."} ${more}`;
+  const more = `It passes against ${percent(rate)} of the people and is as good as a person on ${percent(advantage)} of the texts${note ? `; ${note}` : ""}.`;
+  return `${passes ? "Yes." : "No. Let people label the texts."} ${more}`;
 }
 
 function row(found, compared) {

@@ -1,30 +1,30 @@
-/** The LLM as annotator: where it is, what it may spend, when it is believed, and what it does now. */
+/** The language model as annotator: its address, budget and acceptance rules, and its current state. */
 import { get, post, put } from "./api.js";
-import { once } from "./controls.js";
-import { byId, el, named, redraw } from "./dom.js";
+import { singleFlight } from "./controls.js";
+import { byId, el, bdi, replaceContent } from "./dom.js";
 import { count, percent, whole } from "./format.js";
 import { llmTrial } from "./llm-evaluation.js";
-import { toast, told } from "./toast.js";
+import { toast, showErrors } from "./toast.js";
 
-const PAUSE = 3000;
+const POLL_MS = 3000;
 const SHARE = { type: "number", min: 0, max: 1, step: 0.01, required: true };
 const FIELDS = [
   ["base_url", "Address of the server", { type: "url", placeholder: "the address up to /v1", required: true }],
-  ["model", "Model", { placeholder: "its name there", required: true }],
+  ["model", "Model", { placeholder: "its name on that server", required: true }],
   ["budget_tokens", "Tokens it may use", { type: "number", min: 0, required: true }],
-  ["per_minute", "Questions a minute", { type: "number", min: 1, required: true }],
-  ["examples", "Examples of each class in its instructions", { type: "number", min: 0, max: 10, required: true }],
+  ["per_minute", "Requests per minute", { type: "number", min: 1, required: true }],
+  ["examples", "Examples per class in its prompt", { type: "number", min: 0, max: 10, required: true }],
 ];
 const RULES = [
-  ["threshold", "Accept its label from this confidence", SHARE],
+  ["threshold", "Accept its label from this confidence on", SHARE],
   ["contradiction", "Unless the model disagrees with this confidence", SHARE],
-  ["overlap", "Share people label too, as a test", SHARE],
+  ["overlap", "Share that people label too, as a test", SHARE],
 ];
 const PHASES = {
   stopped: "Stopped.",
   working: "Running.",
   spent: "The token budget is used up.",
-  failed: "It stopped.",
+  failed: "Stopped after an error.",
 };
 
 let timer = 0;
@@ -44,7 +44,7 @@ function form(llm, state) {
       el("label", {}, label, el("input", { name, value: value[name], autocomplete: "off", ...kind }));
   return el(
     "form",
-    { class: "stack", onsubmit: (event) => (event.preventDefault(), told(() => save(event.target, state))) },
+    { class: "stack", onsubmit: (event) => (event.preventDefault(), showErrors(() => save(event.target, state))) },
     el("div", { class: "fields" }, ...FIELDS.map(field(llm)), ...RULES.map(field(llm.routing))),
     el("div", { class: "row" }, el("button", { class: "main" }, "Save")),
   );
@@ -63,7 +63,7 @@ function show(llm, state) {
   const active = phase === "working" || phase === "waiting";
   const act = async () => (await post(`/api/llm/${active ? "stop" : "start"}`), show(await get("/api/llm"), state));
   const waiting = error ? "Waiting for the server." : "Waiting for more texts.";
-  redraw(state, [
+  replaceContent(state, [
     el(
       "div",
       { class: "row spread" },
@@ -73,10 +73,10 @@ function show(llm, state) {
         { class: "exports" },
         active
           ? null
-          : el("button", { type: "button", onclick: once(() => told(() => tryIt(state))) }, "Try it on five texts"),
+          : el("button", { type: "button", onclick: singleFlight(() => showErrors(() => tryIt(state))) }, "Try it on five texts"),
         el(
           "button",
-          { type: "button", class: active ? null : "main", onclick: once(() => told(act)) },
+          { type: "button", class: active ? null : "main", onclick: singleFlight(() => showErrors(act)) },
           active ? "Stop" : "Start",
         ),
       ),
@@ -89,40 +89,40 @@ function show(llm, state) {
 function* facts(llm) {
   if (llm.asked || llm.spent_tokens) {
     const left = `the others left to people (${count(llm.unusable, "unusable answer")})`;
-    yield `${count(llm.asked, "text")} asked about: ${whole(llm.labels)} labelled by it, ${left}; `;
+    yield `${count(llm.asked, "text")} sent: ${whole(llm.labels)} labelled by it, ${left}; `;
     yield `${whole(llm.spent_tokens)} of ${whole(llm.budget_tokens)} tokens used. `;
   }
   if (llm.routing.overlap >= 1)
-    yield "People label every text too (“Share people label too” is 1), so none of its answers becomes a label. Lower the share if it should label. ";
-  if (!llm.has_key) yield "No key is set, which a server on this machine may not need.";
+    yield "People label every text too (“Share that people label too” is 1), so none of its answers becomes a label. Lower the share to let it label. ";
+  if (!llm.has_key) yield "No API key is set; a server on this machine may not need one.";
 }
 
-/** What it says of five texts, below its state; nothing of it is kept. */
+/** Shows its answers for five texts below its state; nothing is saved. */
 async function tryIt(state) {
   const { items } = await post("/api/llm/trial");
   state.querySelector(".trial")?.remove();
   const [problem, ...others] = new Set(items.map((item) => item.problem));
-  if (problem && !others.length) return void toast(problem, { stays: true }); // what is wrong with all is said once
+  if (problem && !others.length) return void toast(problem, { stays: true }); // the same error for all texts: show it once
   const rows = items.map(({ text, class: name, confidence, reason, problem }) =>
     el(
       "li",
       { class: "item card" },
       el("p", { class: "written brief", dir: "auto" }, text),
-      el("p", {}, ...(name ? [named(name), ` (${percent(confidence)})`] : [problem])),
+      el("p", {}, ...(name ? [bdi(name), ` (${percent(confidence)})`] : [problem])),
       reason ? el("p", { class: "remark" }, reason) : "",
     ),
   );
-  const none = el("p", { class: "muted trial" }, "There is no text left that it could be asked about.");
+  const none = el("p", { class: "muted trial" }, "There is no unlabelled text left to try.");
   state.append(rows.length ? el("ul", { class: "items trial" }, ...rows) : none);
-  toast(rows.length ? `What it says of ${count(rows.length, "text")} is below.` : none.textContent);
+  toast(rows.length ? `Its answers for ${count(rows.length, "text")} are below.` : none.textContent);
 }
 
 function lookLater(state) {
   clearTimeout(timer);
-  timer = setTimeout(() => look(state), PAUSE);
+  timer = setTimeout(() => look(state), POLL_MS);
 }
 
-/** Goes on when the server cannot be reached: the trainer's bar says so meanwhile. */
+/** Keeps polling if the server cannot be reached; the trainer's bar shows that meanwhile. */
 async function look(state) {
   const llm = await get("/api/llm").catch(() => null);
   if (llm) show(llm, state);

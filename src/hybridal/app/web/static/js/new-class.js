@@ -1,4 +1,4 @@
-/** Asks for a new class, in the middle of the work. */
+/** The dialog that defines a new class on the page Label. */
 import { post } from "./api.js";
 import { onPress, onSubmit } from "./controls.js";
 import { byId } from "./dom.js";

@@ -1,8 +1,8 @@
-/** What is on its way to the server: kept in the browser until it is acknowledged, sent in order, never given up. */
+/** Annotations on their way to the server: stored in the browser until acknowledged, sent in order, retried without limit. */
 
 /** @typedef {{path: string, body: {key: string, [name: string]: unknown}}} Message */
 
-/** Seconds until the next attempt, after so many failures in a row. */
+/** Seconds until the next attempt: exponential back-off with jitter. @param {number} failures in a row */
 export function backoff(failures) {
   return Math.min(30, 0.5 * 2 ** failures) * (0.75 + Math.random() / 2);
 }
@@ -15,7 +15,7 @@ export class Outbox extends EventTarget {
 
   /**
    * @param {Storage} storage
-   * @param {string} owner whose messages these are: another project or person on this address never sends them
+   * @param {string} owner project and person: messages are only ever sent for the same owner
    * @param {(path: string, body: object) => Promise<any>} send
    */
   constructor(storage, owner, send) {
@@ -34,14 +34,14 @@ export class Outbox extends EventTarget {
 
   /** @param {Message} message */
   add(message) {
-    // One entry a message, so that two open tabs never overwrite each other's. Names sort by time.
+    // One entry per message, so that two tabs never overwrite each other's. Names sort by time.
     const name = `${this.prefix}${String(Date.now()).padStart(15, "0")}-${String(this.#count++).padStart(6, "0")}-${message.body.key}`;
     this.storage.setItem(name, JSON.stringify(message));
-    this.#tell("change");
+    this.#fire("change");
     this.flush();
   }
 
-  /** Sends whatever waits; at most one such walk at a time. */
+  /** Sends all waiting messages. If a flush is running already, ends its back-off pause. */
   async flush() {
     if (this.#running) return this.#wake();
     this.#running = true;
@@ -55,20 +55,20 @@ export class Outbox extends EventTarget {
       const reply = await this.send(message.path, message.body);
       this.failures = 0;
       this.storage.removeItem(name);
-      this.#tell("acknowledged", { message, reply });
+      this.#fire("acknowledged", { message, reply });
     } catch (error) {
-      if (error.passing) await this.#pause();
+      if (error.isTemporary) await this.#pause();
       else {
         this.storage.removeItem(name);
-        this.#tell("refused", { message, reason: error.message, status: error.status });
+        this.#fire("refused", { message, reason: error.message, status: error.status });
       }
     }
-    this.#tell("change");
+    this.#fire("change");
   }
 
   #pause() {
     this.failures += 1;
-    this.#tell("change");
+    this.#fire("change");
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, backoff(this.failures) * 1000);
       this.#wake = () => (clearTimeout(timer), resolve());
@@ -81,7 +81,7 @@ export class Outbox extends EventTarget {
       .sort();
   }
 
-  #tell(type, detail) {
+  #fire(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }

@@ -1,10 +1,10 @@
-/** A dialog for another password: one's own, or that of somebody who has forgotten theirs. */
+/** The dialog that changes one's own password or, for owners, resets that of another person. */
 import { post } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { el } from "./dom.js";
 import { toast } from "./toast.js";
 
-/** @param {{number: number, name: string}} [person] whose password is reset; without, one's own is changed */
+/** @param {{number: number, name: string}} [person] whose password to reset; by default one's own is changed */
 export function passwordDialog(person) {
   const field = (name, label, autocomplete) =>
     el("label", {}, label, el("input", { name, type: "password", autocomplete, required: true, maxlength: 200, "aria-describedby": "password-problem" }));
@@ -14,7 +14,7 @@ export function passwordDialog(person) {
     { class: "stack" },
     el("h2", { id: "password-title" }, person ? `A new password for ${person.name}` : "Change your password"),
     person
-      ? el("p", { class: "muted" }, "Tell it to them; they can change it. They are signed out everywhere, and their tokens for programs end.")
+      ? el("p", { class: "muted" }, "Give them this password; they can change it later. They are signed out everywhere, and their API tokens stop working.")
       : field("old", "Old password", "current-password"),
     field("new", "New password (8 characters or more)", "new-password"),
     problem,
@@ -25,7 +25,7 @@ export function passwordDialog(person) {
     try {
       await post("/api/password", { ...Object.fromEntries(new FormData(form)), number: person?.number });
       dialog.close();
-      toast("The password is changed.");
+      toast("Password changed.");
     } catch (error) {
       problem.textContent = error.message;
     }

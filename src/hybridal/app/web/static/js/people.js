@@ -1,38 +1,38 @@
-/** The page of people: who may do what, invitations, and the LLM. */
+/** The page People: members and roles, invitations, and the language model as annotator. */
 import { get, patch } from "./api.js";
 import { onSubmit } from "./controls.js";
-import { byId, el, named, redraw } from "./dom.js";
+import { byId, el, bdi, replaceContent } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
 import { invitations } from "./invitations.js";
 import { llmPanel } from "./llm-panel.js";
 import { passwordDialog } from "./password.js";
-import { toast, told } from "./toast.js";
+import { toast, showErrors } from "./toast.js";
 
 const ROLES = ["annotator", "reviewer", "owner"];
 
 const { project } = await frame;
-let asked = 0;
-const elsewhere = byId("newcomers"); // people sign in elsewhere: there are no passwords and no invitations here
-await Promise.all([people, elsewhere ? newcomers : invitations, llmPanel].map(told));
+let latestRequest = 0;
+const newcomersForm = byId("newcomers"); // only behind a sign-in proxy: no passwords and no invitations then
+await Promise.all([people, newcomersForm ? newcomers : invitations, llmPanel].map(showErrors));
 
 async function newcomers() {
-  elsewhere.newcomers.value = project.settings.newcomers;
-  onSubmit(elsewhere, () =>
-    told(async () => (await patch("/api/settings", { newcomers: elsewhere.newcomers.value }), toast("Saved."))),
+  newcomersForm.newcomers.value = project.settings.newcomers;
+  onSubmit(newcomersForm, () =>
+    showErrors(async () => (await patch("/api/settings", { newcomers: newcomersForm.newcomers.value }), toast("Saved."))),
   );
 }
 
 async function people() {
-  const mine = ++asked;
+  const request = ++latestRequest;
   const { items } = await get("/api/people");
-  if (mine !== asked) return; // a later change has overtaken this one
-  redraw(byId("people"), items.map(row));
+  if (request !== latestRequest) return; // superseded by a later request
+  replaceContent(byId("people"), items.map(row));
 }
 
 function row(person) {
   const change = (what) =>
-    told(() => patch("/api/people", { number: person.number, ...what })).then(() => told(people));
+    showErrors(() => patch("/api/people", { number: person.number, ...what })).then(() => showErrors(people));
   const fixed = person.kind !== "person" || person.name === project.me.name;
   const role = el(
     "select",
@@ -45,15 +45,15 @@ function row(person) {
     "aria-label": `${person.name} may sign in`,
     onchange: () => change({ active: active.checked }),
   });
-  const kinds = { file: "labels of the file", llm: "language model" };
+  const kinds = { file: "labels from files", llm: "language model" };
   return el(
     "tr",
     {},
-    el("td", {}, named(person.name), person.name === project.me.name ? " (you)" : ""),
+    el("td", {}, bdi(person.name), person.name === project.me.name ? " (you)" : ""),
     el("td", {}, fixed ? (kinds[person.kind] ?? person.role) : role),
     el("td", { class: "number" }, whole(person.labels)),
     el("td", { class: "number" }, whole(person.skips)),
     el("td", {}, fixed ? "" : active),
-    el("td", {}, fixed || elsewhere ? "" : el("button", { type: "button", class: "plain", "aria-label": `Reset password of ${person.name}`, onclick: () => passwordDialog(person) }, "Reset password")),
+    el("td", {}, fixed || newcomersForm ? "" : el("button", { type: "button", class: "plain", "aria-label": `Reset password of ${person.name}`, onclick: () => passwordDialog(person) }, "Reset password")),
   );
 }

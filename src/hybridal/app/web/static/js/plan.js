@@ -1,25 +1,25 @@
-/** How much is labelled, how, and by which guidelines: the settings that can change while people work. */
+/** The forms of the page Settings for plan, model and guidelines. */
 import { getProject, patch } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
-import { toast, told } from "./toast.js";
+import { toast, showErrors } from "./toast.js";
 
-/** Fills the forms of the plan and of the model, and saves what was changed in each. */
+/** Fills the forms of plan and model, and saves the changed fields of each. */
 export async function plan() {
   const { settings } = await getProject();
   for (const form of [byId("plan"), byId("model")]) {
     fill(form, settings);
     form.querySelector("fieldset").disabled = false;
-    onSubmit(form, () => told(() => save(form)));
+    onSubmit(form, () => showErrors(() => save(form)));
   }
 }
 
 export function guidelines() {
   const form = byId("guidelines-form");
   onSubmit(form, () =>
-    told(async () => {
+    showErrors(async () => {
       await patch("/api/settings", { guidelines: form.elements.guidelines.value });
-      toast("Saved. Whoever opens the page Label from now on sees them.");
+      toast("Saved. People see the new guidelines when they next open the page Label.");
     }),
   );
 }

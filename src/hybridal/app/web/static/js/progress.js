@@ -1,4 +1,4 @@
-/** The page of figures: redrawn whenever there is a new model. */
+/** The page Progress: figures, redrawn whenever there is a new model. */
 import { get, getProject } from "./api.js";
 import { balance } from "./charts/balance.js";
 import { calibration } from "./charts/calibration.js";
@@ -7,18 +7,18 @@ import { signalChart } from "./charts/signal.js";
 import { updates } from "./charts/updates.js";
 import { byId, el } from "./dom.js";
 import { count, duration, figure, percent, whole } from "./format.js";
-import { servesFinish, showFinish } from "./finish.js";
+import { bindFinishButton, showFinish } from "./finish.js";
 import { frame } from "./frame.js";
 import { goalOf } from "./goal.js";
-import { told } from "./toast.js";
+import { showErrors } from "./toast.js";
 
-const TOO_FEW = "too few validation labels to tell";
+const TOO_FEW = "too few validation labels";
 
 const { trainer } = await frame;
-servesFinish(trainer);
-trainer.addEventListener("round", () => told(draw));
-document.addEventListener("visibilitychange", () => document.hidden || told(draw));
-await told(draw);
+bindFinishButton(trainer);
+trainer.addEventListener("round", () => showErrors(draw));
+document.addEventListener("visibilitychange", () => document.hidden || showErrors(draw));
+await showErrors(draw);
 
 async function draw() {
   const [project, progress] = await Promise.all([getProject(), get("/api/progress")]);
@@ -40,29 +40,29 @@ function titleOf(element) {
 }
 
 function story({ rounds, switch: switched, advice, signal }) {
-  if (!rounds.length) return "There is no model yet; figures appear here after the first training.";
-  return [moves(rounds, switched, signal), advice].filter(Boolean).join(" ");
+  if (!rounds.length) return "There is no model yet. Figures appear here after the first training.";
+  return [updateHistory(rounds, switched, signal), advice].filter(Boolean).join(" ");
 }
 
 /** How the model has been updated so far. */
-function moves(rounds, switched, signal) {
+function updateHistory(rounds, switched, signal) {
   if (switched)
-    return `The model settled in round ${switched}: from then on each update continues from the previous weights, which takes less time.`;
+    return `The model settled in round ${switched}: since then each update continues from the previous weights, which takes less time.`;
   if (signal) return `After ${count(rounds.length, "round")} the model is still changing, so every update retrains it from scratch.`;
-  const anew = rounds.filter((r) => r.update === "retrain").length;
+  const retrained = rounds.filter((r) => r.update === "retrain").length;
   const refitted = rounds.filter((r) => r.update.startsWith("refit")).length;
   const kinds = [
-    [anew, "retrained the model from scratch"],
-    [rounds.length - anew - refitted, "continued from the previous weights"],
+    [retrained, "retrained the model from scratch"],
+    [rounds.length - retrained - refitted, "continued from the previous weights"],
     [refitted, "only fitted the model's last layer to the new labels"],
   ].filter(([number]) => number);
-  if (rounds.length === 1) return `The one update so far ${kinds[0][1]}.`;
+  if (rounds.length === 1) return `The only update so far ${kinds[0][1]}.`;
   const every = rounds.length === 2 ? "Both" : `All ${whole(rounds.length)}`;
   if (kinds.length === 1) return `${every} updates so far ${kinds[0][1]}.`;
   return `${count(rounds.length, "update")} so far: ${kinds.map(([number, what]) => `${whole(number)} ${what}`).join(", ")}.`;
 }
 
-/** The interval of the last macro-F1, and of how many classes it is, or that it cannot be known. */
+/** The interval of the last macro-F1 and the number of classes it covers. */
 function f1Note({ f1, f1_low: low, f1_high: high, f1_classes: supported }, classes) {
   if (f1 == null) return TOO_FEW;
   const over = supported < classes ? `, over ${whole(supported)} of ${count(classes, "class", "classes")}` : "";

@@ -1,22 +1,22 @@
-/** The next texts, fetched before they are needed. */
+/** The next texts to label, prefetched. */
 
 /** @typedef {{id: string, text: string, split: string, prediction: null | {class: string, probability: number}, suggestion: null | string, read_to: null | number, context: Record<string, string>}} Item */
 
-// Enough for a dropped connection; more would make people answer what an older model wanted to know.
-const LEAST = 4;
-const MORE = 4;
+// Enough to bridge a dropped connection. A longer queue would hold texts chosen by an outdated model.
+const REFILL_BELOW = 4;
+const PREFETCH = 4;
 
 export class Queue {
   #items = [];
   #answered = new Set();
   #putBack = new Set();
   #filling = null;
-  #begun = 0;
+  #restarts = 0;
   #afresh = false;
 
   /**
-   * @param {(n: number, afresh: boolean) => Promise<{items: Item[]}>} fetchNext
-   * @param {Iterable<string>} answered texts whose answers are still on their way
+   * @param {(n: number, afresh: boolean) => Promise<{items: Item[]}>} fetchNext `afresh`: release the texts leased so far
+   * @param {Iterable<string>} answered texts whose annotations are still in the outbox
    */
   constructor(fetchNext, answered = []) {
     this.fetchNext = fetchNext;
@@ -28,7 +28,7 @@ export class Queue {
     return this.#items[0];
   }
 
-  /** Takes the current text away, as answered. */
+  /** Removes the current text as answered and returns it. */
   advance() {
     const item = this.#items.shift();
     this.#putBack.delete(item.id);
@@ -36,60 +36,60 @@ export class Queue {
     return item;
   }
 
-  /** Takes a text away that was answered elsewhere. */
+  /** Removes a text that was answered in another tab. */
   drop(id) {
     if (id) this.#answered.add(id);
     this.#items = this.#items.filter((item) => item.id !== id);
   }
 
-  /** Takes texts away that went to somebody else; they may come back. @param {Item[]} gone */
-  lose(gone) {
+  /** Removes texts that are now leased to other people; they may come back. @param {Item[]} gone */
+  remove(gone) {
     this.#items = this.#items.filter((item) => !gone.includes(item));
   }
 
-  /** Puts a text first again. */
+  /** Puts a text back to the front, for example after an undo. */
   putBack(item) {
     this.#answered.delete(item.id);
     this.#putBack.add(item.id);
     this.#items = [item, ...this.#items.filter((other) => other.id !== item.id)];
   }
 
-  /** Begins again with other texts. */
+  /** Discards all texts, because the choice of what to label next has changed. */
   restart() {
     this.#items = [];
     this.#filling = null;
-    this.#begun += 1;
+    this.#restarts += 1;
     this.#afresh = true;
   }
 
   /**
-   * Fetches more when few are left. `unsent` texts are still in this person's hands, so the server names them again.
-   * @param {number} unsent
+   * Fetches more when few are left.
+   * @param {number} unsent annotations in the outbox; the server still counts their texts as leased and returns them again
    */
   async refill(unsent) {
-    if (this.#items.length >= LEAST) return;
-    const begun = this.#begun;
-    this.#filling ??= this.#fetch(unsent).finally(() => begun === this.#begun && (this.#filling = null));
+    if (this.#items.length >= REFILL_BELOW) return;
+    const restarts = this.#restarts;
+    this.#filling ??= this.#fetch(unsent).finally(() => restarts === this.#restarts && (this.#filling = null));
     try {
       await this.#filling;
     } catch (error) {
-      if (begun === this.#begun) throw error;
+      if (restarts === this.#restarts) throw error;
     }
-    if (begun !== this.#begun) await this.refill(unsent); // what came is not wanted any more
+    if (restarts !== this.#restarts) await this.refill(unsent); // the reply was for the choice before the restart
   }
 
-  /** After a long while away: fetches more. @returns {Promise<Item[]>} what has gone to somebody else */
+  /** Fetches more after a long absence. @returns {Promise<Item[]>} texts whose lease expired and went to other people */
   async renew(unsent) {
-    const held = [...this.#items]; // of what comes while this is under way, the reply knows nothing
+    const held = [...this.#items]; // taken before the request, because the reply does not cover texts added during it
     const mine = new Set((await this.#fetch(unsent)).map((item) => item.id));
-    // What was put back is not in the server's books before the undo has arrived there.
+    // The server does not list a text that was put back until it has received the undo.
     return held.filter((item) => !mine.has(item.id) && !this.#putBack.has(item.id));
   }
 
   async #fetch(unsent) {
-    const begun = this.#begun;
-    const { items } = await this.fetchNext(this.#items.length + unsent + MORE, this.#afresh);
-    if (begun !== this.#begun) return items; // other texts are wanted by now
+    const restarts = this.#restarts;
+    const { items } = await this.fetchNext(this.#items.length + unsent + PREFETCH, this.#afresh);
+    if (restarts !== this.#restarts) return items; // the queue was restarted meanwhile
     this.#afresh = false;
     const held = new Set(this.#items.map((item) => item.id));
     this.#items.push(...items.filter((item) => !held.has(item.id) && !this.#answered.has(item.id)));

@@ -1,2 +1,2 @@
-/** The reference for programs is complete as it comes. */
+/** The page API reference; its content is rendered by the server. */
 import "./frame.js";

@@ -1,45 +1,46 @@
-/** What can be reviewed: where each list comes from, and what can be said of its texts. */
+/** The lists of the page Review: where each comes from, how its rows look, and what can be done with them. */
 import { agreement } from "./agreement.js";
 import { get } from "./api.js";
 import { classBadge, facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
-import { el, named } from "./dom.js";
+import { el, bdi } from "./dom.js";
 import { percent } from "./format.js";
-import { sender } from "./sender.js";
+import { idempotentPost } from "./idempotent-post.js";
 
 const [ACCEPT, KEEP] = [".", "k"];
-const TO_ACCEPT = [ACCEPT, "accepts the model's class."];
-const TO_KEEP = [KEEP, "keeps the label."];
+const ACCEPT_HELP = [ACCEPT, "accepts the model's class."];
+const KEEP_HELP = [KEEP, "keeps the label."];
 
 /**
  * @typedef {{name: string, title: string, about: string, none: string, load: () => Promise<any[]>, most?: number,
  *   keys?: string[][],
- *   beside?: (place: HTMLElement) => Promise<void>,
+ *   showSummary?: (place: HTMLElement) => Promise<void>,
  *   draw: (item: any, settle: (act: () => Promise<any>) => void) => HTMLElement[]}} Kind
- *   `most` is the length of a list that may be cut; one without has no end. `beside` fills a panel above the list.
- * @param {{classes: {name: string}[]}} project whose classes may be others each time that a text is drawn
+ *   `most` is the length at which the server cuts the list; a list without it is not counted. `showSummary` fills a
+ *   panel above the list.
+ * @param {{classes: {name: string}[]}} project its classes are read again for every row, because they may change
  * @returns {Kind[]}
  */
 export function kinds(project) {
-  const send = sender();
+  const send = idempotentPost();
   const answer = (item, name) =>
     send("/api/annotations", { text: item.id, action: "label", class: name, flagged: false, comment: "" });
   const decide = (item, name) => send("/api/adjudications", { text: item.id, class: name });
-  const choose = (item, say, settle, label = "label as …", named = []) => {
-    const others = project.classes.filter(({ name }) => !named.includes(name));
+  const choose = (item, save, settle, label = "label as …", excluded = []) => {
+    const others = project.classes.filter(({ name }) => !excluded.includes(name));
     if (!others.length) return null;
     const select = classSelect(others, label);
-    const act = () => settle(() => say(item, select.value));
+    const act = () => settle(() => save(item, select.value));
     const go = el("button", { type: "button", class: "main", hidden: true, onclick: act }, "Save");
-    // Not at once: arrow keys walk through a list by choosing each of its classes.
+    // Save only on a click: arrow keys select each class on the way to the wanted one.
     select.addEventListener("change", () => (go.hidden = false));
     return el("span", { class: "pick" }, select, go);
   };
   const button = (name, act, key = null) =>
     el("button", { type: "button", "aria-keyshortcuts": key, onclick: act }, el("span", {}, ...name));
-  /** What the model predicts, by a press or by the key that accepts it on the page Label. */
+  /** Labels a text with the model's prediction, by a click or by the same key as on the page Label. */
   const accept = (item, predicted, settle) =>
-    predicted ? button(["Label as ", named(predicted)], () => settle(() => answer(item, predicted)), ACCEPT) : null;
+    predicted ? button(["Label as ", bdi(predicted)], () => settle(() => answer(item, predicted)), ACCEPT) : null;
   const listed = (state) => async () => (await get("/api/texts", { state })).items;
   const doubts = (part) => async () => (await get("/api/review"))[part];
 
@@ -47,10 +48,10 @@ export function kinds(project) {
     {
       name: "contradicted",
       title: "Probable label errors",
-      none: "There is no label that the model contradicts with a probability of 50% or more.",
+      none: "The model contradicts no label with a probability of 50% or more.",
       about:
-        "Labelled texts for which the model predicts another class with a probability of 50% or more, the most confident first. Often the label is right and the model still has to learn it; sometimes the label is wrong.",
-      keys: [TO_ACCEPT, TO_KEEP],
+        "Labelled texts for which the model predicts another class with a probability of 50% or more, the most certain first. Often the label is right and the model still has to learn it; sometimes the label is wrong.",
+      keys: [ACCEPT_HELP, KEEP_HELP],
       load: doubts("contradicted"),
       most: 50,
       draw: (item, settle) => [
@@ -63,8 +64,8 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
-          button(["Keep ", named(item.class)], () => settle(() => decide(item, item.class)), KEEP),
-          button(["Change to ", named(item.prediction)], () => settle(() => decide(item, item.prediction)), ACCEPT),
+          button(["Keep ", bdi(item.class)], () => settle(() => decide(item, item.class)), KEEP),
+          button(["Change to ", bdi(item.prediction)], () => settle(() => decide(item, item.prediction)), ACCEPT),
           choose(item, decide, settle, "something else …", [item.class, item.prediction]),
         ),
       ],
@@ -74,21 +75,21 @@ export function kinds(project) {
       title: "Disagreements",
       none: "There are no disagreements.",
       about:
-        "Texts that people labelled differently. The model learns none of these labels until you decide; your decision is final and removes earlier flags.",
-      beside: agreement,
+        "Texts that people labelled differently. The model does not learn from them until you decide. Your decision is final and removes earlier flags.",
+      showSummary: agreement,
       load: async () => (await get("/api/disagreements")).items,
       most: 200,
       draw: (item, settle) => [
         el(
           "dl",
-          { class: "said-by" },
-          ...item.annotations.flatMap((said) => [
-            el("dt", {}, named(said.person)),
+          { class: "votes" },
+          ...item.annotations.flatMap((vote) => [
+            el("dt", {}, bdi(vote.person)),
             el(
               "dd",
               {},
-              classBadge(said.class, project.classes),
-              said.comment ? el("span", { class: "written muted", dir: "auto" }, ` ${said.comment}`) : null,
+              classBadge(vote.class, project.classes),
+              vote.comment ? el("span", { class: "written muted", dir: "auto" }, ` ${vote.comment}`) : null,
             ),
           ]),
         ),
@@ -96,15 +97,15 @@ export function kinds(project) {
           "span",
           { class: "actions" },
           el("span", { class: "small muted" }, "Decide for"),
-          ...[...new Set(item.annotations.map((said) => said.class))].map((name) =>
-            button([named(name)], () => settle(() => decide(item, name))),
+          ...[...new Set(item.annotations.map((vote) => vote.class))].map((name) =>
+            button([bdi(name)], () => settle(() => decide(item, name))),
           ),
           choose(
             item,
             decide,
             settle,
             "something else …",
-            item.annotations.map((said) => said.class),
+            item.annotations.map((vote) => vote.class),
           ),
         ),
       ],
@@ -112,9 +113,9 @@ export function kinds(project) {
     {
       name: "uncertain",
       title: "Most uncertain",
-      none: "There are no predictions of unlabelled texts.",
+      none: "There are no predictions for unlabelled texts yet.",
       about: "Unlabelled texts about which the model is least certain.",
-      keys: [TO_ACCEPT],
+      keys: [ACCEPT_HELP],
       load: doubts("uncertain"),
       draw: (item, settle) => [
         el("span", { class: "facts" }, classBadge(item.prediction, project.classes, "model:", percent(item.probability))),
@@ -131,8 +132,8 @@ export function kinds(project) {
       title: "Flagged",
       none: "Nothing is flagged.",
       about:
-        "Texts that somebody wanted a reviewer to look at. Your decision is final and removes the flag; comments stay in the text's history.",
-      keys: [TO_KEEP],
+        "Texts that were flagged for a reviewer. Your decision is final and removes the flag; comments stay in the text's history.",
+      keys: [KEEP_HELP],
       load: listed("flagged"),
       most: 50,
       draw: (item, settle) => [
@@ -140,7 +141,7 @@ export function kinds(project) {
         el(
           "span",
           { class: "actions" },
-          item.class ? button(["Keep ", named(item.class)], () => settle(() => decide(item, item.class)), KEEP) : null,
+          item.class ? button(["Keep ", bdi(item.class)], () => settle(() => decide(item, item.class)), KEEP) : null,
           choose(item, decide, settle, item.class ? "change to …" : "decide for …", [item.class]),
         ),
       ],
@@ -150,7 +151,7 @@ export function kinds(project) {
       title: "Skipped",
       none: "Nothing was skipped.",
       about: "Skipped texts that have no label yet.",
-      keys: [TO_ACCEPT],
+      keys: [ACCEPT_HELP],
       load: listed("skipped"),
       most: 50,
       draw: (item, settle) => [

@@ -1,24 +1,24 @@
-/** The page for second looks: one list at a time, under tabs. */
+/** The page Review: one list of texts at a time, under tabs. */
 import { getProject } from "./api.js";
-import { once } from "./controls.js";
-import { byId, el, say } from "./dom.js";
+import { singleFlight } from "./controls.js";
+import { byId, el, setText } from "./dom.js";
 import { whole } from "./format.js";
 import { frame } from "./frame.js";
 import { listen } from "./keys.js";
 import { renewList } from "./live-list.js";
 import { kinds } from "./review-kinds.js";
 import { openText } from "./text-dialog.js";
-import { toast, told } from "./toast.js";
+import { toast, showErrors } from "./toast.js";
 
-const NEWS = 20_000;
-// Nobody reads a row in this time: what is clicked right after the list changed by itself was meant for another one.
-const GLANCE = 250;
-const UNLISTED = "This text is no longer in the list: somebody settled it, or the model was updated.";
+const REFRESH_MS = 20_000;
+// A click this soon after the list changed was aimed at the row that was there before.
+const MIN_READING_MS = 250;
+const UNLISTED = "This text is no longer in the list: another person has decided it, or the model was updated.";
 
 const { project, trainer } = await frame;
 const all = kinds(project);
 let changed = -Infinity;
-let asked = 0;
+let latestRequest = 0;
 const tabs = all.map((kind) =>
   el(
     "button",
@@ -39,25 +39,24 @@ byId("tabs").addEventListener("keydown", (event) => {
 byId("items").addEventListener(
   "click",
   (event) => {
-    // The second half of a double click would meet the text that has moved up.
-    if (event.detail > 1 || (event.detail && performance.now() - changed < GLANCE)) event.stopPropagation();
+    // The second click of a double click would hit the next text, which has moved up.
+    if (event.detail > 1 || (event.detail && performance.now() - changed < MIN_READING_MS)) event.stopPropagation();
   },
   true,
 );
 listen((key) => {
-  // Like a click, a key right after the list changed by itself was meant for another text.
-  if (performance.now() - changed < GLANCE) return false;
+  if (performance.now() - changed < MIN_READING_MS) return false; // meant for another text, like a click
   const here = document.activeElement.closest(".item") ?? byId("items").querySelector(".item:not(.unlisted)");
   const pressed = here?.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]`);
   pressed?.click();
   return Boolean(pressed);
 });
 await open(all.find(({ name }) => `#${name}` === location.hash) ?? all[0]);
-told(countOthers);
-trainer.addEventListener("round", () => told(refresh));
-document.addEventListener("visibilitychange", () => document.hidden || told(refresh));
-// Others settle and label meanwhile; without a connection there is no news.
-setInterval(() => document.hidden || refresh().catch(() => {}), NEWS);
+showErrors(countOthers);
+trainer.addEventListener("round", () => showErrors(refresh));
+document.addEventListener("visibilitychange", () => document.hidden || showErrors(refresh));
+// Other people decide and label meanwhile. Ignore errors: the trainer's bar reports a lost connection.
+setInterval(() => document.hidden || refresh().catch(() => {}), REFRESH_MS);
 
 function open(kind) {
   tabs.forEach((tab, index) => {
@@ -69,8 +68,8 @@ function open(kind) {
   const keys = (kind.keys ?? []).flatMap(([key, does]) => [" ", el("kbd", {}, key), ` ${does}`]);
   byId("about").replaceChildren(kind.about, ...keys);
   byId("items").replaceChildren();
-  byId("beside").hidden = !kind.beside;
-  return told(() => load(kind));
+  byId("review-summary").hidden = !kind.showSummary;
+  return showErrors(() => load(kind));
 }
 
 function isOpen(kind) {
@@ -88,9 +87,9 @@ async function countOthers() {
 }
 
 async function load(kind, isSettled = false) {
-  const mine = ++asked;
+  const request = ++latestRequest;
   const items = await kind.load();
-  if (mine !== asked) return; // another tab was opened, or a text was settled meanwhile
+  if (request !== latestRequest) return; // another tab was opened, or a text was settled meanwhile
   tally(kind, items.length);
   const names = project.classes.map(({ name }) => name);
   const rows = items.map((item) => ({ id: item.id, source: JSON.stringify([item, names]), draw: () => row(kind, item) }));
@@ -98,40 +97,40 @@ async function load(kind, isSettled = false) {
   const wasShown = byId("items").children.length > 0;
   const isChanged = renewList(byId("items"), rows.length ? rows : [none]);
   if (isChanged && wasShown) changed = performance.now();
-  if (isChanged || isSettled) await kind.beside?.(byId("beside"));
+  if (isChanged || isSettled) await kind.showSummary?.(byId("review-summary"));
 }
 
 function row(kind, item) {
-  const settle = once(async (act) => {
-    if (!(await told(act))) return;
+  const settle = singleFlight(async (act) => {
+    if (!(await showErrors(act))) return;
     toast("Saved.");
     leave();
   });
   const leave = () => {
-    if (!isOpen(kind)) return; // somebody has gone to another tab meanwhile
+    if (!isOpen(kind)) return; // another tab was opened meanwhile
     const next = place.nextElementSibling;
     place.remove();
-    // The keyboard stays where the work is.
+    // Move the focus to the next text.
     (next?.querySelector("button, select") ?? byId("panel")).focus();
-    told(() => load(kind, true)); // there may be more than one list's worth
+    showErrors(() => load(kind, true)); // the server cuts long lists, so more may follow
   };
-  const look = el(
+  const openButton = el(
     "button",
     {
       type: "button",
       class: "plain",
-      onclick: once(() => told(() => openText(item.id, project, leave))),
+      onclick: singleFlight(() => showErrors(() => openText(item.id, project, leave))),
     },
     "Open",
   );
-  const [said, actions] = kind.draw(item, settle);
-  actions.append(look);
+  const [facts, actions] = kind.draw(item, settle);
+  actions.append(openButton);
   const place = el(
     "li",
     { class: "item card" },
     el("p", { class: "written", dir: "auto" }, item.text),
     item.comment ? el("p", { class: "remark", dir: "auto" }, item.comment) : null,
-    el("div", { class: "row", role: "group", "aria-label": item.text }, said, actions),
+    el("div", { class: "row", role: "group", "aria-label": item.text }, facts, actions),
     el("p", { class: "why-unlisted small muted" }, UNLISTED),
   );
   return place;
@@ -139,11 +138,11 @@ function row(kind, item) {
 
 function tally(kind, n) {
   const number = n < kind.most ? whole(n) : `${n}+`;
-  say(tabs[all.indexOf(kind)].querySelector(".count"), n && kind.most ? number : "");
+  setText(tabs[all.indexOf(kind)].querySelector(".count"), n && kind.most ? number : "");
   showTab();
 }
 
-/** On a phone the row of tabs is wider than the page: the open one is in the middle, whatever numbers come to the others. */
+/** Scrolls the open tab to the middle; on a phone the row of tabs is wider than the page. */
 function showTab() {
   const [row, tab] = [byId("tabs"), tabs.find(({ ariaSelected }) => ariaSelected === "true")];
   row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;

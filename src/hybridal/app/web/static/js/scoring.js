@@ -1,32 +1,32 @@
-/** How far the newest model has come with scoring all texts: its bar, and the buttons that pause and resume it. */
+/** The newest model's progress in scoring all texts, with buttons to pause and resume. */
 import { get, post } from "./api.js";
 import { onPress } from "./controls.js";
 import { byId } from "./dom.js";
 import { duration, whole } from "./format.js";
-import { told } from "./toast.js";
+import { showErrors } from "./toast.js";
 
-const AGAIN = 2000;
-const LATER = 15_000;
-let said = "";
+const BUSY_POLL_MS = 2000;
+const IDLE_POLL_MS = 15_000;
+let announced = "";
 
-/** @returns {() => Promise<void>} looks how far it is */
-export function servesScoring() {
+/** Binds the buttons. @returns {() => Promise<void>} fetches and shows the progress */
+export function scoringPanel() {
   let timer = 0;
   const show = (scoring) => {
     draw(scoring);
     clearTimeout(timer);
     const busy = scoring.state === "running" && scoring.done < scoring.total;
-    timer = setTimeout(() => told(look), busy ? AGAIN : LATER);
+    timer = setTimeout(() => showErrors(look), busy ? BUSY_POLL_MS : IDLE_POLL_MS);
   };
   const look = async () => document.hidden || show(await get("/api/scoring"));
   for (const asked of ["pause", "resume"])
     onPress(byId(`scoring-${asked}`), () =>
-      told(async () => {
+      showErrors(async () => {
         show(await post("/api/scoring", { asked }));
-        byId(`scoring-${asked === "pause" ? "resume" : "pause"}`).focus(); // which stands in its place
+        byId(`scoring-${asked === "pause" ? "resume" : "pause"}`).focus(); // it replaces the pressed button
       }),
     );
-  document.addEventListener("visibilitychange", () => told(look));
+  document.addEventListener("visibilitychange", () => showErrors(look));
   return look;
 }
 
@@ -42,17 +42,17 @@ function draw(scoring) {
   byId("model-folder").hidden = !hasModel;
   byId("no-model").hidden = hasModel;
   byId("scoring-state").textContent = sentence(scoring);
-  // Spoken only when something begins or ends, not with every text that is scored.
+  // Screen readers announce starts and ends, not every text.
   const news = `${state} ${round} ${left}`;
-  if (said && news !== said) byId("scoring-news").textContent = sentence(scoring);
-  said = news;
+  if (announced && news !== announced) byId("scoring-news").textContent = sentence(scoring);
+  announced = news;
 }
 
 function sentence({ state, done, total, seconds_left: seconds, error, round }) {
   const far = `${whole(done)} of ${whole(total)} texts`;
-  if (state === "paused") return `Paused at ${far}${error ? `: ${error}` : "."} What is scored is kept.`;
-  if (!round) return "There is no model yet; label some texts first.";
-  if (done >= total) return `All ${whole(total)} texts are scored by the model of round ${round}.`;
+  if (state === "paused") return `Paused at ${far}${error ? `: ${error}` : "."} The scores so far are kept.`;
+  if (!round) return "There is no model yet. Label some texts first.";
+  if (done >= total) return `The model of round ${round} has scored ${total === 1 ? "the only text" : `all ${whole(total)} texts`}.`;
   const left = seconds == null ? "" : `, about ${duration(Math.max(1, seconds))} left`;
-  return `${far} are scored by the model of round ${round}${left}. Learning goes first, and this continues after it.`;
+  return `The model of round ${round} has scored ${far}${left}. Training takes precedence; scoring continues after it.`;
 }

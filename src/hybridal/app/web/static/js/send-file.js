@@ -1,8 +1,8 @@
-/** Send a form with a file, and show in the form how much of it has been sent. */
-import { Refusal, upload } from "./api.js";
+/** Uploads a form with a file and shows the progress in the form. */
+import { ApiError, upload } from "./api.js";
 
 /**
- * @param {HTMLFormElement} form with a `progress` and one file input, which has the limit in `data-largest`
+ * @param {HTMLFormElement} form with a `progress` element and one file input, whose `data-largest` is the limit in bytes
  * @param {string} path
  * @param {FormData} [body]
  * @returns {Promise<object>} the answer
@@ -10,13 +10,13 @@ import { Refusal, upload } from "./api.js";
 export async function sendFile(form, path, body = new FormData(form)) {
   const { file } = form.elements;
   const limit = Number(file.dataset.largest);
-  // The server would close the connection while the file is being sent, and its reason would be lost.
+  // Check here first: the server would close the connection during the upload, and its error would be lost.
   if ([...file.files].some(({ size }) => size > limit))
-    throw new Refusal(413, `The file is too large; the limit is ${limit / 1e6} MB.`);
+    throw new ApiError(413, `The file is too large; the limit is ${limit / 1e6} MB.`);
   const bar = form.querySelector("progress");
   try {
     return await upload(path, body, (sent) => {
-      bar.hidden = sent === 1; // from then on the server reads it, which no bar measures
+      bar.hidden = sent === 1; // the server now processes the file and reports no progress
       bar.value = sent;
     });
   } finally {

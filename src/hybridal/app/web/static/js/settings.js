@@ -1,33 +1,33 @@
-/** The page of settings: classes, plan, texts in. */
+/** The page Settings: classes, guidelines, plan, model, uploads. */
 import { addTexts } from "./add-texts.js";
 import { classEditor } from "./class-editor.js";
 import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
-import { count } from "./format.js";
+import { count, whole } from "./format.js";
 import { frame } from "./frame.js";
 import { guidelines, plan } from "./plan.js";
 import { sendFile } from "./send-file.js";
-import { told } from "./toast.js";
+import { showErrors } from "./toast.js";
 
 await frame;
 addTexts();
 guidelines();
 onSubmit(byId("import"), importLabelStudio);
-await Promise.all([classEditor, plan].map(told));
+await Promise.all([classEditor, plan].map(showErrors));
 
 async function importLabelStudio(form) {
-  const said = byId("import-said");
+  const status = byId("import-status");
   const button = form.querySelector("button");
-  button.ariaBusy = "true"; // not disabled: it would lose the keyboard
-  said.className = "small";
-  said.textContent = "Sending …";
+  button.ariaBusy = "true"; // not disabled: it would lose the focus
+  status.className = "small";
+  status.textContent = "Uploading …";
   try {
     const { added, labelled, unchanged } = await sendFile(form, "/api/import/label-studio");
-    said.textContent = `${count(added, "text")} added, ${count(labelled, "label")} taken over, ${unchanged} there already.`;
+    status.textContent = `${count(added, "text")} added, ${count(labelled, "label")} imported, ${whole(unchanged)} already there.`;
     form.reset();
   } catch (error) {
-    said.textContent = error.message;
-    said.className = "small problem";
+    status.textContent = error.message;
+    status.className = "small problem";
   }
   button.ariaBusy = "false";
 }

@@ -1,4 +1,4 @@
-/** Signing in, and joining by a link. */
+/** The sign-in page, and the page that accepts an invitation. */
 import { link, post } from "./api.js";
 import { onSubmit } from "./controls.js";
 import { byId } from "./dom.js";
@@ -10,7 +10,7 @@ async function enter() {
   const { token } = form.dataset;
   const given = Object.fromEntries(new FormData(form));
   const button = form.querySelector("button");
-  button.ariaBusy = "true"; // not disabled: it would lose the keyboard
+  button.ariaBusy = "true"; // not disabled: it would lose the focus
   try {
     await (token ? post("/api/join", { token, ...given }) : post("/api/login", given));
     location.assign(link("/"));

@@ -1,13 +1,13 @@
-/** One text with everything that was ever said of it, and a way to say something else. */
+/** The dialog with one text: its label, its history, and a form to change the label. */
 import { get, link } from "./api.js";
 import { facts } from "./badges.js";
 import { classSelect } from "./class-select.js";
 import { contextList } from "./context-list.js";
 import { onSubmit } from "./controls.js";
-import { el, named } from "./dom.js";
+import { el, bdi } from "./dom.js";
 import { ago } from "./format.js";
-import { removeOne } from "./removal.js";
-import { sender } from "./sender.js";
+import { deleteButton } from "./delete-texts.js";
+import { idempotentPost } from "./idempotent-post.js";
 
 /**
  * @param {string} id
@@ -17,15 +17,15 @@ import { sender } from "./sender.js";
 export async function openText(id, project, changed) {
   const item = await get(`/api/texts/${encodeURIComponent(id)}`);
   const decides = decidesForOthers(item, project.me);
-  const said = mine(item.annotations, project.me);
-  const select = classSelect(project.classes, "choose a class", decides ? item.class : said?.class);
+  const own = currentAnnotation(item.annotations, project.me);
+  const select = classSelect(project.classes, "choose a class", decides ? item.class : own?.class);
   select.autofocus = true;
-  select.removeAttribute("aria-label"); // it has a label of its own here
+  select.removeAttribute("aria-label"); // the form labels it
   select.setAttribute("aria-describedby", "text-problem");
-  const flagged = el("input", { type: "checkbox", checked: Boolean(said?.flagged) });
+  const flagged = el("input", { type: "checkbox", checked: Boolean(own?.flagged) });
   const comment = el("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
-  comment.value = said?.comment ?? "";
-  const send = sender();
+  comment.value = own?.comment ?? "";
+  const send = idempotentPost();
   const problem = el("p", { class: "problem", role: "alert", id: "text-problem" });
   const dialog = el(
     "dialog",
@@ -49,7 +49,7 @@ export async function openText(id, project, changed) {
         "div",
         { class: "row" },
         item.deleted ? null : el("button", { class: "main" }, "Save"),
-        project.me.role === "owner" ? removeOne(item, () => (dialog.close(), changed()), tried) : null,
+        project.me.role === "owner" ? deleteButton(item, () => (dialog.close(), changed()), showProblem) : null,
         el("a", { class: "button plain", href: link(`/texts?${new URLSearchParams({ like: id, state: "unlabelled" })}`) }, "More like this"),
         el("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close"),
       ),
@@ -65,7 +65,7 @@ export async function openText(id, project, changed) {
     const body = { text: id, class: select.value };
     select.ariaInvalid = String(!body.class);
     if (!body.class) return void (select.focus(), (problem.textContent = "Choose a class first."));
-    await tried(async () => {
+    await showProblem(async () => {
       if (decides) await send("/api/adjudications", body);
       else
         await send("/api/annotations", {
@@ -79,8 +79,8 @@ export async function openText(id, project, changed) {
     });
   }
 
-  /** What goes wrong is told in the dialog: nobody can reach a message on the page behind it. */
-  async function tried(act) {
+  /** Shows errors in the dialog, because a toast behind it cannot be reached. */
+  async function showProblem(act) {
     try {
       await act();
     } catch (error) {
@@ -89,37 +89,37 @@ export async function openText(id, project, changed) {
   }
 }
 
-/** Who may review settles what others said; everybody else, and the first to speak, gives an opinion. */
+/** Whether saving is a final decision: a reviewer opens a text that other people have labelled. */
 function decidesForOthers(item, me) {
   return me.role !== "annotator" && item.annotations.some(({ person, action }) => person !== me.name && action === "label");
 }
 
-/** What somebody says now: their last answer that they did not take back. */
-function mine(annotations, me) {
-  const kept = [];
-  for (const answer of annotations.filter(({ person }) => person === me.name)) {
-    if (answer.action === "withdraw") kept.pop();
-    else kept.push(answer);
+/** The person's last annotation that they have not undone. */
+function currentAnnotation(annotations, me) {
+  const valid = [];
+  for (const annotation of annotations.filter(({ person }) => person === me.name)) {
+    if (annotation.action === "withdraw") valid.pop();
+    else valid.push(annotation);
   }
-  return kept.at(-1);
+  return valid.at(-1);
 }
 
 function history(annotations) {
   if (!annotations.length) return el("p", { class: "muted small" }, "No annotations yet.");
-  const said = ({ action, class: name, decides }) =>
+  const described = ({ action, class: name, decides }) =>
     action === "label"
-      ? [decides ? " decided: " : " said ", named(name)]
-      : [{ skip: " skipped it", withdraw: " took that back" }[action]];
+      ? [decides ? " decided for " : " chose ", bdi(name)]
+      : [{ skip: " skipped it", withdraw: " undid that" }[action]];
   const flag = ({ flagged }) => (flagged ? " and flagged it" : null);
-  const line = (answer) =>
+  const line = (annotation) =>
     el(
       "li",
       {},
-      el("b", {}, named(answer.person)),
-      ...said(answer),
-      flag(answer),
-      el("span", { class: "muted" }, ` · ${ago(answer.at)}`),
-      answer.comment ? el("p", { class: "written", dir: "auto" }, answer.comment) : null,
+      el("b", {}, bdi(annotation.person)),
+      ...described(annotation),
+      flag(annotation),
+      el("span", { class: "muted" }, ` · ${ago(annotation.at)}`),
+      annotation.comment ? el("p", { class: "written", dir: "auto" }, annotation.comment) : null,
     );
   return el("ul", { class: "history" }, ...annotations.toReversed().map(line));
 }

@@ -1,25 +1,25 @@
-/* Light, dark or as the system says. Not a module: it must be done before the first paint. */
+/* The colour theme: light, dark or the system's. Not a module: it must run before the first paint. */
 (() => {
   const root = document.documentElement;
-  const names = { "": "as the system", light: "light", dark: "dark" };
-  const kept = () => localStorage.getItem("hybridal.theme") ?? "";
+  const names = { "": "same as system", light: "light", dark: "dark" };
+  const stored = () => localStorage.getItem("hybridal.theme") ?? "";
   const apply = (theme) => (theme ? root.setAttribute("data-theme", theme) : root.removeAttribute("data-theme"));
-  apply(kept());
+  apply(stored());
   addEventListener("DOMContentLoaded", () => {
     const button = document.getElementById("theme");
     if (!button) return;
-    const say = () => {
-      button.setAttribute("aria-label", `Colours: ${names[kept()]}`);
-      button.title = `Colours: ${names[kept()]}`;
+    const showName = () => {
+      button.setAttribute("aria-label", `Colour theme: ${names[stored()]}`);
+      button.title = `Colour theme: ${names[stored()]}`;
     };
     button.addEventListener("click", () => {
       const order = Object.keys(names);
-      const next = order[(order.indexOf(kept()) + 1) % order.length];
+      const next = order[(order.indexOf(stored()) + 1) % order.length];
       localStorage.setItem("hybridal.theme", next);
       apply(next);
-      say();
+      showName();
     });
     button.disabled = false;
-    say();
+    showName();
   });
 })();

@@ -1,14 +1,14 @@
-/** Tokens with which programs come in. */
+/** API tokens: create, list, withdraw. */
 import { get, post } from "./api.js";
-import { once, onSubmit } from "./controls.js";
-import { copies } from "./copy.js";
-import { byId, el, named, redraw } from "./dom.js";
+import { singleFlight, onSubmit } from "./controls.js";
+import { bindCopyButton } from "./copy-button.js";
+import { byId, el, bdi, replaceContent } from "./dom.js";
 import { ago } from "./format.js";
-import { told } from "./toast.js";
+import { showErrors } from "./toast.js";
 
 export async function tokens() {
-  onSubmit(byId("new-token"), (form) => told(() => make(form)));
-  copies(byId("copy-token"), byId("token"));
+  onSubmit(byId("new-token"), (form) => showErrors(() => make(form)));
+  bindCopyButton(byId("copy-token"), byId("token"));
   await list();
 }
 
@@ -25,16 +25,16 @@ async function list() {
   const { items } = await get("/api/tokens");
   const table = byId("tokens");
   table.parentElement.hidden = !items.length;
-  redraw(table.tBodies[0], items.map(row));
+  replaceContent(table.tBodies[0], items.map(row));
 }
 
 function row(token) {
-  const revoke = once(() => told(async () => (await post(`/api/tokens/${token.number}/revoke`), await list())));
+  const revoke = singleFlight(() => showErrors(async () => (await post(`/api/tokens/${token.number}/revoke`), await list())));
   return el(
     "tr",
     {},
-    el("td", {}, named(token.name)),
-    el("td", {}, named(token.person)),
+    el("td", {}, bdi(token.name)),
+    el("td", {}, bdi(token.person)),
     el("td", {}, token.role),
     el("td", {}, ago(token.made)),
     el("td", {}, token.used ? ago(token.used) : "never"),

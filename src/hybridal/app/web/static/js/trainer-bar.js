@@ -1,20 +1,20 @@
-/** The bar that shows what the trainer does; it asks every two seconds, and less often when nobody looks. */
-import { get, post, Refusal } from "./api.js";
+/** The bar with the trainer's state; polls every two seconds, and less often while the page is hidden. */
+import { get, post, ApiError } from "./api.js";
 import { onPress } from "./controls.js";
-import { byId, say } from "./dom.js";
-import { told } from "./toast.js";
-import { words } from "./trainer-words.js";
+import { byId, setText } from "./dom.js";
+import { showErrors } from "./toast.js";
+import { trainerStatus } from "./trainer-status.js";
 
-const SEEN = 2000;
-const HIDDEN = 20000;
+const VISIBLE_POLL_MS = 2000;
+const HIDDEN_POLL_MS = 20_000;
 
-/** Fires `round` when a new model is there. */
+/** Fires `round` when there is a new model. */
 export class TrainerBar extends EventTarget {
   #timer = 0;
   #round = null;
   #published = null;
-  #worked = false;
-  #said = "";
+  #wasBusy = false;
+  #announced = "";
 
   /** @param {HTMLElement} root */
   constructor(root) {
@@ -23,7 +23,7 @@ export class TrainerBar extends EventTarget {
     [this.sentence, this.button, this.progress, this.live] = root.querySelectorAll(
       "p, button, progress, [role=status]",
     );
-    onPress(this.button, () => told(() => this.#ask(this.button.value)));
+    onPress(this.button, () => showErrors(() => this.#ask(this.button.value)));
     document.addEventListener("visibilitychange", () => document.hidden || this.poll());
   }
 
@@ -33,30 +33,30 @@ export class TrainerBar extends EventTarget {
       this.show(await get("/api/trainer"));
     } catch (error) {
       this.#draw({ mood: "quiet", sentence: error.message });
-      if (!(error instanceof Refusal)) reportError(error);
+      if (!(error instanceof ApiError)) reportError(error);
     }
-    this.#timer = setTimeout(() => this.poll(), document.hidden ? HIDDEN : SEEN);
+    this.#timer = setTimeout(() => this.poll(), document.hidden ? HIDDEN_POLL_MS : VISIBLE_POLL_MS);
   }
 
-  /** @param {import("./trainer-words.js").Trainer} trainer */
+  /** @param {import("./trainer-status.js").Trainer} trainer */
   show(trainer) {
-    this.#draw(words(trainer, Date.now() / 1000));
+    this.#draw(trainerStatus(trainer, Date.now() / 1000));
     this.#noteRound(trainer);
-    // Spoken only when something begins or ends, not with every second that passes.
+    // Screen readers announce starts and ends, not every second.
     const news = `${trainer.phase} ${trainer.update} ${trainer.round}`;
-    if (this.#said && news !== this.#said) this.live.textContent = this.sentence.textContent;
-    this.#said = news;
+    if (this.#announced && news !== this.#announced) this.live.textContent = this.sentence.textContent;
+    this.#announced = news;
   }
 
   /**
-   * A new model is there when another round is published, and once more when its round is done: until then, its
-   * figures and its candidates are missing. In a new chapter rounds count from 1 again.
+   * Fires when a new round is published, and again when that round is complete: its figures and candidates come later.
+   * Rounds count from 1 again after the model was restarted.
    */
   #noteRound({ phase, round, published }) {
-    const isNew = phase === "waiting" && (this.#worked || round !== this.#round);
+    const isNew = phase === "waiting" && (this.#wasBusy || round !== this.#round);
     if ((isNew && this.#round !== null) || (this.#published !== null && published > this.#published))
       this.dispatchEvent(new Event("round"));
-    this.#worked = phase === "training" || phase === "scoring";
+    this.#wasBusy = phase === "training" || phase === "scoring";
     this.#published = published;
     if (phase === "waiting" || this.#round === null) this.#round = round;
   }
@@ -68,13 +68,13 @@ export class TrainerBar extends EventTarget {
 
   #draw({ mood, sentence, share, ask }) {
     this.root.dataset.mood = mood;
-    say(this.sentence, sentence);
+    setText(this.sentence, sentence);
     this.progress.hidden = share === undefined;
     this.progress.value = share ?? 0;
-    // Who pressed it goes on with the page.
+    // The button disappears: move the focus to the page.
     if (!ask && this.button === document.activeElement) byId("main").focus({ preventScroll: true });
     this.button.hidden = !ask;
-    say(this.button, ask?.[0] ?? "");
+    setText(this.button, ask?.[0] ?? "");
     this.button.value = ask?.[1] ?? "";
   }
 }

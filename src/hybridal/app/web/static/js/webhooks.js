@@ -1,18 +1,18 @@
-/** Webhooks: servers that are told what happens, what they were told lately, and what came of it. */
+/** Webhooks: add, test and remove them; lists their latest deliveries. */
 import { get, post } from "./api.js";
-import { once, onSubmit } from "./controls.js";
-import { copies } from "./copy.js";
-import { byId, el, redraw } from "./dom.js";
+import { singleFlight, onSubmit } from "./controls.js";
+import { bindCopyButton } from "./copy-button.js";
+import { byId, el, replaceContent } from "./dom.js";
 import { ago, count } from "./format.js";
-import { toast, told } from "./toast.js";
+import { toast, showErrors } from "./toast.js";
 
-const PAUSE = 3000;
+const POLL_MS = 3000;
 
 export async function webhooks() {
-  onSubmit(byId("new-webhook"), (form) => told(() => add(form)));
-  copies(byId("copy-secret"), byId("secret"));
+  onSubmit(byId("new-webhook"), (form) => showErrors(() => add(form)));
+  bindCopyButton(byId("copy-secret"), byId("secret"));
   await list();
-  setInterval(() => document.hidden || list().catch(() => {}), PAUSE);
+  setInterval(() => document.hidden || list().catch(() => {}), POLL_MS);
 }
 
 async function add(form) {
@@ -26,19 +26,19 @@ async function add(form) {
 
 async function test(number) {
   const sent = await post(`/api/webhooks/${number}/test`);
-  toast(sent.problem ? `The test failed. ${sent.problem}` : "The test was taken.");
+  toast(sent.problem ? `The test failed. ${sent.problem}` : "The test message was delivered.");
   await list();
 }
 
 async function list() {
   const { items } = await get("/api/webhooks");
   const open = new Set([...byId("webhooks").querySelectorAll("details[open]")].map((one) => one.dataset.number));
-  redraw(byId("webhooks"), items.map((hook) => shown(hook, open.has(String(hook.number)))));
+  replaceContent(byId("webhooks"), items.map((hook) => shown(hook, open.has(String(hook.number)))));
 }
 
 function shown(hook, open) {
   const act = (label, work) =>
-    el("button", { type: "button", class: "plain", "aria-label": `${label} ${hook.url}`, onclick: once(() => told(work)) }, label);
+    el("button", { type: "button", class: "plain", "aria-label": `${label} ${hook.url}`, onclick: singleFlight(() => showErrors(work)) }, label);
   const remove = async () => (await post(`/api/webhooks/${hook.number}/remove`), await list());
   return el(
     "article",
@@ -56,14 +56,14 @@ function shown(hook, open) {
           el("summary", {}, outcome(hook.deliveries[0])),
           el("ul", { class: "deliveries" }, ...hook.deliveries.map((sent) => el("li", { title: sent.body }, outcome(sent)))),
         )
-      : el("p", { class: "muted small" }, "Nothing was sent yet."),
+      : el("p", { class: "muted small" }, "No messages sent yet."),
   );
 }
 
-/** What was sent, when, and what came of it. */
+/** One delivery: the event, when it was sent, and the outcome. */
 function outcome({ event, sent, attempts, due, problem }) {
   const when = sent ? ago(sent) : "waiting";
   const tries = attempts > 1 ? `, ${count(attempts, "attempt")}` : "";
-  const end = !problem ? "taken" : due ? `to be sent again: ${problem}` : event === "ping" ? problem : `given up: ${problem}`;
+  const end = !problem ? "delivered" : due ? `will be retried: ${problem}` : event === "ping" ? problem : `given up: ${problem}`;
   return el("span", {}, `${event}, ${when}${tries}${sent ? ": " : ""}`, sent ? el("span", { class: problem ? "bad" : "good" }, end) : "");
 }

@@ -1,4 +1,4 @@
-/** The frame of a drawing: room for numbers, lines to read them by, and what they mean. */
+/** Axes, grid lines and labels of a chart. */
 import { svg } from "../dom.js";
 
 export const MARGIN = { top: 28, right: 14, bottom: 42, left: 44 };
@@ -26,8 +26,8 @@ export function path(points) {
   return points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }
 
-/** A dashed upright line with a name above the drawing: the moment of the switch. */
-export function moment(at, height, name, width) {
+/** A dashed vertical line with a label above the chart, such as the round of the switch. */
+export function marker(at, height, name, width) {
   const middle = Math.min(at, width - MARGIN.right - 20);
   return svg(
     "g",

@@ -1,6 +1,6 @@
-/** How many labels each class has. */
+/** A bar for each class with its number of labels. */
 import { colourOf } from "../class-buttons.js";
-import { el, named } from "../dom.js";
+import { el, bdi } from "../dom.js";
 import { percent, whole } from "../format.js";
 
 /** @param {{class: string, n: number}[]} balance */
@@ -8,7 +8,7 @@ export function balance(classes) {
   const most = Math.max(1, ...classes.map(({ n }) => n));
   const all = classes.reduce((sum, { n }) => sum + n, 0);
   const row = ({ class: name, n }, index) => [
-    el("dt", {}, named(name)),
+    el("dt", {}, bdi(name)),
     el(
       "dd",
       {},
@@ -17,7 +17,7 @@ export function balance(classes) {
     ),
   ];
   const about =
-    "Labels of each class so far. The model asks for the texts that teach it most, so these numbers do not show how common the classes are.";
+    "Labels per class so far. The most useful texts are labelled first, so these numbers do not show how common the classes are.";
   return el(
     "figure",
     { class: "card" },

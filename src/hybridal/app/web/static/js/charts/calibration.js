@@ -1,4 +1,4 @@
-/** Whether the model's probabilities can be believed. */
+/** Reliability diagram: predicted confidence against accuracy. */
 import { svg } from "../dom.js";
 import { count, figure as digits, percent } from "../format.js";
 import { axes, MARGIN } from "./axes.js";
@@ -13,8 +13,8 @@ export function calibration(bins, ece) {
   return figure({
     title: "Calibration",
     about:
-      "Of the validation texts of which the model is, say, 80% sure, 80% should be right: points on the line are well calibrated, points below it over-confident. Larger points hold more texts.",
-    says: ece == null ? "There are too few validation labels to tell the calibration error." : `The expected calibration error is ${ece.toFixed(3)}.`,
+      "Of the validation texts that the model predicts with, say, 80% confidence, 80% should be right. Points on the line are well calibrated, points below it over-confident. Larger points stand for more texts.",
+    summary: ece == null ? "There are too few validation labels for the calibration error." : `The expected calibration error is ${ece.toFixed(3)}.`,
     draw: (width) => ({ height: HEIGHT, parts: drawing(filled, width) }),
     columns: ["Confidence", "Texts", "Mean confidence", "Right"],
     rows: bins.map((bin) => [
@@ -38,19 +38,19 @@ function drawing(bins, width) {
     y,
     xs: [],
     ys: ticks(0, 1, 4),
-    xName: "how sure the model is",
-    yName: "how often it is right",
+    xName: "confidence",
+    yName: "accuracy",
     yText: percent,
   });
   const numbers = ticks(0, 1, 4).map((v) =>
     svg("text", { x: x(v), y: HEIGHT - MARGIN.bottom + 18, "text-anchor": "middle" }, percent(v)),
   );
   const points = bins.map((bin) => {
-    const said = `${count(bin.n, "text")}: ${percent(bin.confidence)} sure, ${percent(bin.accuracy)} right`;
+    const tooltip = `${count(bin.n, "text")}: ${percent(bin.confidence)} confidence, ${percent(bin.accuracy)} right`;
     return svg(
       "circle",
       { class: "mark", cx: x(bin.confidence), cy: y(bin.accuracy), r: 4 + 9 * Math.sqrt(bin.n / most) },
-      svg("title", {}, said),
+      svg("title", {}, tooltip),
     );
   });
   return [frame, ...numbers, svg("line", { class: "threshold", x1: x(0), x2: x(1), y1: y(0), y2: y(1) }), ...points];

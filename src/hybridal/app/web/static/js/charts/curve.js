@@ -1,7 +1,7 @@
-/** How good the model became with the labels it had, and how sure that is. */
+/** The learning curve: accuracy by number of labels, with its confidence band. */
 import { svg } from "../dom.js";
-import { figure as digits, percent } from "../format.js";
-import { axes, MARGIN, moment, path } from "./axes.js";
+import { count, figure as digits, percent } from "../format.js";
+import { axes, MARGIN, marker, path } from "./axes.js";
 import { figure } from "./figure.js";
 import { legend, mark } from "./mark.js";
 import { linear, ticks, wholeTicks } from "./scale.js";
@@ -14,8 +14,8 @@ export function curve(rounds, switched) {
   const last = rounds.at(-1);
   return figure({
     title: "Learning curve",
-    about: "Accuracy on the texts set aside for validation; the band holds the true accuracy with a confidence of 95%.",
-    says: `After ${last.labels} labels the accuracy is ${percent(last.accuracy)}, between ${percent(last.low)} and ${percent(last.high)}.`,
+    about: "Accuracy on the validation texts. The band is the 95% confidence interval.",
+    summary: `After ${count(last.labels, "label")} the accuracy is ${percent(last.accuracy)}, between ${percent(last.low)} and ${percent(last.high)}.`,
     wide: true,
     legend: legend(rounds.map(({ update }) => update)),
     draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, switched, width) }),
@@ -52,15 +52,15 @@ function drawing(rounds, switched, width) {
       y,
       xs: wholeTicks(first, last, width / 80),
       ys: ticks(bottom, 1),
-      xName: "labels the model learnt from",
+      xName: "labels the model learned from",
       yName: "accuracy",
       yText: percent,
     }),
     svg("path", { class: "band", d: `${path(band)}Z` }),
     svg("path", { class: "line", d: path(rounds.map((r) => [x(r.labels), y(r.accuracy)])) }),
-    turn ? moment(x(turn.labels), HEIGHT, "settled", width) : null,
+    turn ? marker(x(turn.labels), HEIGHT, "settled", width) : null,
     ...rounds.map((r) =>
-      mark(x(r.labels), y(r.accuracy), r.update, `Round ${r.round}: ${percent(r.accuracy)} with ${r.labels} labels`),
+      mark(x(r.labels), y(r.accuracy), r.update, `Round ${r.round}: ${percent(r.accuracy)} with ${count(r.labels, "label")}`),
     ),
   ].filter(Boolean);
 }

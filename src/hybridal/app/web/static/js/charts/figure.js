@@ -1,13 +1,13 @@
-/** A drawing with its title, what it says in words, and its numbers behind a disclosure. */
+/** A chart with its title, a description, and a table of its numbers that can be opened. */
 import { el, svg } from "../dom.js";
 
 /**
- * @param {{title: string, about: string, says: string, wide?: boolean, legend?: HTMLElement,
+ * @param {{title: string, about: string, summary: string, wide?: boolean, legend?: HTMLElement,
  *   draw: (width: number) => {height: number, parts: Node[]},
- *   columns: string[], rows: (string | number)[][]}} options `says` is read out in place of the drawing
+ *   columns: string[], rows: (string | number)[][]}} options `summary` is the text alternative of the chart
  */
-export function figure({ title, about, says, wide = false, legend, draw, columns, rows }) {
-  const place = svg("svg", { role: "img", "aria-label": `${title}. ${says}` });
+export function figure({ title, about, summary, wide = false, legend, draw, columns, rows }) {
+  const place = svg("svg", { role: "img", "aria-label": `${title}. ${summary}` });
   let drawn = 0;
   new ResizeObserver(() => {
     const width = Math.round(place.parentElement?.clientWidth ? place.getBoundingClientRect().width : 0);

@@ -1,6 +1,6 @@
-/** From values to places on a drawing. */
+/** Scales from values to pixels, and the ticks of axes. */
 
-/** Round numbers within a range, about so many. */
+/** About `wanted` round numbers within a range. */
 export function ticks(low, high, wanted = 5) {
   const rough = (high - low) / wanted || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -15,13 +15,13 @@ export function wholeTicks(low, high, wanted = 8) {
   return [...new Set(ticks(low, high, Math.max(1, Math.min(wanted, high - low))).filter(Number.isInteger))];
 }
 
-/** A straight scale from values to pixels. */
+/** A linear scale from values to pixels. */
 export function linear([low, high], [from, to]) {
   const span = high - low || 1;
   return (value) => from + ((value - low) / span) * (to - from);
 }
 
-/** A logarithmic scale; what is smaller than the range lies at its end. */
+/** A logarithmic scale; values below the range are placed at its lower end. */
 export function logarithmic([low, high], [from, to]) {
   const scale = linear([Math.log(low), Math.log(high)], [from, to]);
   return (value) => scale(Math.log(Math.max(value, low)));

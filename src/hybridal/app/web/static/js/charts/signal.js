@@ -1,7 +1,7 @@
-/** How much the model still changed, against the threshold below which it counts as settled. */
+/** How much the model changed in each round, and the threshold below which it counts as settled. */
 import { svg } from "../dom.js";
-import { figure as digits } from "../format.js";
-import { axes, MARGIN, moment, path } from "./axes.js";
+import { count, figure as digits } from "../format.js";
+import { axes, MARGIN, marker, path } from "./axes.js";
 import { figure } from "./figure.js";
 import { legend, mark } from "./mark.js";
 import { linear, logarithmic, wholeTicks } from "./scale.js";
@@ -11,11 +11,12 @@ const HEIGHT = 250;
 /** @param {{round: number, signal: number | null, stable: boolean, update: string}[]} rounds @param {{name: string, epsilon: number}} signal */
 export function signalChart(rounds, signal, switched) {
   const measured = rounds.filter((r) => r.signal != null);
-  const below = `${measured.filter((r) => r.stable).length} of ${measured.length} rounds lie below the threshold of ${signal.epsilon}.`;
+  const stable = measured.filter((r) => r.stable).length;
+  const below = `${stable} of ${count(measured.length, "round")} ${stable === 1 ? "lies" : "lie"} below the threshold of ${signal.epsilon}.`;
   return figure({
     title: "Is the model settling?",
-    about: `How much ‘${signal.name}’ changed since the round before, on a logarithmic scale. After enough rounds below ε the model counts as settled, and is fine-tuned instead of retrained.`,
-    says: `${below} ${switched ? `The model settled in round ${switched}.` : "The model has not settled yet."}`,
+    about: `The change of ‘${signal.name}’ since the previous round, on a logarithmic scale. After enough rounds below ε the model counts as settled and is fine-tuned instead of retrained.`,
+    summary: `${below} ${switched ? `The model settled in round ${switched}.` : "The model has not settled yet."}`,
     legend: legend(measured.map(({ update }) => update)),
     draw: (width) => ({ height: HEIGHT, parts: drawing(measured, signal.epsilon, switched, width) }),
     columns: ["Round", "Change", "Below ε"],
@@ -47,7 +48,7 @@ function drawing(rounds, epsilon, switched, width) {
     svg("line", { class: "threshold", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(epsilon), y2: y(epsilon) }),
     svg("text", { class: "strong", x: MARGIN.left + 6, y: y(epsilon) - 6 }, `ε = ${epsilon}`),
     svg("path", { class: "line", d: path(rounds.map(place)) }),
-    numbers.includes(switched) ? moment(x(switched), HEIGHT, "settled", width) : null,
+    numbers.includes(switched) ? marker(x(switched), HEIGHT, "settled", width) : null,
     ...rounds.map((r) => mark(...place(r), r.update, `Round ${r.round}: changed by ${r.signal}`)),
   ].filter(Boolean);
 }

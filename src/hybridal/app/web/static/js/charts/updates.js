@@ -1,4 +1,4 @@
-/** Which rounds trained anew and which went on, and how long each took. */
+/** A bar for each round: whether it retrained or fine-tuned the model, and how long it took. */
 import { svg } from "../dom.js";
 import { count, duration } from "../format.js";
 import { figure } from "./figure.js";
@@ -16,9 +16,9 @@ const took = (seconds) => (seconds < 10 ? `${seconds.toFixed(1)} s` : duration(s
 export function updates(rounds, saved) {
   const times = (kind) => rounds.filter((r) => kindOf(r.update) === kind).length;
   return figure({
-    title: "Updates, and what they saved",
-    about: saved?.sentence || "Each bar is a round; its height is the time that it took.",
-    says: `${count(times("retrain"), "round")} retrained and ${count(times("finetune"), "round")} fine-tuned the model.`,
+    title: "Updates and training time saved",
+    about: saved?.sentence || "Each bar is a round; its height is the training time.",
+    summary: `${count(times("retrain"), "round")} retrained and ${count(times("finetune"), "round")} fine-tuned the model.`,
     legend: legend(rounds.map(({ update }) => update)),
     draw: (width) => ({ height: HEIGHT, parts: drawing(rounds, width) }),
     columns: ["Round", "Update", "Seconds"],

@@ -1,7 +1,7 @@
-/** What the trainer does, in a sentence. */
+/** Describes the trainer's state in one sentence. */
 import { ago, count, duration } from "./format.js";
 
-const SILENT = 60;
+const SILENT_SECONDS = 60;
 
 /**
  * @typedef {{phase: string, update: string, round: number, done: number, total: number, seconds_left: number | null,
@@ -10,11 +10,11 @@ const SILENT = 60;
  * @param {Trainer} trainer
  * @param {number} now seconds since 1970
  * @returns {{mood: "quiet" | "busy" | "failed", sentence: string, share?: number, ask?: [string, string]}}
- *   `share` done, if it is known; `ask` is a button's name and what it asks of the trainer
+ *   `share` done, if it is known; `ask` is the button's label and the request that it sends
  */
-export function words(trainer, now) {
+export function trainerStatus(trainer, now) {
   const busy = { training, scoring, loading }[trainer.phase];
-  if (busy && now - trainer.beat > SILENT) {
+  if (busy && now - trainer.beat > SILENT_SECONDS) {
     return { mood: "quiet", sentence: `The trainer last responded ${ago(trainer.beat, now)}. Your labels are safe.` };
   }
   if (busy) return { mood: "busy", ...inUse(trainer, busy(trainer)) };
@@ -25,14 +25,14 @@ export function words(trainer, now) {
       ask: ["Retry", "retry"],
     };
   }
-  if (trainer.phase === "queued") return { mood: "busy", sentence: `The model's turn comes after ${others(trainer)}.` };
+  if (trainer.phase === "queued") return { mood: "busy", sentence: `Training waits for ${others(trainer)}.` };
   if (trainer.asked) return { mood: "busy", sentence: "The trainer is about to start." };
   if (trainer.phase === "stopped")
-    return { mood: "quiet", sentence: "The trainer is not running yet. Your labels are kept until it is." };
+    return { mood: "quiet", sentence: "The trainer is not running yet. Your labels are saved and will be used when it starts." };
   return waiting(trainer);
 }
 
-/** While few labels are there, their model is published before its round is done. */
+/** With few labels, a model is published before its round is complete. */
 function inUse({ published, round }, doing) {
   if (!round || published !== round) return doing;
   return { ...doing, sentence: `The new model is in use. ${doing.sentence}` };
@@ -56,17 +56,17 @@ function waiting(trainer) {
   const { round, new_labels: fresh, needed, obstacle } = trainer;
   if (obstacle) return { mood: "quiet", sentence: obstacle };
   const next = round ? "The model learns again" : "The model starts learning";
-  const upToDate = round ? "The model has learnt from all labels" : "The model waits for the first labels";
+  const upToDate = round ? "The model has learned from all labels" : "The model is waiting for the first labels";
   const more = `${count(needed - fresh, "more label")} (validation texts not counted)`;
   const when = needed > fresh ? `after ${more}` : "in a moment";
   let sentence = needed ? `${next} ${when}.` : `${upToDate}.`;
-  // Who has labelled everything is not told to go on.
-  if (round && !fresh && needed) sentence = `${upToDate}, and learns again ${when}.`;
+  // All labels are used: say so first, so that the sentence does not ask for more.
+  if (round && !fresh && needed) sentence = `${upToDate} and learns again ${when}.`;
   return { mood: "quiet", sentence, ask: round && fresh ? ["Train now", "train"] : undefined };
 }
 
 function others({ done }) {
-  return `that of ${count(done, "other project")} on this server`;
+  return `${count(done, "other project")} on this server`;
 }
 
 function far(trainer, unit) {

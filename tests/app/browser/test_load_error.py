@@ -18,7 +18,7 @@ def test_a_page_whose_script_has_not_come_says_so_and_can_be_loaded_again(window
         page.unroute_all()
         page.get_by_role("link", name="Reload").click()
         expect(page.locator("#text")).not_to_be_empty()
-        expect(page.locator("#not-all")).to_be_hidden()
+        expect(page.locator("#load-error")).to_be_hidden()
 
 
 def test_a_page_that_waits_for_the_server_says_so_until_it_comes(window: Window, app: Served) -> None:

@@ -1,4 +1,4 @@
-"""Where the model stops reading a text, by the tokenizer that the trainer left in the project's folder."""
+"""Where the tokenizer, which the trainer saves in the project's folder, truncates a text."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from hybridal.app.project import READER_FILE, Project
 
 log = logging.getLogger(__name__)
 
-# Hardly any text has more letters than this for each token: of a long one, the beginning mostly tells.
-_LETTERS = 20
+# Texts rarely have more characters per token, so tokenizing the beginning of a long text is usually enough.
+_CHARACTERS_PER_TOKEN = 20
 
 
-def reads_to(project: Project, text: str) -> int | None:
-    """How much of a text the model reads, in the units in which browsers count; None: all of it, as far as is known."""
+def truncation_point(project: Project, text: str) -> int | None:
+    """How much of a text the model reads, in UTF-16 code units as browsers count; None: all of it, or unknown."""
     path = project.folder / READER_FILE
     try:
         tokenizer = _tokenizer(path, path.stat().st_mtime_ns)
         limit = (tokenizer.truncation or {}).get("max_length", len(text))
-        beginning = tokenizer.encode(text[: limit * _LETTERS])
-        encoded = beginning if beginning.overflowing or len(text) <= limit * _LETTERS else tokenizer.encode(text)
+        characters = limit * _CHARACTERS_PER_TOKEN
+        beginning = tokenizer.encode(text[:characters])
+        encoded = beginning if beginning.overflowing or len(text) <= characters else tokenizer.encode(text)
     except FileNotFoundError:
         return None
-    except Exception:  # a damaged file must not keep anybody from labelling; the library raises nothing more precise
+    except Exception:  # a damaged file must not prevent labelling, and the library raises nothing more specific
         log.exception("%s cannot be used.", path.name)
         return None
     if not encoded.overflowing:

@@ -33,7 +33,7 @@ WORDS = """Label what the writer *wants*, not how they feel.
 def test_guidelines_are_written_and_read(window: Window, app: Served, shot: Callable[[Page, str], None]) -> None:
     page = window.open(app.link)
     expect(page.locator("#text")).not_to_be_empty()
-    expect(page.locator("#beside-toggle")).to_be_hidden()
+    expect(page.locator("#side-panel-toggle")).to_be_hidden()
     page.goto(f"{app.address}/settings")
     page.get_by_role("textbox", name="Guidelines").fill(WORDS)
     page.locator("#guidelines-form").get_by_role("button", name="Save").click()
@@ -72,7 +72,7 @@ def test_on_a_phone_they_are_a_sheet_that_opens_and_closes(
         expect(panel).to_be_visible()
         expect(panel).to_be_focused()
         shot(page, "guidelines-phone")
-        page.get_by_role("button", name="Close what is beside the text").tap()
+        page.get_by_role("button", name="Close this panel").tap()
         expect(panel).to_be_hidden()
 
 
@@ -116,9 +116,9 @@ def test_other_columns_and_suggestions_stand_beside_the_text(
     content = b"text,label,author,note\nA new text,b,Ada <b>L</b>,first\n"
     file = {"name": "more.csv", "mimeType": "text/csv", "buffer": content}
     page.locator("#upload [name=file]").set_input_files(file)  # type: ignore[arg-type]
-    page.get_by_label("The labels of the file are").select_option("true")
+    page.get_by_label("Treat the labels in the file as").select_option("true")
     page.get_by_role("button", name="Add these texts").click()
-    expect(page.locator("#upload-said")).to_have_text("1 text added, 0 known already.")
+    expect(page.locator("#upload-status")).to_have_text("1 text added, 0 already in the project.")
     page.goto(f"{app.address}/texts?search=ADA")
     page.get_by_role("button", name="Open").click()
     page.get_by_text("Other columns of the file").click()
@@ -151,9 +151,9 @@ def test_what_a_column_says_has_room_beside_a_long_name(window: Window, tmp_path
         expect(page.locator("#text")).to_have_text("A new text")
         if width < 1000:
             page.keyboard.press("0")
-        beside, shares = page.locator("#beside"), "dl => dl.querySelector('dd').offsetWidth / dl.offsetWidth"
-        assert beside.locator("dl").evaluate(shares) > 0.5
-        assert beside.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
+        panel, shares = page.locator("#side-panel"), "dl => dl.querySelector('dd').offsetWidth / dl.offsetWidth"
+        assert panel.locator("dl").evaluate(shares) > 0.5
+        assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
         page.goto(f"{app.address}/texts?search=new")
         page.get_by_role("button", name="Open").click()
         page.get_by_text("Other columns of the file").click()
@@ -172,7 +172,7 @@ def test_the_text_shows_where_the_model_stops_reading(
         page.wait_for_timeout(300)
         shot(page, "reading")
         page.goto(f"{app.address}/settings")
-        page.get_by_label("Tokens of a text that the model reads").fill("256")
+        page.get_by_label("Tokens that the model reads per text").fill("256")
         page.locator("#model").get_by_role("button", name="Save").click()
         expect(page.locator("#toasts")).to_contain_text("Saved.")
         assert app.project.setting("overrides")["max_length"] == 256

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.app.project import Project
-from hybridal.app.web.reading import reads_to
+from hybridal.app.web.truncation import truncation_point
 
 from ..made_up import leave_reader
 from .visits import Visit
@@ -17,21 +17,21 @@ def reader(project: Project) -> Path:
 
 
 def test_before_there_is_a_model_nobody_knows(project: Project) -> None:
-    assert reads_to(project, "word " * 100) is None
+    assert truncation_point(project, "word " * 100) is None
 
 
 def test_it_stops_after_the_last_token_that_fits(project: Project, reader: Path) -> None:
-    assert reads_to(project, "a b c") is None
-    assert reads_to(project, "a b c d e f") is None
-    assert reads_to(project, "a b c d e f g h") == len("a b c d e f")
-    assert reads_to(project, "😀 a b c d e f g h") == len("😀 a b c d e") + 1  # browsers count this sign twice
-    assert reads_to(project, " " * 5000 + "a b c d e f g h") == 5000 + len("a b c d e f")
+    assert truncation_point(project, "a b c") is None
+    assert truncation_point(project, "a b c d e f") is None
+    assert truncation_point(project, "a b c d e f g h") == len("a b c d e f")
+    assert truncation_point(project, "😀 a b c d e f g h") == len("😀 a b c d e") + 1  # browsers count this sign twice
+    assert truncation_point(project, " " * 5000 + "a b c d e f g h") == 5000 + len("a b c d e f")
 
 
 def test_a_damaged_file_keeps_nobody_from_labelling(project: Project, reader: Path, owner: Visit) -> None:
     assert {one["read_to"] for one in owner.get("/api/next").json()["items"]} == {None}
     reader.write_text("{")
-    assert reads_to(project, "a b c d e f g h") is None
+    assert truncation_point(project, "a b c d e f g h") is None
     assert owner.get("/api/next").status_code == 200
 
 

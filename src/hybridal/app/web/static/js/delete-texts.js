@@ -1,0 +1,47 @@
+/** Deletes one text, or all that a search finds; offers to restore them. */
+import { get, post } from "./api.js";
+import { onPress } from "./controls.js";
+import { el } from "./dom.js";
+import { count } from "./format.js";
+import { toast, showErrors } from "./toast.js";
+
+/** A button that deletes all texts found; no button without a filter by words, class or state. */
+export function deleteFoundButtons({ total, more }, query, changed) {
+  const isFiltered = query.search.trim() || query.class || query.state;
+  if (!total || !isFiltered || query.predicted || query.like || query.state === "deleted") return [];
+  const found = { search: query.search, class: query.class, state: query.state || null };
+  const act = async () => {
+    // The list does not count very many texts exactly; count them now.
+    const expected = more ? (await get("/api/texts", { ...found, exact: true })).total : total;
+    const what = expected === 1 ? "the text found" : `all ${count(expected, "text")} found`;
+    const effect = "Deleted texts are no longer labelled, learned from, shown or exported. Their labels are kept in the history.";
+    if (confirm(`Delete ${what}? ${effect}`)) await remove({ found: { ...found, expected } }, changed);
+  };
+  const name = total === 1 ? "Delete this text" : more ? "Delete all texts found" : `Delete all ${count(total, "text")}`;
+  return [button(name, () => showErrors(act))];
+}
+
+/** A button that deletes or restores one text; `showProblem` runs the action and shows its error. */
+export function deleteButton(item, done, showProblem) {
+  return item.deleted
+    ? button("Restore", () => showProblem(() => restore({ ids: [item.id] }, done)))
+    : button("Delete", () => showProblem(() => remove({ ids: [item.id] }, done)));
+}
+
+async function remove(wanted, done) {
+  const { deleted, at } = await post("/api/texts/delete", wanted);
+  toast(`${count(deleted, "text")} deleted. The labels are kept in the history.`, { undo: () => restore({ at }, done) });
+  done();
+}
+
+async function restore(wanted, done) {
+  const { restored } = await post("/api/texts/restore", wanted);
+  toast(`${count(restored, "text")} restored.`);
+  done();
+}
+
+function button(name, act) {
+  const made = el("button", { type: "button" }, name);
+  onPress(made, act);
+  return made;
+}
