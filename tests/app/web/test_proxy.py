@@ -113,7 +113,7 @@ def test_there_are_no_passwords_and_no_invitations(behind: FastAPI, project: Pro
     }
     for path, body in sent.items():
         answer = ada.post(path, json=body)
-        assert (answer.status_code, "sign in before they come here" in answer.json()["error"]) == (403, True), path
+        assert (answer.status_code, "A proxy signs people in" in answer.json()["error"]) == (403, True), path
     page = ada.get("/people").text
     assert ("New people become" in page, "Make a link" in page, "sign-out" in page) == (True, False, False)
 
@@ -128,8 +128,8 @@ def test_a_program_still_comes_with_its_token(behind: FastAPI, project: Project)
 @pytest.mark.parametrize(
     ("header", "behind_proxy", "proxies", "why"),
     [
-        ("X-Remote-User", False, "127.0.0.1", "anybody could send it; put a proxy"),
-        ("X-Remote-User", True, "*", "name the proxy's address there"),
+        ("X-Remote-User", False, "127.0.0.1", "Run the app behind a proxy"),
+        ("X-Remote-User", True, "*", "Set it to the proxy's address"),
         ("X User", True, "127.0.0.1", "not the name of a header"),
     ],
 )

@@ -22,7 +22,7 @@ def test_the_page_has_every_operation_with_a_command_that_a_shell_reads(
     html = owner.get("/programs/api").text
     shown = [unescape(path) for path in re.findall(r"</code> <code>([^<]*)</code>", html)]
     assert sorted(shown) == sorted(path for path, _, _ in operations(document))
-    assert "or the <code>archived</code> ones too" in html
+    assert "or with <code>archived</code> all classes" in html
     assert "`" not in re.sub(r"<pre.*?</pre>", "", html, flags=re.S)
     [[annotate]] = [
         [one for one in some if one.path == "/api/annotations"]

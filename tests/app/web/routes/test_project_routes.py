@@ -63,7 +63,7 @@ def test_while_it_trains_new_labels_of_the_pool_are_counted(owner: Visit, projec
 def test_wishes_reach_the_trainer(owner: Visit, annotator: Visit, project: Project) -> None:
     assert annotator.post("/api/trainer", {"asked": "dance"}).status_code == 422
     refused = annotator.post("/api/trainer", {"asked": "finish"})
-    told = "Only a reviewer or an owner finishes the model."
+    told = "Only a reviewer or an owner may finish the model."
     assert (refused.status_code, refused.json()["error"]) == (403, told)
     for request, visit in (("train", annotator), ("retry", annotator), ("finish", owner)):
         assert visit.post("/api/trainer", {"asked": request}).json() == {"ok": True}

@@ -50,7 +50,7 @@ def test_a_class_that_is_archived_is_not_given_and_a_deleted_one_is_no_label(
         assert (refused.status_code, refused.json()["error"]) == (409, "The class 'a' is archived; choose another.")
     assert [one["name"] for one in owner.get("/api/classes").json()["items"]] == ["b", "c"]
     assert [one["name"] for one in owner.get("/api/classes", archived=True).json()["items"]] == ["a", "b", "c"]
-    assert "is archived; bring it back" in owner.post("/api/classes", {"name": "a"}).json()["error"]
+    assert "is archived; restore it" in owner.post("/api/classes", {"name": "a"}).json()["error"]
     assert consensus(project) == {"t1": ("a", "people")}
     assert owner.post("/api/classes/1/delete").json() == {"texts": 1}
     assert owner.get("/api/classes/deletion").json() == {"texts": 0}
