@@ -178,7 +178,7 @@ def test_a_probe_reads_no_text_twice_and_a_restart_none_again(project: Project, 
     again.start()
     score_all(again)
     assert again.chapter is not None
-    assert sum(counted) == 70 - len(again.chapter.known(unread)), "nor what a probe has looked at itself"
+    assert sum(counted) == 70 - len(again.chapter.known_features(unread)), "nor what a probe has looked at itself"
     with project.sessions.begin() as session:
         session.query(Prediction).update({Prediction.round: 0})
     counted.clear()

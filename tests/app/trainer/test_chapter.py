@@ -9,7 +9,7 @@ import pytest
 from hybridal import ActiveLearner
 from hybridal.acquisition.entropy import entropies
 from hybridal.app.project import Project
-from hybridal.app.trainer.chapter import Chapter, Frame, begin, learner_options, newest
+from hybridal.app.trainer.chapter import Chapter, ModelSpec, begin, learner_options, newest
 from hybridal.app.trainer.snapshot import Snapshot, snapshot, task_of
 from hybridal.core.observer import Observer
 from hybridal.models.training import forward_passes
@@ -37,8 +37,8 @@ def begun(project: Project) -> Chapter:
     now = taken(project)
     with project.reads() as session:
         task = task_of(session, "toys", now)
-    chapter = begin(project.runs, Frame.of(now, project), ActiveLearner(task, **learner_options(project)))
-    chapter.take(now)
+    chapter = begin(project.runs, ModelSpec.of(now, project), ActiveLearner(task, **learner_options(project)))
+    chapter.sync_labels(now)
     chapter.learn(Observer())
     return chapter
 
@@ -52,7 +52,7 @@ def test_a_chapter_learns_what_the_snapshot_says(project: Project) -> None:
 def test_labels_of_texts_that_came_later_wait_for_the_next_chapter(project: Project) -> None:
     chapter, now = begun(project), taken(project)
     later = Snapshot(now.answer, now.texts + 1, now.classes, {**now.pool, "later": 1}, now.validation, now.reserve)
-    chapter.take(later)
+    chapter.sync_labels(later)
     chapter.learn(Observer())
     assert chapter.learnt() == now.pool
 
@@ -76,7 +76,7 @@ def test_what_it_chose_from_is_scored_once_and_thought_of_calibrated(
     expected = chapter.learner.predict_proba([texts[id] for id in found.ids])
     np.testing.assert_allclose(found.probabilities, expected, atol=1e-5)
     np.testing.assert_allclose(found.doubts, entropies(expected), atol=1e-5)
-    assert found.classes == chapter.frame.classes
+    assert found.classes == chapter.spec.classes
 
 
 def test_predictions_are_of_texts_of_both_splits(project: Project) -> None:
@@ -91,10 +91,10 @@ def test_a_chapter_appears_whole_and_can_be_taken_up(project: Project) -> None:
     chapter.save()
     again = newest(project.runs)
     assert again is not None
-    assert (again.frame, again.learnt(), again.round) == (chapter.frame, chapter.learnt(), 1)
+    assert (again.spec, again.learnt(), again.round) == (chapter.spec, chapter.learnt(), 1)
     label(project, unlabelled(project, "pool", 4))
     for one in (chapter, again):
-        one.take(taken(project))
+        one.sync_labels(taken(project))
         one.learn(Observer())
     assert chapter.learner.history[-1].validation == again.learner.history[-1].validation
 
@@ -108,7 +108,7 @@ def test_the_examples_of_the_next_update_are_those_that_it_trains_on(
     )
     chapter = begun(project)
     label(project, unlabelled(project, "pool", 6))
-    chapter.take(taken(project))
+    chapter.sync_labels(taken(project))
     foreseen, fact = chapter.examples(), chapter.learn(Observer())
     assert (fact.update, fact.cost.epochs) == ("finetune:3", epochs)  # of 14 examples in batches of eight
     assert foreseen == fact.cost.examples == epochs * 14
@@ -126,7 +126,7 @@ def test_a_chapter_whose_folder_was_deleted_writes_it_again(project: Project) ->
     chapter = begun(project)
     chapter.save()
     shutil.rmtree(chapter.folder)
-    chapter.take(taken(project))
+    chapter.sync_labels(taken(project))
     chapter.learn(Observer())
     chapter.save()
     again = newest(project.runs)

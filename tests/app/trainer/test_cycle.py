@@ -274,9 +274,9 @@ def test_where_classes_or_texts_come_or_go_the_model_goes_on(tmp_path: Path, how
     same = {name for name in start if start[name].shape == before[name].shape and (start[name] == before[name]).all()}
     assert len(same) >= len(before) - 2  # all but the head, at most
     [weight] = [name for name in before if name.endswith("classifier.weight")]
-    both = [*{*cycle.chapter.frame.classes} & {*again.chapter.frame.classes}]  # type: ignore[union-attr]
+    both = [*{*cycle.chapter.spec.classes} & {*again.chapter.spec.classes}]  # type: ignore[union-attr]
     for number in both:
-        old, new = (one.chapter.frame.classes.index(number) for one in (cycle, again))  # type: ignore[union-attr]
+        old, new = (one.chapter.spec.classes.index(number) for one in (cycle, again))  # type: ignore[union-attr]
         assert (start[weight][new] == before[weight][old]).all()
     assert len(labels_of(again)) >= 12
     assert (row(project).round, progress(project)["rounds"][-1]["round"]) == (2, 2)

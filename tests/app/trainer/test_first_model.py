@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from hybridal.app.db.schema import Prediction, QueuedText, Text
 from hybridal.app.labelling import classes, texts
@@ -16,7 +17,7 @@ from hybridal.app.trainer.chapter import Chapter
 from hybridal.app.trainer.cycle import Cycle
 from hybridal.app.trainer.first_model import serving_order
 from hybridal.app.trainer.publish import published_round
-from hybridal.app.trainer.snapshot import snapshot
+from hybridal.app.trainer.snapshot import Snapshot, snapshot
 from hybridal.loop.first_draw import first_draw
 from hybridal.models.training.class_descriptions import readable_names
 from hybridal.models.training.probe import Prober
@@ -177,7 +178,7 @@ def test_labels_that_are_due_at_once_get_a_first_model_before_a_round(
     assert (round, chosen >= 6) == (1, True)
 
 
-def test_it_chooses_by_margins_as_the_round_that_follows(project: Project) -> None:
+def test_it_chooses_by_margin_as_the_round_that_follows(project: Project) -> None:
     with project.sessions.begin() as session:
         classes.add(session, ["space"])  # of two classes, others would choose the same
     cycle = prepared(project)
@@ -186,7 +187,7 @@ def test_it_chooses_by_margins_as_the_round_that_follows(project: Project) -> No
     with project.reads() as session:
         now = snapshot(session)
         pool = {*session.scalars(select(Text.id).where(Text.split == "pool"))}
-    chosen, found = cycle.first.learn(now)
+    chosen, found = cycle.first.learn(now, 1000)
     assert {*chosen} == ({*found.ids} & pool) - labelled
     likeliest = {id: sorted(some.tolist())[-2:] for id, some in zip(found.ids, found.probabilities, strict=True)}
     apart = [best - second for second, best in map(likeliest.__getitem__, chosen)]
@@ -207,7 +208,7 @@ def test_the_name_of_a_class_that_has_gone_meanwhile_is_left_out(project: Projec
         {id: number for id, number in known.items() if number == stays} for known in (now.pool, now.validation)
     )
     fewer = replace(now, classes={stays: now.classes[stays]}, pool=pool, validation=validation)
-    _, found = cycle.first.learn(fewer)
+    _, found = cycle.first.learn(fewer, 24)
     assert (found.probabilities == 1).all()
 
 
@@ -219,7 +220,7 @@ def test_it_learns_what_was_written_down_of_classes_a_moment_ago(project: Projec
     assert cycle.first is not None
     with project.reads() as session:
         now = snapshot(session)
-    _, found = cycle.first.learn(now)
+    _, found = cycle.first.learn(now, 24)
     model, rules = cycle.first.chapter.model, cycle.first.chapter.learner.experiment.rules
     rows = {id: row for row, id in enumerate(cycle.first.chapter.learner.experiment.task.train.ids)}
     features = model.describe(np.array([rows[id] for id in now.pool]))
@@ -269,7 +270,38 @@ def test_texts_with_labels_are_computed_before_those_that_wait(project: Project)
     assert not cycle.turn()
     assert cycle.prepare()
     assert cycle.first is not None
-    assert {*last} <= cycle.first.known.keys()
+    assert {*last} <= set(cycle.first.probe.ids)
+
+
+def test_it_chooses_with_the_acquisition_of_the_project(project: Project) -> None:
+    project.decide({"acquisition": "entropy"})
+    with project.sessions.begin() as session:
+        classes.add(session, ["space"])  # with two classes, margin would choose the same
+    cycle = prepared(project)
+    label_some(project, 6, 6)
+    assert cycle.first is not None
+    with project.reads() as session:
+        now = snapshot(session)
+    chosen, found = cycle.first.learn(now, 1000)
+    doubts = dict(zip(found.ids, found.doubts.tolist(), strict=True))
+    assert [doubts[id] for id in chosen] == sorted((doubts[id] for id in chosen), reverse=True)
+    assert cycle.turn()
+    assert cycle.chapter is not None
+    assert cycle.chapter.learner.settings.acquisition == "entropy"
+
+
+def test_an_update_takes_one_snapshot(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    cycle = prepared(project)
+    label_some(project, 6, 6)
+    taken: list[int] = []
+
+    def counted(session: Session) -> Snapshot:
+        taken.append(1)
+        return snapshot(session)
+
+    monkeypatch.setattr("hybridal.app.trainer.cycle.snapshot", counted)
+    assert cycle.turn()
+    assert (row(project).round, len(taken)) == (1, 1)
 
 
 @pytest.mark.parametrize("what", ["class", "text", "setting"])

@@ -127,7 +127,7 @@ def test_killed_while_the_first_chapter_is_written(laboratory: Laboratory, tmp_p
     project = copied(made, tmp_path / "toys.hybridal")
     label_some(project, 6, 6)
     project.close()
-    assert laboratory.train(project.folder, "hybridal.app.trainer.chapter.Frame.write") == KILLED
+    assert laboratory.train(project.folder, "hybridal.app.trainer.chapter.ModelSpec.write") == KILLED
     assert standing(project.folder)["left"] != []
     assert laboratory.train(project.folder) == KILLED
     after = standing(project.folder)

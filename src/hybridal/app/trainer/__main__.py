@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hybridal.app.project import Project
-from hybridal.app.trainer.cycle import AWAY, Cycle
+from hybridal.app.trainer.cycle import DATABASE_ERRORS, Cycle
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, watch_parent
 from hybridal.errors import RunError
 from hybridal.system.lock import locked
@@ -50,7 +50,7 @@ def main(folder: Path) -> int:
         while True:
             try:
                 return work(Cycle(project), others_wait)
-            except AWAY:
+            except DATABASE_ERRORS:
                 log.exception("The database is not available.")
                 if others_wait.is_set():
                     return MORE_TO_DO

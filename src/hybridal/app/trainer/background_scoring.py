@@ -139,7 +139,7 @@ class BackgroundScoring:
                     yield text.body
 
         for found in score_pool(bodies(), self.project.exports / MODEL_FOLDER, address, SHARD):
-            yield Scored([asked.popleft() for _ in found], found, chapter.frame.classes)
+            yield Scored([asked.popleft() for _ in found], found, chapter.spec.classes)
 
     def _texts(self, rows: Sequence[int]) -> Sequence[Any]:
         there = (Text.row.in_(rows), Text.deleted.is_(None))
@@ -148,7 +148,7 @@ class BackgroundScoring:
             return session.execute(asked).all()
 
     def _score(self, chapter: Chapter, texts: Sequence[Any]) -> Scored:
-        probe, classes = chapter.probe(), chapter.frame.classes
+        probe, classes = chapter.probe(), chapter.spec.classes
         if not texts:
             return Scored((), np.empty((0, len(classes))), classes)
         if probe is None:
@@ -161,7 +161,7 @@ class BackgroundScoring:
         """Write the model for download, unless it is there already under the names that the classes have now."""
         with self.project.reads() as session:
             names = dict(session.execute(select(Class.number, Class.name)).all())
-        classes = [names[number] for number in chapter.frame.classes]
+        classes = [names[number] for number in chapter.spec.classes]
         if self._exported != (exported := (chapter.folder, chapter.round, classes)):
             clear_scratch(self.project.exports, MODEL_FOLDER)
             write_model(chapter, classes, self.project.exports / MODEL_FOLDER)

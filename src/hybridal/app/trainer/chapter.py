@@ -1,4 +1,4 @@
-"""A chapter of a project's model: a run folder, its learner, when the next one begins, and the model to take away."""
+"""A chapter of a project's model: one run folder with its learner, its classes and its texts."""
 
 from __future__ import annotations
 
@@ -26,47 +26,52 @@ from hybridal.system.files import folder_made_whole, remove_folder, strict_json
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The classes by number, how many texts are set aside for validation, and how the model is made.
+class ModelSpec:
+    """What a chapter's model is built for; another specification needs another chapter.
 
-    Names are not part of it: a class that is renamed is the same class, though its model may read its name.
+    Class names are not part of it: a renamed class is the same class.
+
+    Attributes:
+        classes: Class numbers of the database, in the order of the model's outputs.
+        reserve: How many texts are set aside for validation.
+        options: The settings that shape the model.
     """
 
     classes: tuple[int, ...]
     reserve: int
-    engine: Mapping[str, Any]
+    options: Mapping[str, Any]
 
     @classmethod
-    def of(cls, snapshot: Snapshot, project: Project) -> Frame:
-        return cls(tuple(snapshot.classes), snapshot.reserve, model_settings(project))
+    def of(cls, snapshot: Snapshot, project: Project) -> ModelSpec:
+        return cls(tuple(snapshot.classes), snapshot.reserve, model_options(project))
 
     @classmethod
-    def read(cls, folder: Path) -> Frame:
-        said = json.loads((folder / CHAPTER_FILE).read_text(encoding="utf-8"))
-        return cls(tuple(said["classes"]), said.get("reserve", 0), said["engine"])
+    def read(cls, folder: Path) -> ModelSpec:
+        fields = json.loads((folder / CHAPTER_FILE).read_text(encoding="utf-8"))
+        return cls(tuple(fields["classes"]), fields["reserve"], fields["options"])
 
     def write(self, folder: Path, replaces: str | None = None) -> None:
-        said = {**asdict(self), "replaces": replaces}
-        (folder / CHAPTER_FILE).write_text(strict_json(said, indent=2) + "\n", encoding="utf-8")
+        fields = {**asdict(self), "replaces": replaces}
+        (folder / CHAPTER_FILE).write_text(strict_json(fields, indent=2) + "\n", encoding="utf-8")
 
 
-def model_settings(project: Project) -> dict[str, Any]:
-    """The settings that shape a model; the others, and the machine, may change at any time."""
+def model_options(project: Project) -> dict[str, Any]:
+    """Return the settings that shape a model; all others, and the device, may change within a chapter."""
     names = ("backbone", "schedule", "protocol", "overrides", "acquisition", "seed")
     return {name: project.setting(name) for name in names}
 
 
 def learner_options(project: Project) -> dict[str, Any]:
-    """The keywords of a project's learner.
+    """Return the keyword arguments of a project's `ActiveLearner`.
 
-    Ranking by calibrated probabilities makes those of the candidates fit to be shown. What is measured on, the app has
-    set aside itself, whatever else is overridden: a protocol that takes a share of the labels would learn it.
+    Candidates are ranked by calibrated probabilities because the app shows them. `validation` is always fixed: the app
+    sets validation texts aside itself, and a protocol that validates on a share of the labels would train on them.
     """
-    said = model_settings(project)
-    batch, rules = int(project.setting("batch")), dict(said.pop("overrides"))
+    options = model_options(project)
+    batch, rules = int(project.setting("batch")), dict(options.pop("overrides"))
     candidates = rules.pop("candidates", 1000)
     return {
-        **said,
+        **options,
         "device": project.setting("device"),
         "batch": batch,
         "initial": first_batch(project.settings()),
@@ -86,20 +91,32 @@ log = logging.getLogger(__name__)
 
 
 class Chapter:
-    """Rounds over one set of classes and texts, told in `folder`, after `before` rounds of earlier chapters.
+    """Rounds over one set of classes and texts.
 
-    The engine knows the classes by the names that they had when the chapter began; here they go by number.
+    The learner knows classes by the names that they had when the chapter began; the app knows them by number.
+
+    Attributes:
+        folder: The run folder; it is created with the first round.
+        spec: What the model is built for.
+        learner: Trains, predicts and chooses texts.
+        before: How many rounds the earlier chapters have.
+        replaces: The folder of the chapter whose rounds this one continues; it is removed by the first save.
     """
 
     def __init__(
-        self, folder: Path, frame: Frame, learner: ActiveLearner, before: int, replaces: Path | None = None
+        self, folder: Path, spec: ModelSpec, learner: ActiveLearner, before: int, replaces: Path | None = None
     ) -> None:
-        self.folder, self.frame, self.learner, self.before = folder, frame, learner, before
+        self.folder, self.spec, self.learner, self.before = folder, spec, learner, before
         self.replaces = replaces
+
+    @cached_property
+    def class_names(self) -> dict[int, str]:
+        """The name of each class number, as the learner knows it."""
+        return dict(zip(self.spec.classes, self.learner.experiment.task.classes, strict=True))
 
     @property
     def round(self) -> int:
-        """The project's rounds so far, those of earlier chapters included."""
+        """How many rounds the project has, including those of earlier chapters."""
         return self.before + len(self.learner.history)
 
     @property
@@ -108,7 +125,7 @@ class Chapter:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the last round went over all labels once more, and no other label came since."""
+        """Whether the last round was a final one, on all labels, and no label has changed since."""
         before, label_changes = (
             self.learner.history[-1].label_changes if self.learner.history else None,
             self.learner.label_changes,
@@ -118,54 +135,51 @@ class Chapter:
         )
 
     def update(self, last: bool = False) -> str:
-        """What the schedule would do next."""
+        """The update that the schedule would do next."""
         label_changes = replace(self.learner.label_changes, last=last)
         return self.learner.schedule.decide(self.learner.history, label_changes).spec
 
     def learnt(self) -> dict[str, int]:
         """The class number of each pool text that the model has learnt."""
-        number = dict(zip(self.learner.experiment.task.classes, self.frame.classes, strict=True))
-        return {id: number[name] for id, name in self.learner.labels.items()}
+        numbers = {name: number for number, name in self.class_names.items()}
+        return {id: numbers[name] for id, name in self.learner.labels.items()}
 
-    def holds(self, snapshot: Snapshot) -> bool:
-        """Whether all texts that are there are of this chapter; some of its own may be deleted."""
+    def covers_texts(self, snapshot: Snapshot) -> bool:
+        """Whether the chapter has all texts of the snapshot; it may have others, which were deleted."""
         task = self.learner.experiment.task
         return len({*task.train.ids, *task.validation.ids} - snapshot.deleted) == snapshot.texts
 
-    def calls(self, snapshot: Snapshot) -> bool:
-        """Whether the classes are called and described as this chapter's model has learnt, if it learns that."""
-        task = self.learner.experiment.task
-        names = dict(zip(self.frame.classes, task.classes, strict=True))
+    def has_same_classes(self, snapshot: Snapshot) -> bool:
+        """Whether class names and descriptions are unchanged, or the model does not learn from them."""
         return not self.learner.experiment.rules.use_class_descriptions or (
-            names == {**snapshot.classes} and task.meanings == snapshot.meant
+            self.class_names == {**snapshot.classes} and self.learner.experiment.task.meanings == snapshot.meant
         )
 
-    def take_over(self, last: Chapter) -> None:
-        """What the same pretrained encoder has read in the last chapter it need not read again."""
+    def reuse_features(self, last: Chapter) -> None:
+        """Copy the features of texts that the last chapter has computed with the same pretrained encoder."""
         before, now = last.learner.experiment.task.train, self.learner.experiment.task.train
         known = {id: (row, text) for row, (id, text) in enumerate(zip(before.ids, before.texts, strict=True))}
         pairs = ((row, known.get(id), text) for row, (id, text) in enumerate(zip(now.ids, now.texts, strict=True)))
         self.model.take_over(last.model, {row: its[0] for row, its, text in pairs if its and its[1] == text})
 
-    def take(self, snapshot: Snapshot) -> None:
-        """The next update learns what the snapshot says now: corrected labels and those taken back count too."""
-        learner, task = self.learner, self.learner.experiment.task
-        name = dict(zip(self.frame.classes, task.classes, strict=True))
+    def sync_labels(self, snapshot: Snapshot) -> None:
+        """Give the learner the labels of the snapshot, including corrected and withdrawn ones."""
+        learner, task, names = self.learner, self.learner.experiment.task, self.class_names
         there = {*task.train.ids, *task.validation.ids}
-        # A text that came after this chapter's were counted waits for the next one.
-        wanted = {id: name[c] for id, c in {**snapshot.pool, **snapshot.validation}.items() if id in there}
+        # A text that was added after the chapter began waits for the next chapter.
+        wanted = {id: names[c] for id, c in {**snapshot.pool, **snapshot.validation}.items() if id in there}
         learner.leave_out(snapshot.deleted & {*task.train.ids})
         known = learner.labels
         learner.withdraw([id for id in (*known, *task.validation.ids) if id not in wanted])
         learner.teach({id: label for id, label in wanted.items() if known.get(id) != label}, update=False)
 
     def learn(self, observer: Observer, last: bool = False) -> Round:
-        """One update on the labels that were taken; the `last` one before the model is used takes more trouble."""
+        """Train one round; the `last` one, before the model is used, trains on all labels."""
         self.learner.observer = observer
         return self.learner.finish() if last else self.learner.update()
 
     def examples(self) -> int:
-        """How many examples, counted once an epoch, the next update would train on."""
+        """How many examples the next update would train on, summed over its epochs."""
         rules, label_changes, labels = (
             self.learner.experiment.rules,
             self.learner.label_changes,
@@ -180,34 +194,34 @@ class Chapter:
         return seen * rules.epochs(seen, asked=getattr(update, "epochs", None))
 
     def choose(self, n: int) -> tuple[list[str], list[Scored]]:
-        """The ids to label next, best first, and what the model thinks of all that it chose from, if of any."""
+        """Choose the ids to label next, best first; the second value has the predictions for the candidates, if any."""
         batch = self.learner.query(n)
         seen = batch.candidates
-        return batch.ids, [] if seen is None else [Scored(seen.ids, seen.probabilities(), self.frame.classes)]
+        return batch.ids, [] if seen is None else [Scored(seen.ids, seen.probabilities(), self.spec.classes)]
 
     def predict(self, ids: Iterable[str]) -> Scored:
-        """What the model thinks of these texts."""
+        """Predict the classes of these texts."""
         asked = set(ids)
         splits = (self.learner.experiment.task.train, self.learner.experiment.task.validation)
         texts = {id: text for s in splits for id, text in zip(s.ids, s.texts, strict=True) if id in asked}
-        return Scored([*texts], self.learner.predict_proba([*texts.values()]), self.frame.classes)
+        return Scored([*texts], self.learner.predict_proba([*texts.values()]), self.spec.classes)
 
-    def known(self, ids: Iterable[str]) -> dict[str, Floats]:
-        """What the pretrained encoder says of those texts that the rounds of this process looked at."""
+    def known_features(self, ids: Iterable[str]) -> dict[str, Floats]:
+        """The features of those texts that this process has computed with the pretrained encoder."""
         found = {id: self.model.features.known(self._rows[id]) for id in ids if id in self._rows}
-        return {id: read for id, read in found.items() if read is not None}
+        return {id: features for id, features in found.items() if features is not None}
 
     @cached_property
     def _rows(self) -> dict[str, int]:
         return {id: row for row, id in enumerate(self.learner.experiment.task.train.ids)}
 
     def probe(self) -> Probe | None:
-        """What the model is on top of the pretrained encoder; None once that is trained, too."""
+        """The model as a probe on the pretrained encoder; None once the encoder is trained."""
         return self.model.as_probe(self.learner.pool)
 
     @property
-    def encoder(self) -> tuple[Any, ...]:
-        """Which one the model has: another one after each training, and the same after a refit of its head."""
+    def encoder_key(self) -> tuple[Any, ...]:
+        """Identifies the state of the encoder: it changes with each training, not when only the head is fitted."""
         return self.learner, max((fact.round for fact in self.learner.history if fact.cost.steps), default=0)
 
     @property
@@ -215,63 +229,57 @@ class Chapter:
         return self.learner.history[-1].temperature or 1.0
 
     @property
-    def reading(self) -> dict[str, Any]:
-        """What decides how the pretrained encoder reads a text."""
+    def feature_settings(self) -> dict[str, Any]:
+        """The settings that the features of the pretrained encoder depend on."""
         rules = self.learner.experiment.rules
         return {"backbone": self.learner.settings.backbone, "tokens": rules.max_length, "pooling": rules.pooling}
 
     def save(self) -> None:
-        """Writes what is new; a chapter's folder appears whole, with its first round."""
+        """Write what is new. The folder is created atomically, with the first round."""
         if self.folder.exists():
             self.learner.save(self.folder)
             return
         with folder_made_whole(self.folder) as scratch:
             self.learner.save(scratch)
-            self.frame.write(scratch, None if self.replaces is None else self.replaces.name)
+            self.spec.write(scratch, None if self.replaces is None else self.replaces.name)
         if self.replaces is not None:
             remove_folder(self.replaces)
 
 
 def newest(runs: Path) -> Chapter | None:
-    """The chapter to go on with; None where there is none that can be read: then the labels are learnt anew."""
+    """Load the newest chapter; None if there is none that can be read, and a new one has to learn all labels."""
     found = chapter_folders(runs)
     if not found:
         return None
     try:
         if not any((found[-1] / "checkpoint").glob("round-*.safetensors")):
             raise UserError(f"{found[-1]} has no checkpoint.")
-        learner, frame = ActiveLearner.load(found[-1]), Frame.read(found[-1])
+        learner, spec = ActiveLearner.load(found[-1]), ModelSpec.read(found[-1])
     except (UserError, OSError, ValueError, KeyError):
         log.exception("%s cannot be read; a new chapter learns its labels again.", found[-1].name)
         return None
-    return Chapter(found[-1], frame, learner, count_rounds(read_chapters(found[:-1])))
+    return Chapter(found[-1], spec, learner, count_rounds(read_chapters(found[:-1])))
 
 
-def begin(runs: Path, frame: Frame, learner: ActiveLearner) -> Chapter:
-    """A chapter after all others, which is on disk once it has learnt something."""
+def begin(runs: Path, spec: ModelSpec, learner: ActiveLearner) -> Chapter:
+    """Begin a chapter after all others; nothing is written before its first round is saved."""
     found = chapter_folders(runs)
     number = int(found[-1].name) + 1 if found else 1
-    return Chapter(runs / f"{number:03d}", frame, learner, count_rounds(read_chapters(found)))
+    return Chapter(runs / f"{number:03d}", spec, learner, count_rounds(read_chapters(found)))
 
 
-def go_on(last: Chapter, runs: Path, frame: Frame, learner: ActiveLearner) -> Chapter:
-    """A chapter in the place of the last one: with its rounds and weights, and other classes or texts."""
-    was, now = (
-        dict(zip(numbers, task.classes, strict=True))
-        for numbers, task in (
-            (last.frame.classes, last.learner.experiment.task),
-            (frame.classes, learner.experiment.task),
-        )
-    )
-    transfer_learner(last.learner, learner, {name: was[number] for number, name in now.items() if number in was})
-    begun = begin(runs, frame, learner)
-    return Chapter(begun.folder, frame, learner, last.before, replaces=last.folder)
+def continue_with(last: Chapter, runs: Path, spec: ModelSpec, learner: ActiveLearner) -> Chapter:
+    """Begin a chapter that takes the place of the last one: its rounds and weights, with other classes or texts."""
+    chapter = Chapter(begin(runs, spec, learner).folder, spec, learner, last.before, replaces=last.folder)
+    before, now = last.class_names, chapter.class_names
+    transfer_learner(last.learner, learner, {name: before[number] for number, name in now.items() if number in before})
+    return chapter
 
 
 def write_model(chapter: Chapter, classes: Sequence[str], target: Path) -> None:
-    """The model answers in the names that the classes have now, not in those of the chapter's beginning."""
+    """Export the model under the current class names, which may differ from those that the chapter began with."""
     model, learner = chapter.model, chapter.learner
-    # The classifier is written under its own names where it is pooled, and under those of its config otherwise.
+    # A pooled classifier exports its own class names, others export those of their config.
     model.classifier.classes = tuple(classes)
     config = model.classifier.module.config
     config.id2label = dict(enumerate(classes))

@@ -1,4 +1,4 @@
-"""The trainer's cycle: look, and do at most one piece of work."""
+"""The trainer's cycle: check for work, and do at most one piece of it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,7 @@ from hybridal.app.project import READER_FILE, Project, clear_scratch, replaced_f
 from hybridal.app.project_settings import first_batch
 from hybridal.app.trainer import chapter as chapters
 from hybridal.app.trainer.background_scoring import BackgroundScoring
-from hybridal.app.trainer.chapter import (
-    Chapter,
-    Frame,
-    learner_options,
-    model_settings,
-)
+from hybridal.app.trainer.chapter import Chapter, ModelSpec, learner_options, model_options
 from hybridal.app.trainer.first_model import FirstModel, serving_order
 from hybridal.app.trainer.publish import (
     Status,
@@ -31,6 +26,7 @@ from hybridal.app.trainer.publish import (
 from hybridal.app.trainer.snapshot import (
     Snapshot,
     class_meanings,
+    labelled_ids,
     loadable,
     missing_labels,
     poll,
@@ -42,33 +38,39 @@ from hybridal.errors import UserError
 from hybridal.learners.active_learner import ActiveLearner
 from hybridal.system.files import remove_folder
 
-# So many batches are queued that nobody runs out of chosen texts while the next model trains.
-AHEAD = 4
-ALIVE = 5.0  # seconds between two signs of life
-AWAY = (OperationalError, InterfaceError)
+BATCHES_AHEAD = 4  # queued, so that people do not run out of chosen texts while the next model trains
+HEARTBEAT = 5.0  # seconds between two status updates while there is no work
+DATABASE_ERRORS = (OperationalError, InterfaceError)  # the database is away
 log = logging.getLogger(__name__)
 
 
 class Cycle:
-    """One trainer at work. Everything that it must remember is in the database and in the run folder.
+    """The work of one trainer process.
 
-    So it may be killed at any instant: the next one reads the newest chapter, compares what it has learnt with the
-    consensus, and goes on.
+    All state that matters is in the database and in the run folder. So the process may be killed at any instant: the
+    next one loads the newest chapter, compares the labels it has learnt with the consensus, and continues.
+
+    Attributes:
+        project: The project to train.
+        status: Writes the phase and the progress of the trainer to the database.
+        chapter: The chapter that is loaded; None before the first round.
+        first: The probe that is shown before a chapter's round; None once the model is trained.
+        scoring: Scores all texts while there is nothing to learn.
     """
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self.status = Status(project.sessions)
         self.chapter: Chapter | None = None
-        self.first: FirstModel | None = None  # while there is no model, or only a probe
+        self.first: FirstModel | None = None
         self.scoring = BackgroundScoring(project)
-        self._prepared: tuple[object, ...] = ()  # what there was when the first model was last prepared
-        self._labelled: list[str] = []  # the texts that had labels when they were last counted
-        self._looked_at = -1  # the newest answer when the labels were last counted
-        self._failed_at: int | None = None  # the newest answer when an update last failed
+        self._loaded_for: tuple[object, ...] = ()  # texts, classes and options when the first model was last loaded
+        self._labelled: list[str] = []  # labelled texts when they were last counted
+        self._counted_at = -1  # the newest annotation when labels were last counted
+        self._failed_at: int | None = None  # the newest annotation when an update last failed
 
     def start(self) -> None:
-        """Takes up what is there."""
+        """Load the newest chapter, and publish its last round if the process before could not."""
         self.status.say("loading")
         self.project.runs.mkdir(parents=True, exist_ok=True)
         clear_scratch(self.project.runs)
@@ -78,35 +80,35 @@ class Cycle:
         if chapter is not None:
             self._leave_reader(chapter)
             for folder in replaced_folders(self.project.runs):
-                remove_folder(folder)  # else it counts again once what replaced it is replaced, too
+                remove_folder(folder)  # otherwise it would count again once its replacement is replaced
         if chapter is None:
             self.status.say("waiting", round=0, seen=0)
-        elif chapter.round != shown:
-            # The last trainer ended between saving a round and saying so.
+        elif chapter.round != shown:  # saved, but not published
             self._attempt(lambda: self._publish(chapter, None, ""), "", 0)
         else:
             self.status.say("waiting", round=shown)
 
     def turn(self) -> bool:
-        """Whether there was something to do."""
+        """Update the model if that is due or requested; return whether it was."""
         with self.project.reads() as session:
             newest, asked = poll(session)
-        if asked or self._is_due(newest):
-            self._attempt(lambda: self._update(asked), asked, newest)
+        now = None if asked else self._due_snapshot(newest)
+        if asked or now is not None:
+            self._attempt(lambda: self._update(now or self._snapshot(), asked), asked, newest)
             return True
-        self.status.beat(ALIVE)
+        self.status.beat(HEARTBEAT)
         return False
 
     def prepare(self) -> bool:
-        """Computes a little of what the first model needs before it has labels; whether there was anything left.
+        """Do one step of preparing the first model; return whether there was one left.
 
-        It never fails: what cannot be prepared is told when a training is due, as it is without preparing.
+        It never fails: an error is logged, and shown when a training that needs the first model fails.
         """
         if self._failed_at is not None or (self.chapter is not None and self.first is None):
             return False
         try:
             return self._prepare()
-        except AWAY:
+        except DATABASE_ERRORS:
             raise
         except Exception:
             log.exception("The first model could not be prepared.")
@@ -114,12 +116,12 @@ class Cycle:
             return False
 
     def score(self) -> bool:
-        """Scores some of all texts, where nothing is to be learnt; whether there was anything left. It never fails."""
+        """Score some texts in the background; return whether there were any left. Errors are logged."""
         if self.chapter is None:
             return False
         try:
             return self.scoring.step(self.chapter)
-        except AWAY:
+        except DATABASE_ERRORS:
             raise
         except Exception:
             log.exception("The texts could not be scored.")
@@ -128,10 +130,10 @@ class Cycle:
     def _prepare(self) -> bool:
         if self.chapter is None:
             with self.project.reads() as session:
-                there, meanings = (*loadable(session), model_settings(self.project)), class_meanings(session)
-            if there != self._prepared:
-                self._prepared = there
-                self._load()
+                there, meanings = (*loadable(session), model_options(self.project)), class_meanings(session)
+            if there != self._loaded_for:
+                self._loaded_for = there
+                self._load(self._snapshot())
                 return True
             drawn = self.first.draw(meanings) if self.first is not None else []
             if drawn:
@@ -141,75 +143,78 @@ class Cycle:
         self.first.prepare(self._labelled)
         return True
 
-    def _load(self) -> None:
-        """Texts are there: a learner of them is made, so that all of it is loaded when labels are."""
+    def _load(self, now: Snapshot) -> None:
+        """Load a learner of the texts, so that it is ready when labels are due."""
         self.first = None
         with self.project.reads() as session:
-            now, order = snapshot(session), serving_order(session)
+            order = serving_order(session)
         if len(now.classes) < 2 or not order:
             return
         self.first = FirstModel(self._chapter_for(now), order)
-        self._looked_at = -1  # it says that it waits, and for how many labels
+        self._counted_at = -1  # write the status again, with the number of missing labels
 
     @property
-    def _ahead(self) -> int:
-        return AHEAD * int(self.project.setting("batch"))
+    def _queue_size(self) -> int:
+        return BATCHES_AHEAD * int(self.project.setting("batch"))
 
-    def _is_due(self, newest: int) -> bool:
-        if newest == self._looked_at:
-            return False
-        batch = int(self.project.setting("batch"))
-        # After a failure it takes a batch of answers, or somebody who asks, to try again.
-        if self._failed_at is not None and newest - self._failed_at < batch:
-            return False
-        self._looked_at = newest
+    def _snapshot(self) -> Snapshot:
         with self.project.reads() as session:
-            now = snapshot(session)
+            return snapshot(session)
+
+    def _due_snapshot(self, newest: int) -> Snapshot | None:
+        """Count the labels if there are new annotations; return the snapshot if they are enough for an update."""
+        if newest == self._counted_at:
+            return None
+        batch = int(self.project.setting("batch"))
+        # A failed update is repeated after a batch of annotations, or on request.
+        if self._failed_at is not None and newest - self._failed_at < batch:
+            return None
+        self._counted_at = newest
+        now = self._snapshot()
         self._labelled = [*now.pool, *now.validation]
         labels = now.labels(self.chapter.learnt() if self.chapter else {})
         missing = missing_labels(labels, self.chapter is not None, batch, first_batch(self.project.settings()))
         if missing:
             self.status.say("waiting", done=labels.new, total=labels.new + missing, error="")
-        return not missing
+            return None
+        return now
 
     def _attempt(self, work: Callable[[], None], asked: str, newest: int) -> None:
-        """Does it; when that fails, says why."""
+        """Do the work; if it fails, write the error to the status."""
         try:
             work()
-            self._looked_at, self._failed_at = -1, None
-        except AWAY:
-            raise  # nothing can be said while the database is away; whoever starts again sees what is left to do
+            self._counted_at, self._failed_at = -1, None
+        except DATABASE_ERRORS:
+            raise  # no status can be written; the next process finds what is left to do
         except Exception as error:
             log.exception("The trainer failed.")
-            # What it holds may be half of an update; the folder holds the last whole one.
+            # The learner may be half updated; the folder has the last complete round.
             self.chapter, self.first, self._failed_at = None, None, newest
-            self._prepared = ()
+            self._loaded_for = ()
             with self.project.sessions.begin() as session:
                 why, round = error_sentence(error, self.project.folder), published_round(session)
                 write_status(session, phase="failed", error=why, round=round, seconds_left=None)
                 clear_request(session, asked)
 
-    def _update(self, asked: str) -> None:
-        """Snapshot, teach, update, choose, save, say so."""
-        with self.project.reads() as session:
-            now = snapshot(session)
+    def _update(self, now: Snapshot, asked: str) -> None:
+        """Learn the labels of a snapshot, save the round, and publish its queue and predictions."""
         if why := refusal(now.labels({})):
             raise UserError(why)
         if self.chapter is None and self.first is None:
-            self._load()  # labels came faster than it was prepared
+            self._load(now)  # labels came before it was prepared
         last = asked == "finish"
-        if not last:  # who asks for that wants the round itself
+        if not last:  # a final round is requested for itself, not for a quick first model
             self._show_first(now)
         self.chapter = chapter = self._chapter_for(now)
         if self.first is not None and not self.first.serves(now):
             self.first = None
-        elif self.first is not None and self.first.chapter is not chapter:  # other classes or texts by now
+        elif self.first is not None and self.first.chapter is not chapter:  # classes or texts have changed
             self.first = FirstModel(chapter, self.first.order)
-        chapter.take(now)
-        # By a trainer that ended before it could say so. A chapter that has just begun has something to learn.
+        chapter.sync_labels(now)
+        # The process before may have ended between the final round and its publication. A new chapter has to learn.
         if last and chapter.is_finished and chapter.folder.exists():
             self.scoring.export(chapter)
-            self._rest(asked, seen=now.answer)
+            self._finish_request(asked, seen=now.answer)
             return
         left = expected_seconds(chapter.learner.history, chapter.examples())
         self.status.say("training", update=chapter.update(last), round=chapter.round + 1, seconds_left=left)
@@ -217,40 +222,41 @@ class Cycle:
         self._publish(chapter, now.answer, asked)
 
     def _show_first(self, now: Snapshot) -> None:
-        """Publishes the probe of these labels before its round, which takes longer, begins."""
+        """Publish the probe of these labels before the round begins, which takes longer."""
         first = self.first
         if first is None or not first.serves(now):
             return
-        queue, scored = first.learn(now)
+        queue, scored = first.learn(now, self._queue_size)
         round = (self.chapter or first.chapter).round + 1
-        publish(self.project, round, queue[: self._ahead], [scored], now.answer, phase="training")
+        publish(self.project, round, queue, [scored], now.answer, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
-        """The chapter that goes on; where classes or texts have come or gone, or something else is said of classes that
-        is learnt, in a folder and with a head for them.
+        """Return the current chapter, or a new one if classes, texts, learnt descriptions or options have changed.
 
-        Only a model that is made otherwise learns all labels from the beginning.
+        The new chapter takes the place of the last one, with its rounds and weights. Only with other options it comes
+        after it, and its model learns all labels from scratch.
         """
-        frame, runs = Frame.of(now, self.project), self.project.runs
+        spec, runs = ModelSpec.of(now, self.project), self.project.runs
         prepared = self.first.chapter if self.first else None
         last = self.chapter or prepared or chapters.newest(runs)
-        if last is not None and last.frame == frame and last.holds(now) and last.calls(now):
+        if last is not None and last.spec == spec and last.covers_texts(now) and last.has_same_classes(now):
             return last
         self.status.say("loading")
         with self.project.reads() as session:
             task = task_of(session, self.project.setting("name"), now)
         learner = ActiveLearner(task, **learner_options(self.project))
-        if last is not None and last.learner.history and last.frame.engine == frame.engine:
-            begun = chapters.go_on(last, runs, frame, learner)
+        is_same_model = last is not None and last.spec.options == spec.options
+        if last is not None and last.learner.history and is_same_model:
+            begun = chapters.continue_with(last, runs, spec, learner)
         else:
-            begun = chapters.begin(runs, frame, learner)
-        if last is not None and last.frame.engine == frame.engine:
-            begun.take_over(last)
+            begun = chapters.begin(runs, spec, learner)
+        if last is not None and is_same_model:
+            begun.reuse_features(last)
         self._leave_reader(begun)
         return begun
 
     def _leave_reader(self, chapter: Chapter) -> None:
-        """So that the page can show how much of a text this model reads; where it cannot, nothing else suffers."""
+        """Save the tokenizer, so that the page can show how much of a text the model reads; errors are ignored."""
         with suppress(OSError):
             chapter.model.encoder.save_reader(self.project.folder / READER_FILE)
 
@@ -258,17 +264,15 @@ class Cycle:
         before = chapter.learner.history[-2:-1]
         left = before[0].seconds.get("score") if before else None
         self.status.say("scoring", round=chapter.round, seconds_left=left)
-        queue, scored = chapter.choose(self._ahead)
+        queue, scored = chapter.choose(self._queue_size)
         chapter.save()
         if asked == "finish":
-            self.scoring.export(chapter)  # the page offers a finished model at once, before all texts are scored
+            self.scoring.export(chapter)  # offered for download before all texts are scored
         with self.project.reads() as session:
-            now = snapshot(session)
-        labelled = chapter.predict([*now.pool, *now.validation])
-        publish(self.project, chapter.round, queue, [*scored, labelled], seen, asked)
+            labelled = labelled_ids(session)  # including labels that were given during the training
+        publish(self.project, chapter.round, queue, [*scored, chapter.predict(labelled)], seen, asked)
 
-    def _rest(self, asked: str, **values: int) -> None:
-        """Says that what was asked for is done."""
+    def _finish_request(self, asked: str, **values: int) -> None:
         with self.project.sessions.begin() as session:
             write_status(session, phase="waiting", done=0, total=0, seconds_left=None, error="", **values)
             clear_request(session, asked)

@@ -20,11 +20,11 @@ def read_texts(project: Project, chapter: Chapter, texts: Sequence[Any]) -> Floa
     known = _known(project, chapter)
     new = [text for text in texts if known is None or not _is_there(known, text)]
     if new or known is None:
-        found = chapter.known([text.id for text in new])
+        found = chapter.known_features([text.id for text in new])
         if missing := {text.id: text.body for text in new if text.id not in found}:
             found |= zip(missing, chapter.model.embed([*missing.values()]), strict=True)
         read = np.stack([found[text.id] for text in new])
-        project.embeddings.begin(chapter.reading, read.shape[1])
+        project.embeddings.begin(chapter.feature_settings, read.shape[1])
         project.embeddings.write([text.row for text in new], read, [stamp_of(text.digest) for text in new])
         known = project.embeddings.read()
     assert known is not None
@@ -43,7 +43,7 @@ def unread(project: Project, chapter: Chapter) -> list[int]:
 def _known(project: Project, chapter: Chapter) -> Kept | None:
     """What was read as this chapter's encoder reads it."""
     known = project.embeddings.read()
-    return known if known is not None and chapter.reading.items() <= known.about.items() else None
+    return known if known is not None and chapter.feature_settings.items() <= known.about.items() else None
 
 
 def _is_there(known: Kept, text: Any) -> bool:

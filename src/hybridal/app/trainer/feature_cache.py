@@ -27,8 +27,8 @@ class Readings:
 
     def of(self, chapter: Chapter, texts: Sequence[Any]) -> Floats:
         """What the encoder of the chapter's model says of these texts (row, id, body, digest)."""
-        if self._of != chapter.encoder:
-            self._of, self._found = chapter.encoder, {}
+        if self._of != chapter.encoder_key:
+            self._of, self._found = chapter.encoder_key, {}
         asked = {(text.row, text.digest): text.body for text in texts}
         known = {key: self._found[key] for key in asked if key in self._found}
         new = [key for key in asked if key not in known]

@@ -137,6 +137,11 @@ def snapshot(session: Session) -> Snapshot:
     return Snapshot(newest, every - len(deleted), classes, pool, validation, reserve, deleted, meanings)
 
 
+def labelled_ids(session: Session) -> list[str]:
+    """Ids of all texts that have a consensus."""
+    return [*session.scalars(select(Text.id).join(Consensus, Consensus.text_row == Text.row).order_by(Text.row))]
+
+
 def class_meanings(session: Session) -> Meanings:
     """Descriptions of the classes, and some of their examples."""
     there = current(session)

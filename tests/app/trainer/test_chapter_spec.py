@@ -9,7 +9,7 @@ from hybridal.app.labelling import classes
 from hybridal.app.project import Project
 from hybridal.app.project_settings import DEFAULTS, first_batch
 from hybridal.app.project_settings import write as decide
-from hybridal.app.trainer.chapter import Frame, learner_options
+from hybridal.app.trainer.chapter import ModelSpec, learner_options
 from hybridal.app.trainer.snapshot import snapshot
 from hybridal.core.rules import protocol
 
@@ -24,36 +24,36 @@ def project(tmp_path: Path) -> Iterator[Project]:
     project.close()
 
 
-def frame(project: Project) -> Frame:
+def spec(project: Project) -> ModelSpec:
     with project.reads() as session:
-        return Frame.of(snapshot(session), project)
+        return ModelSpec.of(snapshot(session), project)
 
 
 def test_a_frame_is_read_as_it_was_written(project: Project, tmp_path: Path) -> None:
-    frame(project).write(tmp_path)
-    assert Frame.read(tmp_path) == frame(project)
+    spec(project).write(tmp_path)
+    assert ModelSpec.read(tmp_path) == spec(project)
 
 
 def test_labels_names_positions_and_paces_do_not_change_it(project: Project) -> None:
-    before = frame(project)
+    before = spec(project)
     label_some(project, 3, 3)
     with project.sessions.begin() as session:
         number = classes.find(session, "sport").number
         classes.rename(session, number, "games")
         classes.place(session, number, 1)
         decide(session, {"budget": 99, "batch": 3, "device": "auto"})
-    assert frame(project) == before
+    assert spec(project) == before
 
 
 def test_classes_and_the_making_of_the_model_change_it(project: Project) -> None:
-    before = frame(project)
+    before = spec(project)
     with project.sessions.begin() as session:
         classes.add(session, ["space"])
-    added = frame(project)
+    added = spec(project)
     assert added != before
     with project.sessions.begin() as session:
         decide(session, {"overrides": {"max_epochs": 3}})
-    assert frame(project) != added
+    assert spec(project) != added
 
 
 def test_the_protocol_suits_somebody_who_labels(project: Project) -> None:
@@ -65,11 +65,11 @@ def test_the_protocol_suits_somebody_who_labels(project: Project) -> None:
 
 
 def test_another_protocol_chooses_by_its_own_acquisition_unless_one_is_decided(project: Project) -> None:
-    before = frame(project)
+    before = spec(project)
     project.decide({"protocol": "paper"})
-    assert learner_options(project)["acquisition"] == frame(project).engine["acquisition"] == "entropy"
+    assert learner_options(project)["acquisition"] == spec(project).options["acquisition"] == "entropy"
     project.decide({"protocol": "best"})
-    assert frame(project) == before
+    assert spec(project) == before
     project.decide({"protocol": "paper", "acquisition": "random"})
     assert learner_options(project)["acquisition"] == "random"
 
