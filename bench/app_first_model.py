@@ -44,7 +44,7 @@ def first_model(folder: Path, backbone: str, pause: float, whole: bool) -> dict[
             time.sleep(pause)
             with project.sessions.begin() as session:
                 me = session.scalars(select(Person).where(Person.name == "me")).one()
-                (text,) = lease_texts(session, me, 1)
+                (text,) = lease_texts(session, me, 1, project.settings()).texts
                 annotate(session, me, text.id, "label", class_name=truth[text.id], key=f"key-{key}")
                 learnt, key = learnt + (text.split == "pool"), key + 1
         labelled = time.perf_counter()
