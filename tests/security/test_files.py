@@ -152,14 +152,15 @@ def test_a_cell_of_a_study_is_one_folder(name: str, tmp_path: Path) -> None:
 def test_a_folder_of_a_server_is_found_by_its_whole_name_only(tmp_path: Path) -> None:
     from fastapi.testclient import TestClient
 
-    from hybridal.app.trainer.turns import Turns
+    from hybridal.app.trainer.trainer_queue import TrainerQueue
     from hybridal.app.web.host import Host
     from hybridal.app.web.operator import Operator
     from hybridal.app.web.start import create_start_app
 
     make(tmp_path / "outside").close()
     (tmp_path / "all").mkdir()
-    app = create_start_app(Host(tmp_path / "all", Turns(), local=False, settings={}), Operator("a password"), None)
+    host = Host(tmp_path / "all", TrainerQueue(), local=False, settings={})
+    app = create_start_app(host, Operator("a password"), None)
     visit = TestClient(app, base_url="http://localhost:8420", follow_redirects=False)
     for name in ("../outside", "..", ".", "outside", str(tmp_path / "outside")):
         for written in (quote(name), quote(name, safe="")):

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hybridal.app.project import Project
-from hybridal.app.trainer.turns import Turns
+from hybridal.app.trainer.trainer_queue import TrainerQueue
 from hybridal.app.web.auth import cookie_name
 from hybridal.app.web.host import Host
 from hybridal.app.web.operator import Operator
@@ -50,7 +50,7 @@ def refused(visit: Visit, address: Address) -> bool:
 
 def test_every_route_is_classified(app: FastAPI, tmp_path: Path) -> None:
     assert routes(app) == OPEN | LEAST.keys()
-    start = create_start_app(Host(tmp_path, Turns(), local=False, settings={}), Operator("a password"), None)
+    start = create_start_app(Host(tmp_path, TrainerQueue(), local=False, settings={}), Operator("a password"), None)
     assert routes(start) == START_OPEN | START_OPERATOR
 
 
@@ -122,7 +122,7 @@ def test_numbers_of_other_people_lead_nowhere(app: FastAPI, project: Project) ->
 
 def test_the_start_page_is_its_operators(tmp_path: Path) -> None:
     create(tmp_path / "p").close()
-    host = Host(tmp_path, Turns(), local=False, settings={})
+    host = Host(tmp_path, TrainerQueue(), local=False, settings={})
     app = create_start_app(host, Operator("a password"), None)
     visit = TestClient(app, base_url=HOME, follow_redirects=False)
     for method, path in sorted(START_OPERATOR):

@@ -20,7 +20,7 @@ from hybridal.app.db.connect import connect, with_schema
 from hybridal.app.people import change_password, change_person, hash_password, password_fits, project_owner
 from hybridal.app.project import DB_VARIABLE, Project
 from hybridal.app.trainer.supervisor import Supervisor
-from hybridal.app.trainer.turns import Turns, places
+from hybridal.app.trainer.trainer_queue import TrainerQueue, trainer_slots
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host
 from hybridal.app.web.operator import Operator
@@ -91,7 +91,7 @@ def serve_folder(
         connect(with_schema(db, "public")).dispose()  # refuses what is no address
     projects = Host(
         folder,
-        Turns(places(trainers)),
+        TrainerQueue(trainer_slots(trainers)),
         local=host in HERE and not listening.get("behind_proxy"),
         settings=settings or {},
         db=db,

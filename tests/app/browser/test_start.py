@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from hybridal.app.serve import HERE, bind
 from hybridal.app.trainer import supervisor
-from hybridal.app.trainer.turns import Turns
+from hybridal.app.trainer.trainer_queue import TrainerQueue
 from hybridal.app.web import host
 from hybridal.app.web.auth import LoginLink
 from hybridal.app.web.host import Host
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 def served(folder: Path) -> Iterator[str]:
     """Serves all projects of a folder, with a place for one trainer; the operator's link."""
     link, listening = LoginLink(), bind(HERE[0], 0)
-    projects = Host(folder, Turns(), local=True, settings={"backbone": "tiny"})
+    projects = Host(folder, TrainerQueue(), local=True, settings={"backbone": "tiny"})
     server = uvicorn.Server(uvicorn.Config(create_start_app(projects, Operator(), link), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -48,7 +48,7 @@ def served(folder: Path) -> Iterator[str]:
 def endless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainers that are at one thing for ever; whether there is anything new is looked at often."""
     monkeypatch.setattr(supervisor, "command", lambda _: [sys.executable, "-S", "-c", "import time; time.sleep(600)"])
-    monkeypatch.setattr(supervisor, "LOOKS", 0.05)
+    monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(host, "SCAN_SECONDS", 0.1)
 
 

@@ -146,7 +146,7 @@ def test_postgresql_knows_its_texts_from_the_start_and_waits_for_the_disk_unless
 def test_a_server_that_ended_its_connections_costs_new_ones_and_no_error(
     just: float, tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybridal.app.db.connect._JUST", just)
+    monkeypatch.setattr("hybridal.app.db.connect._FRESH_SECONDS", just)
     project = make(tmp_path / "p", db=empty_postgres)
     pid, end = text("SELECT pg_backend_pid()"), text("SELECT pg_terminate_backend(:pid, 5000)")
     with project.reads() as one, project.reads() as other:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from hybridal.app.db.pipelining import UNAWAITED
+from hybridal.app.db.pipelining import PIPELINED
 from hybridal.app.db.schema import Lease, Tally
 
 from ..made_up import make, me
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.postgres
 
 def test_what_nobody_waits_for_is_kept_or_fails_as_a_whole(tmp_path: Path, empty_postgres: str) -> None:
     project = make(tmp_path / "p", db=empty_postgres)
-    more = update(Tally).values(texts=Tally.texts + 1).execution_options(**UNAWAITED)
-    lease = insert(Lease).execution_options(**UNAWAITED)
+    more = update(Tally).values(texts=Tally.texts + 1).execution_options(**PIPELINED)
+    lease = insert(Lease).execution_options(**PIPELINED)
     mine = {"person_number": me(project).number, "until": 1.0}
     with project.sessions.begin() as session:
         session.execute(more)

@@ -51,7 +51,7 @@ def test_a_chapter_learns_what_the_snapshot_says(project: Project) -> None:
 
 def test_labels_of_texts_that_came_later_wait_for_the_next_chapter(project: Project) -> None:
     chapter, now = begun(project), taken(project)
-    later = Snapshot(now.answer, now.texts + 1, now.classes, {**now.pool, "later": 1}, now.validation, now.reserve)
+    later = Snapshot(now.newest, now.texts + 1, now.classes, {**now.pool, "later": 1}, now.validation, now.reserve)
     chapter.sync_labels(later)
     chapter.learn(Observer())
     assert chapter.learnt() == now.pool

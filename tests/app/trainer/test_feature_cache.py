@@ -9,7 +9,7 @@ import pytest
 
 from hybridal.app.trainer import feature_cache
 from hybridal.app.trainer.chapter import Chapter
-from hybridal.app.trainer.feature_cache import Readings
+from hybridal.app.trainer.feature_cache import FeatureCache
 from hybridal.core.outputs import Floats
 
 
@@ -24,7 +24,7 @@ class FakeChapter(Chapter):
         return self
 
     @property
-    def encoder(self) -> tuple[Any, ...]:
+    def encoder_key(self) -> tuple[Any, ...]:
         return self, self.trained
 
     def read(self, texts: Sequence[str]) -> Floats:
@@ -37,7 +37,7 @@ def texts(*bodies: str) -> list[Any]:
 
 
 def test_a_text_is_read_once_until_the_encoder_is_trained() -> None:
-    chapter, found = FakeChapter(), Readings()
+    chapter, found = FakeChapter(), FeatureCache()
     assert found.of(chapter, texts("one", "three")).tolist() == [[3, 1], [5, 1]]
     assert found.of(chapter, texts("one", "three", "seven")[::-1]).tolist() == [[5, 1], [5, 1], [3, 1]]
     assert chapter.read_texts == ["one", "three", "seven"]
@@ -47,14 +47,14 @@ def test_a_text_is_read_once_until_the_encoder_is_trained() -> None:
 
 
 def test_a_text_that_was_changed_is_read_again() -> None:
-    chapter, found = FakeChapter(), Readings()
+    chapter, found = FakeChapter(), FeatureCache()
     found.of(chapter, texts("one"))
     assert found.of(chapter, texts("longer")).tolist() == [[6, 1]]
 
 
 def test_no_more_is_kept_than_memory_is_meant_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feature_cache, "MOST", 3 * 8)
-    chapter, found = FakeChapter(), Readings()
+    monkeypatch.setattr(feature_cache, "MAX_BYTES", 3 * 8)
+    chapter, found = FakeChapter(), FeatureCache()
     many = texts("a", "b", "c", "d", "e")
     for _ in range(2):
         assert found.of(chapter, many).shape == (5, 2)

@@ -80,12 +80,23 @@ def test_a_database_that_is_away_is_asked_again(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(module, "Cycle", Cycle)
     monkeypatch.setattr(module, "watch_parent", Event)
-    monkeypatch.setattr(module, "_share_the_machine", lambda: None)
+    monkeypatch.setattr(module, "_leave_a_core_free", lambda: None)
     monkeypatch.setattr("os.nice", said.append)
     monkeypatch.setattr("time.sleep", said.append)
     with pytest.raises(EndedError):
         module.main(project.folder)
-    assert said == [10, "start", module.LATER, "start", "prepare", "turn", "prepare", "score", module.PAUSE, "turn"]
+    assert said == [
+        10,
+        "start",
+        module.RECONNECT_SECONDS,
+        "start",
+        "prepare",
+        "turn",
+        "prepare",
+        "score",
+        module.POLL_SECONDS,
+        "turn",
+    ]
     project.close()
 
 
@@ -100,7 +111,7 @@ def test_a_trainer_that_has_no_database_any_more_leaves_its_place_to_those_who_w
 
     monkeypatch.setattr(module, "work", away)
     monkeypatch.setattr(module, "watch_parent", lambda: others_wait)
-    monkeypatch.setattr(module, "_share_the_machine", lambda: None)
+    monkeypatch.setattr(module, "_leave_a_core_free", lambda: None)
     monkeypatch.setattr("os.nice", lambda _: None)
     monkeypatch.setattr("time.sleep", lambda _: pytest.fail("It waits for its database."))
     assert module.main(project.folder) == MORE_TO_DO
@@ -132,7 +143,7 @@ def test_a_turn_ends_when_others_wait(
 
         score = prepare
 
-    monkeypatch.setattr(module, "TURN", turn)
+    monkeypatch.setattr(module, "MIN_TURN_SECONDS", turn)
     others_wait = Event()
     others_wait.set()
     cycle = Cycle()

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from hybridal.app.db.schema import Annotation, Class, QueuedText, Scoring, Text, Trainer
 from hybridal.app.project import Project
-from hybridal.app.trainer.pending_work import is_wanted, labels_towards, look, obstacle
+from hybridal.app.trainer.pending_work import has_work, labels_towards, obstacle, read_state
 
 from ..copies import copied
 from .projects import ask, label, label_some, made, unlabelled
@@ -48,14 +48,14 @@ def learnt(project: Project) -> None:
 
 
 def test_a_first_model_is_prepared_once_and_made_when_its_labels_are_there(project: Project) -> None:
-    assert is_wanted(project, None)
-    last = look(project)
-    assert not is_wanted(project, last)
+    assert has_work(project, None)
+    last = read_state(project)
+    assert not has_work(project, last)
     label(project, unlabelled(project, "pool", 5))
-    assert not is_wanted(project, last)  # too few: somebody else's trainer need not stop for it
+    assert not has_work(project, last)  # too few: somebody else's trainer need not stop for it
     label_some(project, 1, 1)
-    assert is_wanted(project, last)
-    assert not is_wanted(project, look(project))  # a trainer has looked at the same, and waits for more
+    assert has_work(project, last)
+    assert not has_work(project, read_state(project))  # a trainer has looked at the same, and waits for more
 
 
 def test_what_keeps_the_first_model_away_is_told_once_there_are_labels_enough(project: Project) -> None:
@@ -79,56 +79,56 @@ def test_without_classes_there_is_nothing_to_load(project: Project) -> None:
     with project.sessions.begin() as session:
         first, second = session.scalars(select(Class))
         second.became = first.number
-    assert not is_wanted(project, None)
+    assert not has_work(project, None)
 
 
 def test_the_next_round_takes_a_batch_of_labels_or_somebody_who_asks(project: Project) -> None:
     label_some(project, 6, 1)
     learnt(project)
-    last = look(project)
-    assert not is_wanted(project, last)
+    last = read_state(project)
+    assert not has_work(project, last)
     label_some(project, 5)
     with project.reads() as session:
         assert labels_towards(session) == (5, 6)
-    assert not is_wanted(project, last)
+    assert not has_work(project, last)
     ask(project, "train")
-    assert is_wanted(project, last)
+    assert has_work(project, last)
     ask(project, "")
     label_some(project, 1)
-    assert is_wanted(project, last)
+    assert has_work(project, last)
     says(project, phase="failed")
-    assert is_wanted(project, last)
-    assert not is_wanted(project, look(project))
+    assert has_work(project, last)
+    assert not has_work(project, read_state(project))
     label_some(project, 5)
-    assert is_wanted(project, None)
+    assert has_work(project, None)
 
 
 def test_what_failed_is_tried_again_after_a_batch(project: Project) -> None:
     label_some(project, 12, 1)
     says(project, round=1, phase="failed")
-    last = look(project)
+    last = read_state(project)
     label_some(project, 5)
-    assert not is_wanted(project, last)
+    assert not has_work(project, last)
     label_some(project, 1)
-    assert is_wanted(project, last)
+    assert has_work(project, last)
 
 
 def test_a_round_that_was_saved_and_not_said_is_said(project: Project) -> None:
     learnt(project)  # in the queue is a round that is not in the folder
-    assert is_wanted(project, None)
-    assert not is_wanted(project, look(project))
+    assert has_work(project, None)
+    assert not has_work(project, read_state(project))
 
 
 def test_texts_are_scored_once_there_is_a_model_and_nobody_pauses_it(project: Project) -> None:
     label_some(project, 6, 1)
     learnt(project)
-    last = look(project)
-    assert not is_wanted(project, last)
+    last = read_state(project)
+    assert not has_work(project, last)
     scores(project, done=89)
-    assert not is_wanted(project, last)  # a trainer that looked at the same found nothing to do
+    assert not has_work(project, last)  # a trainer that looked at the same found nothing to do
     label_some(project, 1)
-    assert is_wanted(project, last)
+    assert has_work(project, last)
     scores(project, state="paused")
-    assert not is_wanted(project, last)
+    assert not has_work(project, last)
     scores(project, state="running", done=90, round=0)
-    assert is_wanted(project, last)  # of an older model
+    assert has_work(project, last)  # of an older model

@@ -10,7 +10,7 @@ from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
 from hybridal.app.trainer import publish as module
 from hybridal.app.trainer.publish import (
-    LONGEST_ERROR,
+    MAX_ERROR,
     Status,
     clear_request,
     error_sentence,
@@ -44,7 +44,7 @@ def test_a_reason_is_one_line_without_folders_of_the_machine(error: Exception, s
 
 
 def test_a_long_reason_is_cut() -> None:
-    assert len(error_sentence(ValueError("x" * 5000), FOLDER)) == LONGEST_ERROR
+    assert len(error_sentence(ValueError("x" * 5000), FOLDER)) == MAX_ERROR
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def taken(project: Project) -> Snapshot:
 
 def test_a_fresh_project_has_texts_and_classes_but_nothing_to_learn(project: Project) -> None:
     now = taken(project)
-    assert (now.answer, now.texts, [*now.classes.values()]) == (0, 90, ["sport", "food"])
+    assert (now.newest, now.texts, [*now.classes.values()]) == (0, 90, ["sport", "food"])
     assert (now.pool, now.validation) == ({}, {})
 
 
@@ -97,7 +97,7 @@ def test_labels_are_told_by_split_and_class_number(project: Project) -> None:
     validation = label(project, unlabelled(project, "validation", 2))
     now = taken(project)
     number = {name: number for number, name in now.classes.items()}
-    assert now.answer == 5
+    assert now.newest == 5
     assert now.pool == {id: number[TRUTH[id]] for id in pool}
     assert now.validation == {id: number[TRUTH[id]] for id in validation}
 

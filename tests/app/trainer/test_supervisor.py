@@ -15,9 +15,9 @@ from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
 from hybridal.app.trainer import supervisor as module
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO
-from hybridal.app.trainer.pending_work import Look
-from hybridal.app.trainer.supervisor import PATIENCE, Supervisor
-from hybridal.app.trainer.turns import Turns
+from hybridal.app.trainer.pending_work import ProjectState
+from hybridal.app.trainer.supervisor import MAX_CRASHES, Supervisor
+from hybridal.app.trainer.trainer_queue import TrainerQueue
 
 from ..copies import copied
 from ..processes import lives
@@ -36,7 +36,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 @pytest.fixture(autouse=True)
 def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOOKS", 0.02)
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.02)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_it_gives_up_after_several_deaths_in_a_row_until_it_is_asked(
     supervisor = Supervisor(project)
     supervisor.start()
     until(lambda: "only be restarted when you ask" in row(project).error)
-    assert pauses == list(range(1, PATIENCE))
+    assert pauses == list(range(1, MAX_CRASHES))
     assert row(project).error.startswith("The trainer exited with code 5")
     runs(monkeypatch, SLEEPS)
     ask(project, "retry")
@@ -121,7 +121,7 @@ def test_who_gets_somewhere_between_its_deaths_is_always_started_again(
     monkeypatch.setattr(module, "command", count_up)
     supervisor = Supervisor(project)
     supervisor.start()
-    until(lambda: len(pauses) > PATIENCE)
+    until(lambda: len(pauses) > MAX_CRASHES)
     supervisor.stop()
     assert set(pauses) == {1}
 
@@ -196,11 +196,11 @@ def second(tmp_path: Path) -> Iterator[Project]:
     project.close()
 
 
-def test_two_projects_take_turns_and_say_for_whom_they_wait(
+def test_two_projects_take_turns_and_say_which_they_wait_for(
     project: Project, second: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs(monkeypatch, POLITE.format(code=MORE_TO_DO))
-    turns = Turns()
+    turns = TrainerQueue()
     both = [Supervisor(one, turns) for one in (project, second)]
     both[0].start()
     until(lambda: both[0].alive)
@@ -218,16 +218,16 @@ def test_two_projects_take_turns_and_say_for_whom_they_wait(
 def test_a_trainer_whose_database_is_away_is_told_too_that_others_wait(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(_: Project) -> Look:
+    def away(_: Project) -> ProjectState:
         raise OperationalError("", {}, Exception("gone"))
 
     runs(monkeypatch, POLITE.format(code=MORE_TO_DO))
-    turns = Turns()
+    turns = TrainerQueue()
     supervisor = Supervisor(project, turns)
     supervisor.start()
     until(lambda: supervisor.alive)
     child = supervisor.child
-    monkeypatch.setattr(module, "look", away)
+    monkeypatch.setattr(module, "read_state", away)
     turns.join("another")
     until(lambda: child is not None and child.poll() == MORE_TO_DO)
     supervisor.stop()
@@ -237,7 +237,7 @@ def test_who_has_nothing_to_do_rests_until_it_has(
     project: Project, second: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs(monkeypatch, POLITE.format(code=NOTHING_TO_DO))
-    turns = Turns()
+    turns = TrainerQueue()
     both = [Supervisor(one, turns) for one in (project, second)]
     both[0].start()
     until(lambda: both[0].alive)

@@ -35,7 +35,7 @@ def test_the_page_has_every_operation_with_a_command_that_a_shell_reads(
     body = json.loads(words[words.index("-d") + 1])
     program = with_token(app, me(project), "owner")
     assert program.post("/api/annotations", {**body, "text": "t1", "class": "a"}).json()["ok"] is True
-    needed = {field.name for field in annotate.given if field.required}
+    needed = {field.name for field in annotate.parameters if field.required}
     assert needed == {"key", "text", "action"}
 
 

@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from hybridal.app.project import Project
-from hybridal.app.trainer.turns import Turns
+from hybridal.app.trainer.trainer_queue import TrainerQueue
 from hybridal.app.web import host as module
 from hybridal.app.web import project_threads
 from hybridal.app.web.auth import LoginLink
@@ -34,7 +34,7 @@ from .visits import HOME
 class Nobody:
     """A trainer that is never started."""
 
-    def __init__(self, project: Project, turns: Turns) -> None: ...
+    def __init__(self, project: Project, turns: TrainerQueue) -> None: ...
 
     def start(self) -> None: ...
 
@@ -86,7 +86,7 @@ class Visitor:
 def visited(folder: Path, password: str | None = None, db: str | None = None) -> Iterator[Visitor]:
     """The operator, who came by the link or by the password."""
     link = None if password else LoginLink()
-    host = Host(folder, Turns(), local=link is not None, settings={"backbone": "tiny"}, db=db)
+    host = Host(folder, TrainerQueue(), local=link is not None, settings={"backbone": "tiny"}, db=db)
     app = create_start_app(host, Operator(password), link)
     with TestClient(app, base_url=HOME, follow_redirects=False) as client:
         visitor = Visitor(client)
@@ -147,7 +147,7 @@ def test_on_a_network_the_operator_has_a_password(folder: Path) -> None:
 
 
 def test_where_a_proxy_signs_people_in_it_also_says_who_runs_the_server(folder: Path) -> None:
-    host = Host(folder, Turns(), local=False, settings={})
+    host = Host(folder, TrainerQueue(), local=False, settings={})
     start = create_start_app(host, Operator(name="ada"), None)
     app = ProxyHeaders(start, Proxies("127.0.0.1"), "X-User")
     with TestClient(app, base_url=HOME, follow_redirects=False, client=("127.0.0.1", 1)) as client:
@@ -311,7 +311,7 @@ def test_a_project_is_closed_to_be_copied_and_opened_again(folder: Path, tmp_pat
 
 
 def test_a_project_is_not_called_closed_while_it_is_being_closed(tmp_path: Path) -> None:
-    host = Host(tmp_path, Turns(), local=True, settings={})
+    host = Host(tmp_path, TrainerQueue(), local=True, settings={})
     one = HostedProject(tmp_path / "mails", (1, 2))
     host.closed.add("mails")
     one.busy = True

@@ -21,14 +21,14 @@ from hybridal.app.db.pipelining import pipeline_writes
 from hybridal.errors import UserError
 from hybridal.system.files import identity_of
 
-_POLL = 0.002  # seconds between two looks at the file: a transaction takes a few times as long
+_POLL = 0.002  # seconds between two attempts to lock the file; a transaction takes a few times as long
 
 
 class WriterLock:
-    """One writer at a time, of this process and of others, each let in as soon as the one before is done.
+    """A fair lock for writers of this process and of others.
 
-    Left to themselves, SQLite's writers poll, ever more rarely, so that one of many may starve. Here those of this
-    process stand in line: each holds a lock that the next one waits for. Between processes a locked file decides.
+    SQLite's own writers poll with growing pauses, so that one of many may starve. Here the threads of this process
+    queue: each waits for the lock of the one before. A locked file excludes other processes.
     """
 
     def __init__(self, file: Path) -> None:
@@ -38,7 +38,7 @@ class WriterLock:
         self._file = FileLock(file, thread_local=False, poll_interval=_POLL)
 
     def acquire(self) -> None:
-        """Waits until nobody else has it. It ends with its process, however that ends."""
+        """Wait for the lock. It is released when the process ends, however that happens."""
         mine = threading.Lock()
         mine.acquire()
         with self._guard:
@@ -46,7 +46,7 @@ class WriterLock:
         before.acquire()
         self._mine = mine
         try:
-            # A folder that cannot be written, or locks nothing: SQLite tells, or lets its writers poll.
+            # Without a writable folder or file locks, SQLite reports the error or lets its writers poll.
             with suppress(OSError, NotImplementedError):
                 self._file.acquire()
         except BaseException:
@@ -54,25 +54,24 @@ class WriterLock:
             raise
 
     def release(self) -> None:
-        """Lets the next one in."""
+        """Let the next writer in."""
         self._file.release()
         self._mine.release()
 
 
 Sessions = sessionmaker[Session]
 
-_LOCK_KEY = 0x68796272  # any number, as long as nothing else in this database uses it
+_LOCK_KEY = 0x68796272  # of PostgreSQL's advisory lock; arbitrary
 
-# As many as there are threads that answer requests, and some for what is done beside them: a connection that is one too
-# many is closed after each use.
 CONNECT_SECONDS = 5
-_JUST = 5.0  # seconds in which no firewall forgets a connection
+_FRESH_SECONDS = 5.0  # a connection that was used this recently cannot have been dropped by a firewall
+# A connection for each thread that handles requests, and some for background work; more are closed after each use.
 _POOL: dict[str, Any] = {"pool_size": 20, "max_overflow": 20, "pool_use_lifo": True}
 
 
 def connect(url: str) -> Engine:
-    """An engine whose transactions are durable when they are committed, and of which only one writes at a time."""
-    with _understood():
+    """Create an engine with durable commits and a single writer at a time."""
+    with _readable_address():
         address = make_url(url)
         backend = address.get_backend_name()
         if backend == "sqlite" and address.database not in (None, "", ":memory:"):
@@ -86,8 +85,8 @@ def connect(url: str) -> Engine:
 
 
 @contextmanager
-def _understood() -> Iterator[None]:
-    """Refuses what is no address. It is not repeated: it may hold a password."""
+def _readable_address() -> Iterator[None]:
+    """Refuse what is not an address, without repeating it, since it may contain a password."""
     try:
         yield
     except UserError:
@@ -102,13 +101,13 @@ _SCHEMA = re.compile(r"-csearch_path=([a-z_][a-z0-9_]{0,62})")
 
 
 def with_schema(url: str, schema: str) -> str:
-    """The address of one schema of a PostgreSQL database: all tables are looked for, and made, there.
+    """Add a schema to the address of a PostgreSQL database; all tables are created there.
 
     >>> with_schema("postgresql+psycopg://al@localhost/labels", "hybridal_1a2b")
     'postgresql+psycopg://al@localhost/labels?options=-csearch_path%3Dhybridal_1a2b'
     """
     options = f"-csearch_path={schema}"
-    with _understood():
+    with _readable_address():
         address = make_url(url)
     if address.get_backend_name() != "postgresql":
         raise UserError("`db`: only PostgreSQL has schemas; leave it out for a SQLite file a project.", field="db")
@@ -118,19 +117,19 @@ def with_schema(url: str, schema: str) -> str:
 
 
 def writing(engine: Engine) -> Sessions:
-    """Sessions for whatever may write. In SQLite each waits for its turn when it begins, not when it first writes."""
+    """Create sessions that may write. In SQLite each waits for the writer lock when it begins."""
     return sessionmaker(engine, expire_on_commit=False)
 
 
 def reading(engine: Engine) -> Sessions:
-    """Sessions that only read: they see one moment, wait for nobody, and nobody waits for them."""
+    """Create sessions that only read: they see one snapshot, and neither wait for writers nor block them."""
     options: dict[str, Any] = {"reads": True}
     if engine.dialect.name == "postgresql":
         options |= {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
     return sessionmaker(engine.execution_options(**options), expire_on_commit=False)
 
 
-# Each schema has its own: the projects of one database do not wait for each other.
+# A lock per schema, so that the projects of one database do not wait for each other.
 _LOCK = f"SELECT pg_advisory_xact_lock({_LOCK_KEY}, hashtext(current_schema()))"
 _LOCKS = {
     durable: text(_LOCK if durable else f"{_LOCK}, set_config('synchronous_commit', 'off', true)")
@@ -139,9 +138,11 @@ _LOCKS = {
 
 
 def exclusive(session: Session | Connection, *, durable: bool = True) -> None:
-    """Until this transaction ends, no other that asks for the same goes on. In SQLite a writer is always alone.
+    """Take the project's lock until the transaction ends; in SQLite a writer is alone anyway.
 
-    One that is not `durable` is kept a moment after it ends, as after `durable_later`.
+    Args:
+        session: A session or connection in a transaction.
+        durable: Whether the commit waits for the disk; see `durable_later`.
     """
     connection = session.connection() if isinstance(session, Session) else session
     if connection.dialect.name == "postgresql":
@@ -149,13 +150,13 @@ def exclusive(session: Session | Connection, *, durable: bool = True) -> None:
 
 
 def lock_annotations(session: Session) -> None:
-    """Until this transaction ends, nobody annotates: whoever does locks a text first. In SQLite a writer is alone."""
+    """Block annotations until the transaction ends; each locks a text first. In SQLite a writer is alone anyway."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text("LOCK TABLE texts IN EXCLUSIVE MODE"))
 
 
 def try_to_lock_annotations(session: Session) -> bool:
-    """The same for a moment in which nobody annotates anyway; False if somebody does: nobody is made to wait."""
+    """Block annotations if none is in progress; otherwise return False, so that no one has to wait."""
     if session.get_bind().dialect.name == "postgresql":
         try:
             with session.begin_nested():
@@ -166,34 +167,34 @@ def try_to_lock_annotations(session: Session) -> bool:
 
 
 def count_texts_again(session: Session) -> None:
-    """After many texts came: without statistics PostgreSQL would look through all of them for each that is asked for.
+    """Update PostgreSQL's statistics after many texts were added; without them it scans all texts for each query.
 
-    By itself it makes them after a minute.
+    Autovacuum would do so only after a minute.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text("ANALYZE texts"))
 
 
 def durable_later(session: Session) -> None:
-    """This transaction is kept a moment after it ends, and nobody's waits for the disk with it: not for labels."""
+    """Commit this transaction without waiting for the disk. Not for labels, which must not be lost in a crash."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text("SET LOCAL synchronous_commit TO OFF"))
 
 
 def execute(session: Session, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:
-    """Executes a statement that was built once, with these values: a fifth of the work of building it each time."""
+    """Execute a prebuilt statement with these values, which takes a fifth of the time of building it."""
     session.flush()
     return session.connection().execute(statement, values)
 
 
 def _postgresql(url: str) -> Engine:
     try:
-        waits = {"connect_timeout": CONNECT_SECONDS}  # a server that is away must not hold all threads
+        waits = {"connect_timeout": CONNECT_SECONDS}  # a server that is away must not block all threads
         engine = create_engine(url, hide_parameters=True, connect_args=waits, **_POOL)
     except ModuleNotFoundError as error:
         raise UserError("`db`: install `hybridal[postgres]` to use PostgreSQL.", field="db") from error
     pipeline_writes(engine)
-    _replace_the_dead(engine)
+    _replace_closed_connections(engine)
     if found := _SCHEMA.fullmatch(str(engine.url.query.get("options", ""))):
 
         @event.listens_for(engine, "first_connect", once=True)
@@ -204,10 +205,10 @@ def _postgresql(url: str) -> Engine:
     return engine
 
 
-def _replace_the_dead(engine: Engine) -> None:
-    """A server that was restarted costs a new connection, not an error.
+def _replace_closed_connections(engine: Engine) -> None:
+    """Reconnect if the server has closed a connection, for example in a restart.
 
-    One that was just used is only listened to: a server says nothing unasked, unless it ends the connection.
+    A recently used connection is not pinged: data on its socket means that the server has closed it.
     """
 
     @event.listens_for(engine, "checkin")
@@ -215,11 +216,11 @@ def _replace_the_dead(engine: Engine) -> None:
         record.info["used"] = time.monotonic()
 
     @event.listens_for(engine, "checkout")
-    def look(connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001
+    def check(connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001
         if (used := record.info.get("used")) is None:
             return
         try:
-            if time.monotonic() - used > _JUST:
+            if time.monotonic() - used > _FRESH_SECONDS:
                 engine.dialect.do_ping(connection)
                 return
             with DefaultSelector() as listening:
@@ -234,16 +235,16 @@ def _replace_the_dead(engine: Engine) -> None:
 def _sqlite(url: str, lock: WriterLock) -> Engine:
     engine = create_engine(url, hide_parameters=True, **_POOL)  # errors are logged: without secrets and texts
     file, opened = Path(str(engine.url.database)), None
-    with suppress(OSError):  # SQLite tells
+    with suppress(OSError):  # SQLite reports it
         file.touch(0o600)  # its log and its index, which it makes later, get the same permissions
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, record: Any) -> None:  # noqa: ARG001
         nonlocal opened
-        connection.isolation_level = None  # the driver would begin transactions by itself, and too late
+        connection.isolation_level = None  # otherwise the driver begins transactions itself, too late
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
             connection.execute(f"PRAGMA {pragma}")
-        # A folder may be moved away, and another take its name: what is known of one is never written into the other.
+        # A folder may be moved and another take its name; never write the data of one into the other.
         opened = opened or identity_of(file)
         if identity_of(file) != opened:
             connection.close()

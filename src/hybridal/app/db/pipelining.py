@@ -1,6 +1,6 @@
-"""PostgreSQL hears in one go what nobody waits for: statements whose results nobody looks at, and the commit.
+"""Pipelining for PostgreSQL: statements whose results are not needed are sent together with the commit.
 
-Each answer of a server costs its way there and back, and on a busy machine the turns of two processes and a thread.
+Each round trip costs network latency and, on a busy machine, several context switches.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
-UNAWAITED = {"unawaited": True}
-"""Options of a statement that is not waited for until another is, or the transaction ends: its errors are told then."""
+PIPELINED = {"pipelined": True}
+"""Options of a statement whose result is not needed; the next statement or the commit raises its errors."""
 
 
 def pipeline_writes(engine: Engine) -> None:
-    """Lets the connections of an engine do so, where their driver can."""
+    """Enable pipelining on an engine, if its driver supports it."""
     driver: Any = engine.dialect.dbapi
     if engine.dialect.driver != "psycopg" or not driver.Pipeline.is_supported():
         return
     pipelines: WeakKeyDictionary[Any, AbstractContextManager[Any]] = WeakKeyDictionary()
 
     def collect(connection: Any) -> None:
-        """Waits for what was sent; an error of any of it is raised here."""
+        """Wait for the pipelined statements, and raise the error of any of them."""
         if pipeline := pipelines.pop(connection, None):
             pipeline.__exit__(None, None, None)
 
@@ -32,7 +32,7 @@ def pipeline_writes(engine: Engine) -> None:
     @event.listens_for(engine, "do_executemany")
     def before(cursor: Any, statement: str, parameters: Any, context: Any) -> None:  # noqa: ARG001
         connection = cursor.connection
-        if not context.execution_options.get("unawaited"):
+        if not context.execution_options.get("pipelined"):
             collect(connection)
         elif connection not in pipelines:
             pipelines[connection] = connection.pipeline()

@@ -1,4 +1,4 @@
-"""The tables. Annotations are only ever added; what they mean now (`Vote`, `Consensus`) is kept beside them."""
+"""The tables. Annotations are append-only; `Vote`, `Consensus` and `Tally` hold what follows from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeDecorator
 
 
 class CleanString(TypeDecorator[str]):
-    """Any text. PostgreSQL cannot keep U+0000, so in both databases it becomes the replacement character."""
+    """Any text. PostgreSQL cannot store U+0000, so in both databases it becomes the replacement character."""
 
     impl = String
     cache_ok = True
@@ -23,7 +23,7 @@ class CleanString(TypeDecorator[str]):
 
 
 def clean(words: str) -> str:
-    """The words as the database keeps them.
+    """Replace characters that PostgreSQL cannot store.
 
     >>> clean("a\\0b")
     'a\ufffdb'
@@ -32,17 +32,17 @@ def clean(words: str) -> str:
 
 
 def text_digest(words: str) -> str:
-    """What a text is found by: an index of the words themselves would be as large as they are."""
+    """Hash a text; an index over the hash is much smaller than one over the text."""
     return sha256(clean(words).encode()).hexdigest()[:32]
 
 
 def digest_of_body(context: Any) -> str:
-    """That of a text which is being added."""
+    """Default of `Text.digest`."""
     return text_digest(context.get_current_parameters()["body"])
 
 
 def fold(words: str) -> str:
-    """The words as they are searched for: without case, accents and other marks, in every script.
+    """Normalise text for search: without case, accents and other marks, in every script.
 
     >>> fold("ÜBUNG"), fold("Ёлка в Москве"), fold("Straße")
     ('ubung', 'елка в москве', 'strasse')
@@ -54,17 +54,17 @@ def fold(words: str) -> str:
 
 
 def folded_body(context: Any) -> str:
-    """That of a text which is being added, and of what else its file says of it; two line ends follow (`search.py`)."""
+    """Default of `Text.folded`: body and context, followed by the two line ends that `search.py` needs."""
     given = context.get_current_parameters()
     return fold("\n".join([given["body"], *(given.get("context") or {}).values(), "", ""]))
 
 
-# SQLite counts up only a column that is called INTEGER.
+# SQLite auto-increments only INTEGER columns.
 Counter = BigInteger().with_variant(Integer, "sqlite")
 
 
 def now() -> float:
-    """Seconds since 1970, UTC: the same in both databases, and easy to compare."""
+    """The Unix time, which both databases store and compare as a number."""
     return datetime.now(UTC).timestamp()
 
 
@@ -72,7 +72,7 @@ class Base(DeclarativeBase):
     """All tables of a project."""
 
     type_annotation_map = {str: CleanString(), float: Float(53)}  # noqa: RUF012
-    # Constraints with names can be changed by later migrations.
+    # Migrations can only change constraints that have names.
     metadata = MetaData(
         naming_convention={
             "ix": "%(table_name)s_by_%(column_0_N_name)s",
@@ -84,21 +84,24 @@ class Base(DeclarativeBase):
 
 
 def _where(rows: str) -> dict[str, Any]:
-    """An index of some rows only. SQLite uses it if a query says the same words, and has no word for true."""
+    """Options for a partial index. SQLite uses it only if a query has exactly the same condition."""
     return {"sqlite_where": text(rows.format(true=" = 1")), "postgresql_where": text(rows.format(true=""))}
 
 
 class Text(Base):
-    """One text. `split` is `pool`, or `validation` for the random reserve that is only ever measured on.
+    """One text.
 
-    `place` is a random number drawn when the text came: texts are served in its order while no model has a say.
-    `wanted` is how many people shall label it: more than one for the texts on which agreement is measured.
-    `answered` is how many people have labelled it, and `open` whether somebody may still be asked: both follow from
-    the votes, and are kept here so that the next text is found without a look at all the others.
-    `digest` finds a text by its words, and `folded` by any part of them or of its context (see `search.py`).
-    `context` is what the other columns of its file say, and `suggestion` the number of the class that the file gives
-    where its labels are not taken for true. `deleted` is when somebody deleted it: it is then neither open nor counted,
-    and what was said of it stays in the record.
+    Attributes:
+        split: `pool`, or `validation` for the random reserve that is never learnt.
+        place: A random number, drawn when the text was added; texts are served in its order while there is no model.
+        wanted: How many people shall label it; more than one where agreement is measured.
+        answered: How many people have labelled it; follows from the votes, and is stored so that the queue is fast.
+        open: Whether people may still be asked for it; stored for the same reason.
+        digest: Finds a text by its exact words.
+        folded: Finds a text by any part of its words or its context (see `search.py`).
+        context: The other columns of its file.
+        suggestion: The class number that the file suggests, if its labels are not taken as answers.
+        deleted: When it was deleted. It is then neither open nor counted, and its annotations stay.
     """
 
     __tablename__ = "texts"
@@ -127,11 +130,15 @@ class Text(Base):
 
 
 class Class(Base):
-    """One class. A merged class stays, with the class it became, so that old annotations keep their meaning.
+    """One class. A merged class stays as a row, so that old annotations keep their meaning.
 
-    `description` and `examples`, a text a line, tell people and an LLM what belongs there. `archived` is empty while
-    the class can be given; then `kept`, where the model goes on learning its labels, `out`, where they are left out, or
-    `deleted`, where they are no labels any more.
+    Attributes:
+        description: Tells people, the model and an LLM what belongs in the class.
+        examples: Example texts, one per line.
+        position: Its place in the list of classes.
+        became: The class that it was merged into.
+        archived: "" while people can give the class; `kept` if the model goes on learning its labels, `out` if it does
+            not, `deleted` if its labels no longer count.
     """
 
     __tablename__ = "classes"
@@ -146,9 +153,12 @@ class Class(Base):
 
 
 class Person(Base):
-    """An annotator: a `person`, the labels that came with a `file`, or an `llm`.
+    """An annotator.
 
-    `role` is `owner`, `reviewer` or `annotator`.
+    Attributes:
+        kind: `person`, `file` for the labels that came with the texts, or `llm`.
+        role: `owner`, `reviewer` or `annotator`.
+        password: Its hash; None if the person signs in with a link or through a proxy.
     """
 
     __tablename__ = "people"
@@ -163,10 +173,14 @@ class Person(Base):
 
 
 class Annotation(Base):
-    """What somebody said of a text, permanently. `key` is drawn by the page and counts once.
+    """One act of an annotator on a text; rows are never changed.
 
-    `action` is `label` (with a class), `skip`, or `withdraw` (as if never given). A flag or a comment may come
-    with any of them. An adjudication is a `label` with `decides` set.
+    Attributes:
+        key: Drawn by the client, so that a repeated request counts once.
+        action: `label` (with a class), `skip`, or `withdraw`, which takes back the last one.
+        flagged: Whether the text was flagged for review.
+        comment: Free text.
+        decides: Whether this is an adjudication.
     """
 
     __tablename__ = "annotations"
@@ -184,7 +198,7 @@ class Annotation(Base):
 
 
 class Vote(Base):
-    """What a person says of a text now: their last annotation that was not withdrawn; a skip has no class."""
+    """The last annotation of a person on a text that was not withdrawn; a skip has no class."""
 
     __tablename__ = "votes"
 
@@ -203,10 +217,11 @@ class Vote(Base):
 
 
 class Consensus(Base):
-    """The class that the model learns for a text; none while people disagree. `source` says who settled it.
+    """The class that the model learns for a text; there is no row while people disagree.
 
-    `source` is `people`, `file`, `llm` or `adjudicated`. `changed` is the annotation that last changed it, so that the
-    trainer can tell what is new.
+    Attributes:
+        source: `people`, `file`, `llm` or `adjudicated`.
+        changed: The annotation that last changed it; the trainer finds new labels by it.
     """
 
     __tablename__ = "consensus"
@@ -218,10 +233,16 @@ class Consensus(Base):
 
 
 class Tally(Base):
-    """One row: counts that each annotation moves, so that no request counts all texts.
+    """A single row of counts that each annotation updates, so that no request counts all texts.
 
-    `labelled` texts have a consensus, of which `validation` and `pool` are those of each split. `skipped` texts have
-    none and were skipped by somebody; `disagreements` have none because people disagree.
+    Attributes:
+        texts: All texts that are not deleted.
+        labelled: Texts with a consensus.
+        validation: Those of them in the validation split.
+        pool: Those of them in the pool.
+        skipped: Texts without a consensus that a person skipped.
+        flagged: Texts that were flagged and not adjudicated since.
+        disagreements: Texts without a consensus because people disagree.
     """
 
     __tablename__ = "tally"
@@ -237,7 +258,7 @@ class Tally(Base):
 
 
 class QueuedText(Base):
-    """A text that the model wants labelled, best first. `round` is that of the model that chose it."""
+    """A text that the model chose to be labelled, the lowest rank first; `round` is the model's."""
 
     __tablename__ = "queued_texts"
 
@@ -247,7 +268,7 @@ class QueuedText(Base):
 
 
 class Lease(Base):
-    """A text that is somebody's until a time: nobody else gets it meanwhile."""
+    """A text that is reserved for a person until a time."""
 
     __tablename__ = "leases"
 
@@ -257,9 +278,9 @@ class Lease(Base):
 
 
 class Prediction(Base):
-    """A model's likeliest class of a text, and how sure it is.
+    """The likeliest class of a text, with its probability and the entropy of all probabilities.
 
-    `round` is that of the model: those of an older one stay until the newest has come to the text.
+    `round` is the model's; a prediction stays until a newer model has scored the text.
     """
 
     __tablename__ = "predictions"
@@ -270,7 +291,7 @@ class Prediction(Base):
     entropy: Mapped[float]
     round: Mapped[int]
 
-    # Each order in which they are listed; of equals, the newest text comes first.
+    # One index per sort order of the lists; ties are ordered by row, newest first.
     __table_args__ = (
         Index("predictions_of_a_class", "class_number", "probability", "text_row"),
         Index("predictions_by_probability", "probability", "text_row"),
@@ -279,13 +300,21 @@ class Prediction(Base):
 
 
 class Trainer(Base):
-    """One row: what the trainer does now, as the page shows it.
+    """A single row: the status of the trainer.
 
-    `phase` is `waiting`, `loading`, `training`, `scoring`, `failed` or `stopped`; where projects take turns also
-    `resting` (it is not its turn, and nothing is to be done) or `queued` (behind `done` others). `done` of `total`
-    counts its epochs or texts; `seconds_left` is its own estimate. `beat` is when it last said anything. `asked` is
-    what the page wants of it: `retry`, `train` (now, with fewer labels than a batch) or `finish` (train once more on
-    all labels). `seen` is the newest answer that its model has learnt from.
+    Attributes:
+        phase: `waiting`, `loading`, `training`, `scoring`, `failed` or `stopped`; if projects share trainers also
+            `resting` (without work) or `queued` (behind `done` others).
+        update: The update that is being trained.
+        round: The project's last published round.
+        done: Epochs or texts of the phase that are done.
+        total: All epochs or texts of the phase.
+        seconds_left: An estimate for the phase.
+        error: Why the last update failed.
+        asked: A request of the page: `retry`, `train` (with fewer labels than a batch) or `finish` (a last round on all
+            labels).
+        beat: When the row was last written.
+        seen: The newest annotation that the published model has learnt.
     """
 
     __tablename__ = "trainer"
@@ -304,10 +333,16 @@ class Trainer(Base):
 
 
 class Scoring(Base):
-    """One row: how far the newest model, that of `round`, has come with scoring all texts, as the page shows it.
+    """A single row: the progress of background scoring.
 
-    `state` is `running` or `paused`, decided by people; `error` says why it paused by itself. `first` are the rows of
-    the texts that somebody looks at, with commas between them: they come before the others.
+    Attributes:
+        state: `running` or `paused`.
+        first: Rows of texts that are on a screen, separated by commas; they are scored before the others.
+        round: The round of the model that scores.
+        done: Texts that it has scored.
+        total: All texts.
+        seconds_left: An estimate.
+        error: Why it paused by itself.
     """
 
     __tablename__ = "scoring"
@@ -323,7 +358,7 @@ class Scoring(Base):
 
 
 class Setting(Base):
-    """One thing that was decided for the whole project, as JSON."""
+    """One setting of the project, as JSON."""
 
     __tablename__ = "settings"
 
@@ -332,7 +367,7 @@ class Setting(Base):
 
 
 class Invitation(Base):
-    """A link that lets one person in; only the hash of its token is kept."""
+    """A link with which one person can join; only the hash of its token is stored."""
 
     __tablename__ = "invitations"
 
@@ -345,7 +380,7 @@ class Invitation(Base):
 
 
 class LoginSession(Base):
-    """The session of a signed-in browser; only the hash of its cookie is kept."""
+    """The session of a signed-in browser; only the hash of its cookie is stored."""
 
     __tablename__ = "login_sessions"
 
@@ -356,7 +391,7 @@ class LoginSession(Base):
 
 
 class AccessToken(Base):
-    """What a program of somebody shows in place of a password; only its hash is kept. `used` is when it last did."""
+    """A bearer token of a person's program; only its hash is stored. `used` is the time of its last use."""
 
     __tablename__ = "access_tokens"
 
@@ -370,9 +405,14 @@ class AccessToken(Base):
 
 
 class Webhook(Base):
-    """A server that is told of `events`, in messages signed with `secret`.
+    """A server that receives signed messages about events.
 
-    How far it has been told: up to which annotation, how many of the project's rounds, and of which goal.
+    Attributes:
+        events: The names of the events that it receives.
+        secret: Signs the messages.
+        told_annotation: The newest annotation that was sent or queued.
+        told_round: How many rounds were.
+        told_goal: The last goal that was.
     """
 
     __tablename__ = "webhooks"
@@ -388,9 +428,14 @@ class Webhook(Base):
 
 
 class Delivery(Base):
-    """A message to a webhook. `due` is when it is sent next; none: it was taken or, with a `problem`, given up.
+    """A message to a webhook.
 
-    `sent` is when it last was, and `status` the answer to that.
+    Attributes:
+        attempts: How many times it was sent.
+        sent: When it was last sent.
+        due: When it is sent next; None if it was accepted, or given up with a `problem`.
+        status: The HTTP status of the last answer.
+        problem: Why the last attempt failed.
     """
 
     __tablename__ = "deliveries"
@@ -408,7 +453,7 @@ class Delivery(Base):
 
 
 class LlmAnswer(Base):
-    """An LLM's answer, kept so that the same question is never paid for twice."""
+    """An LLM's answer, stored so that the same question is never paid for twice."""
 
     __tablename__ = "llm_answers"
 

@@ -1,7 +1,7 @@
-"""Texts are found by any part of their words, case and accents aside, in every script.
+"""Full-text search for any part of a word, without case and accents, in every script.
 
-What many texts have is found soonest by a look at them one by one, until there are enough; what few have, by an index.
-Some texts that are spread over all of them tell which it is: neither database is left to guess.
+Frequent words are found fastest by reading texts one by one until a page is full, rare words by an index. A sample of
+the texts decides which, since the databases' own estimates are poor here.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from hybridal.app.db.schema import Text, fold
 
 # Created in `search_index.py`; an older SQLite has neither.
 INDEX, VOCABULARY = "text_search", "text_search_vocabulary"
-SHORTEST = 3  # characters: an index knows a text by all that follow one another, three at a time
-COMMON = 0.05  # share of a sample: where more texts have the words, a look at one after the other soon finds many
-RUNS, RUN = 20, 25  # the sample: so many runs of so many texts, spread over all of them, since files are often sorted
-MOST_TERMS = 1000  # that SQLite's index is asked for at once
+TRIGRAM = 3  # characters; shorter parts are looked up as prefixes of trigrams
+COMMON = 0.05  # share of the sample above which texts are read one by one
+RUNS, TEXTS_PER_RUN = 20, 25  # the sample is spread over all texts, since files are often sorted
+MAX_TERMS = 1000  # in one query of SQLite's index
 
 _indexed = table(INDEX, column("rowid"), column("row"), column("folded"))
 _terms = Table(VOCABULARY, MetaData(), Column("term", String))
@@ -46,17 +46,17 @@ _known = _named.where(column("name").in_((INDEX, VOCABULARY)))
 
 
 def containing(session: Session, words: str) -> Select[int]:
-    """The rows of the texts that have all these words in them, each as it is or as a part of another."""
+    """Select the rows of the texts that contain all these words, each whole or as part of another word."""
     parts = _parts(words)
     found = _indexed_rows(session, parts)
     return select(Text.row).where(*_all_in(session, parts)) if found is None else found
 
 
 def contains(session: Session, words: str, row: InstrumentedAttribute[int]) -> ColumnElement[bool]:
-    """Whether the text of a row is one of these, for a list that has an order of its own."""
+    """Build a condition that the text of a row contains all these words, for a query with another order."""
     parts = _parts(words)
     found = _indexed_rows(session, parts)
-    if found is not None:  # all of them first: PostgreSQL would rather look at each text in the order of the list
+    if found is not None:  # materialised: otherwise PostgreSQL searches each text in the order of the list
         rows = found.cte().prefix_with("MATERIALIZED", dialect="postgresql")
         return row.in_(select(*rows.c))
     has_all = and_(true(), *_all_in(session, parts))
@@ -64,7 +64,7 @@ def contains(session: Session, words: str, row: InstrumentedAttribute[int]) -> C
 
 
 def tidy(session: Session) -> None:
-    """After texts came: PostgreSQL puts what is new beside its index, where each search looks through all of it."""
+    """Merge PostgreSQL's pending entries into the index after texts were added; each search reads all pending ones."""
     if _is_postgresql(session):
         session.execute(text("SELECT gin_clean_pending_list('text_search_by_parts')"))
 
@@ -85,23 +85,23 @@ def _is_postgresql(session: Session) -> bool:
 
 
 def _indexed_rows(session: Session, parts: Sequence[str]) -> Select[int] | None:
-    """What an index finds. None: there is none for this, or a look at each text is quicker."""
+    """Select rows by the index; None if there is no index, or if reading each text is faster."""
     if not parts:
         return None
     *shares, of_all = _shares(session, parts)
     if of_all > COMMON:
         return None
-    # Of the short parts, an index is asked for the rare ones alone: it would have to bring very many others together.
-    rare = [part for part, share in zip(parts, shares, strict=True) if len(part) >= SHORTEST or share <= COMMON]
+    # Short frequent parts match too many index entries; they are checked on the texts instead.
+    rare = [part for part, share in zip(parts, shares, strict=True) if len(part) >= TRIGRAM or share <= COMMON]
     if not rare:
         return None
     return _in_postgresql(session, parts, rare) if _is_postgresql(session) else _in_sqlite(session, parts, rare)
 
 
 def _shares(session: Session, parts: Sequence[str]) -> list[float]:
-    """Of some texts, the share that has each part, and last the share that has them all."""
+    """The share of sampled texts that contain each part, and last the share that contain all of them."""
     last = session.scalar(select(func.max(Text.row))) or 1
-    some = or_(*(Text.row.between(first, first + RUN - 1) for first in range(1, last + 1, last // RUNS + 1)))
+    some = or_(*(Text.row.between(first, first + TEXTS_PER_RUN - 1) for first in range(1, last + 1, last // RUNS + 1)))
     each = _all_in(session, parts)
     counted = (func.count().filter(has) for has in (*each, and_(*each)))
     n, *found = session.execute(select(func.count(), *counted).where(some)).one()
@@ -109,20 +109,20 @@ def _shares(session: Session, parts: Sequence[str]) -> list[float]:
 
 
 def _in_postgresql(session: Session, parts: Sequence[str], rare: Sequence[str]) -> Select[int]:
-    """A text that has all threes of a word may not have the word; one that is too long for its index has a line end."""
-    every = " & ".join(three for part in rare for three in _threes(part))
+    """Match trigrams, then the words themselves. A text that is too long for the index has a line end as its entry."""
+    every = " & ".join(trigram for part in rare for trigram in _trigrams(part))
     asked = func.text_search_parts(_indexed.c.folded).op("@@")(cast(f"'\n' | {every}", TSQUERY))
     return select(_indexed.c.row).where(asked, *_all_in(session, parts, _indexed.c.folded))
 
 
-def _threes(part: str) -> list[str]:
-    if len(part) < SHORTEST:
+def _trigrams(part: str) -> list[str]:
+    if len(part) < TRIGRAM:
         return [f"{_lexeme(part)}:*"]
-    return [_lexeme(part[at : at + SHORTEST]) for at in range(len(part) - SHORTEST + 1)]
+    return [_lexeme(part[at : at + TRIGRAM]) for at in range(len(part) - TRIGRAM + 1)]
 
 
-def _lexeme(three: str) -> str:
-    return "'" + three.replace("\\", "\\\\").replace("'", "''") + "'"
+def _lexeme(trigram: str) -> str:
+    return "'" + trigram.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _in_sqlite(session: Session, parts: Sequence[str], rare: Sequence[str]) -> Select[int] | None:
@@ -142,15 +142,15 @@ def _in_sqlite(session: Session, parts: Sequence[str], rare: Sequence[str]) -> S
 
 
 def _terms_of(session: Session, part: str, known: set[str]) -> list[str] | None:
-    """What SQLite's index is asked for: any of these. None: they are too many."""
-    if len(part) >= SHORTEST:
+    """The index terms that match a part; None if there are too many."""
+    if len(part) >= TRIGRAM:
         return [part]
     if VOCABULARY not in known:
         return None
-    # Every character begins three: two line ends follow the last one.
+    # Every character begins a trigram, because two line ends follow the last one.
     beginning = select(_terms.c.term).where(_terms.c.term >= part, _terms.c.term < f"{part}\U0010ffff")
-    found = [*session.scalars(beginning.limit(MOST_TERMS))]
-    return found if len(found) < MOST_TERMS else None
+    found = [*session.scalars(beginning.limit(MAX_TERMS))]
+    return found if len(found) < MAX_TERMS else None
 
 
 def _quoted(term: str) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, bindparam, case, delete, func, insert, sel
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import execute
-from hybridal.app.db.pipelining import UNAWAITED
+from hybridal.app.db.pipelining import PIPELINED
 from hybridal.app.db.schema import Consensus, Lease, Person, Setting, Tally, Text, Vote
 
 
@@ -79,7 +79,7 @@ COUNT_NAMES = ("texts", "labelled", "validation", "pool", "skipped", "flagged", 
 _MOVE = (
     update(Tally)
     .values({name: getattr(Tally, name) + bindparam(f"by_{name}") for name in COUNT_NAMES})
-    .execution_options(**UNAWAITED)
+    .execution_options(**PIPELINED)
 )
 _COUNTS = select(*(getattr(Tally, name) for name in COUNT_NAMES))
 
@@ -143,19 +143,19 @@ _VOTES = (
     .where(Vote.text_row.in_(bindparam("rows", expanding=True)))
 )
 _THEIRS: dict[str, Any] = {"text_row": bindparam("row"), "person_number": bindparam("person")}
-_ADD_VOTE = insert(Vote).execution_options(**UNAWAITED)
-_REMOVE_VOTE = delete(Vote).filter_by(**_THEIRS).execution_options(**UNAWAITED)
-_END_LEASE = delete(Lease).filter_by(**_THEIRS).execution_options(**UNAWAITED)
-_ADD_CONSENSUS = insert(Consensus).execution_options(**UNAWAITED)
+_ADD_VOTE = insert(Vote).execution_options(**PIPELINED)
+_REMOVE_VOTE = delete(Vote).filter_by(**_THEIRS).execution_options(**PIPELINED)
+_END_LEASE = delete(Lease).filter_by(**_THEIRS).execution_options(**PIPELINED)
+_ADD_CONSENSUS = insert(Consensus).execution_options(**PIPELINED)
 _KEPT = select(Consensus.text_row, Consensus.class_number, Consensus.source).where(
     Consensus.text_row.in_(bindparam("rows", expanding=True))
 )
-_REMOVE_CONSENSUS = delete(Consensus).where(Consensus.text_row == bindparam("row")).execution_options(**UNAWAITED)
+_REMOVE_CONSENSUS = delete(Consensus).where(Consensus.text_row == bindparam("row")).execution_options(**PIPELINED)
 _UPDATE_TEXT = (
     update(Text)
     .where(Text.row == bindparam("of"))
     .values(answered=bindparam("by_people"), open=bindparam("still_open"))
-    .execution_options(**UNAWAITED)
+    .execution_options(**PIPELINED)
 )
 
 

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from hybridal.app.db.connect import exclusive, execute
-from hybridal.app.db.pipelining import UNAWAITED
+from hybridal.app.db.pipelining import PIPELINED
 from hybridal.app.db.schema import Lease, Person, QueuedText, Tally, Text, Vote, now
 from hybridal.app.labelling.texts import chunks
 from hybridal.app.project_settings import read
@@ -38,7 +38,7 @@ _N: BindParameter[int] = bindparam("n")
 _ROWS: BindParameter[int] = bindparam("rows", expanding=True)
 
 _RUN_OUT = delete(Lease).where(Lease.until <= bindparam("time"))
-_LEASE = insert(Lease).execution_options(**UNAWAITED)
+_LEASE = insert(Lease).execution_options(**PIPELINED)
 _LONGER = update(Lease).where(Lease.person_number == _ME).values(until=Lease.until + bindparam("more"))
 _THESE = select(Text).where(Text.row.in_(_ROWS))
 _GIVE_BACK = delete(Lease).where(

@@ -1,4 +1,4 @@
-"""`python -m hybridal.app.trainer PROJECT`: trains a project's model until it is ended."""
+"""`python -m hybridal.app.trainer PROJECT`: trains a project's model until the process is ended."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, watch_paren
 from hybridal.errors import RunError
 from hybridal.system.lock import locked
 
-LOCK_PAUSE = 0.5  # seconds between two tries
+LOCK_PAUSE = 0.5  # seconds between two attempts
 
 
 @contextmanager
 def only_trainer(folder: Path) -> Iterator[None]:
-    """Only one trainer works on a project: a second waits here until the first has ended, however that came."""
+    """Hold the project's trainer lock; a second trainer waits here until the first process has ended."""
     with ExitStack() as stack:
         while True:
             try:
@@ -33,20 +33,20 @@ def only_trainer(folder: Path) -> Iterator[None]:
         yield
 
 
-PAUSE = 0.25  # seconds between two looks
-LATER = 5.0  # seconds until a database that is away is asked again
-TURN = 30.0  # seconds that a turn lasts at least, while there is something to do: to begin one takes some
+POLL_SECONDS = 0.25
+RECONNECT_SECONDS = 5.0  # until a database that is away is tried again
+MIN_TURN_SECONDS = 30.0  # before a busy trainer gives up its slot, since starting another takes seconds
 log = logging.getLogger(__name__)
 
 
 def main(folder: Path) -> int:
-    """Works on a project until its turn is over; the exit code."""
+    """Work on a project until its turn is over, and return the exit code."""
     others_wait = watch_parent()
     if hasattr(os, "nice"):
-        os.nice(10)  # people who label come first
+        os.nice(10)  # requests of people who label come first
     project = Project.open(folder)
     with only_trainer(folder):
-        _share_the_machine()
+        _leave_a_core_free()
         while True:
             try:
                 return work(Cycle(project), others_wait)
@@ -54,31 +54,31 @@ def main(folder: Path) -> int:
                 log.exception("The database is not available.")
                 if others_wait.is_set():
                     return MORE_TO_DO
-                time.sleep(LATER)
+                time.sleep(RECONNECT_SECONDS)
 
 
 def work(cycle: Cycle, others_wait: threading.Event) -> int:
-    """Turns and turns until others wait, and there is nothing to do or it has had its time."""
+    """Repeat the cycle until other projects wait and there is no work left, or the minimum turn is over."""
     begun = time.monotonic()
     cycle.start()
-    cycle.prepare()  # labels may be due already: their first model needs what is loaded here
+    cycle.prepare()  # labels may be due already, and the first model needs the learner that this loads
     while True:
         busy = cycle.turn() or cycle.prepare() or cycle.score()
         if others_wait.is_set() and not busy:
             return NOTHING_TO_DO
-        if others_wait.is_set() and time.monotonic() - begun > TURN:
+        if others_wait.is_set() and time.monotonic() - begun > MIN_TURN_SECONDS:
             return MORE_TO_DO
         if not busy:
             rest()
 
 
 def rest() -> None:
-    """There is nothing to do just now."""
-    time.sleep(PAUSE)
+    """Wait for new work."""
+    time.sleep(POLL_SECONDS)
 
 
-def _share_the_machine() -> None:
-    """One core stays free for the pages, where there is more than one."""
+def _leave_a_core_free() -> None:
+    """Use all cores but one, which serves the pages."""
     import torch
 
     if "OMP_NUM_THREADS" not in os.environ:

@@ -1,4 +1,4 @@
-"""The newest model reads all texts in the background, a part at a time: learning goes first, and no part is lost."""
+"""Scoring of all texts in the background, a part at a time, while there is nothing to learn."""
 
 from __future__ import annotations
 
@@ -15,64 +15,62 @@ from hybridal.app.db.schema import Class, Lease, Prediction, Scoring, Tally, Tex
 from hybridal.app.project import MODEL_FOLDER, Project, clear_scratch
 from hybridal.app.trainer.chapter import Chapter, write_model
 from hybridal.app.trainer.embeddings import read_texts, unread
-from hybridal.app.trainer.feature_cache import Readings
+from hybridal.app.trainer.feature_cache import FeatureCache
 from hybridal.app.trainer.publish import error_sentence, seconds_left
 from hybridal.app.trainer.stored_predictions import PART, Scored, keep_predictions
 from hybridal.measures.calibration import softmax
 
 RAY_VARIABLE = "HYBRIDAL_RAY"
-SHARD = 1024  # texts that a worker of a cluster gets at once
+SHARD = 1024  # texts per task of a cluster worker
 
 
 class BackgroundScoring:
-    """What is left to do for the model of a chapter's last round.
+    """The remaining work for the model of a chapter's last round.
 
-    First the texts that people look at are scored, then those that no model has seen, then those of the oldest model.
-    Next the pretrained encoder reads all texts that it has not read yet, so that similar ones can be found; while the
-    model is a probe on top of it, that is all there is to compute, once for all rounds. What a trained encoder said of
-    a text is kept until it is trained again. At the end the model is written for download, unless
-    it is a finished one, which has been written already. What is done is
-    known from the database and the files: a trainer that was killed loses the part that it was at.
+    1. Score texts: those on people's screens first, then those without a prediction, then those with the oldest ones.
+    2. Compute the features of the pretrained encoder for all texts, which the search for similar texts needs. While
+       the model is a probe, scoring needs them too.
+    3. Export the model for download, unless that was done when it was finished.
 
-    Where `HYBRIDAL_RAY` names a Ray cluster, its workers score what nobody looks at; probes stay here, where texts are
-    read anyway.
+    Progress is read from the database and the files, so a killed trainer loses only the current part.
+
+    If `HYBRIDAL_RAY` names a Ray cluster, its workers score the texts that are not on a screen. Probes are always
+    scored here, because this process needs the features anyway.
     """
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._of: tuple[
-            Any, ...
-        ] = ()  # the model, and how many texts there were, when it was last counted what is left
+        self._counted_for: tuple[Any, ...] = ()  # model and number of texts when the remaining work was counted
         self._to_score: list[int] = []
-        self._parts: Iterator[Scored] = iter(())  # what models say of those
-        self._to_read: list[int] | None = None  # not looked at yet
-        self._done, self._here, self._seconds = 0, 0, 0.0  # texts, those of this process, and how long they took
+        self._parts: Iterator[Scored] = iter(())  # predictions for them
+        self._to_read: list[int] | None = None  # texts without features; None if not counted yet
+        self._done, self._here, self._seconds = 0, 0, 0.0  # scored texts, those of this process, and its seconds
         self._exported: tuple[Any, ...] = ()
-        self._readings = Readings()
+        self._features = FeatureCache()
 
     def step(self, chapter: Chapter) -> bool:
-        """Does one part; False when nothing is left, or people want it to pause."""
+        """Do one part; return False if nothing is left or people paused it."""
         with self.project.reads() as session:
-            wanted, texts = session.get_one(Scoring, 1), session.get_one(Tally, 1).texts
-        if wanted.state != "running":
-            self._let_go()
+            row, texts = session.get_one(Scoring, 1), session.get_one(Tally, 1).texts
+        if row.state != "running":
+            self._release()
             return False
         try:
-            if self._of != (chapter.folder, chapter.round, texts):
+            if self._counted_for != (chapter.folder, chapter.round, texts):
                 self._begin(chapter, texts)
-            return self._step(chapter, wanted.first, texts)
+            return self._step(chapter, row.first, texts)
         except Exception as error:
-            # What is done is kept; who resumes tries the rest again.
+            # Finished parts are kept; resuming tries the rest again.
             self._say(state="paused", error=error_sentence(error, self.project.folder))
-            self._let_go()
+            self._release()
             raise
 
-    def _let_go(self) -> None:
-        """Of workers elsewhere; what is left is counted again when it goes on."""
-        self._parts, self._of = iter(()), ()
+    def _release(self) -> None:
+        """Release cluster workers; the remaining work is counted again on resume."""
+        self._parts, self._counted_for = iter(()), ()
 
     def _begin(self, chapter: Chapter, texts: int) -> None:
-        """Counts what this model has to score: what people have in their hands first, then the oldest."""
+        """Count what this model has to score: leased texts first, then those with the oldest predictions."""
         stale = select(Text.row, Prediction.round).outerjoin(Prediction, Prediction.text_row == Text.row)
         stale = stale.where(Text.deleted.is_(None), or_(Prediction.round.is_(None), Prediction.round != chapter.round))
         with self.project.reads() as session:
@@ -83,7 +81,7 @@ class BackgroundScoring:
         address = os.environ.get(RAY_VARIABLE)
         elsewhere = address and chapter.probe() is None
         self._parts = self._from_cluster(chapter, str(address)) if elsewhere else self._from_here(chapter)
-        self._to_read, self._of = None, (chapter.folder, chapter.round, texts)
+        self._to_read, self._counted_for = None, (chapter.folder, chapter.round, texts)
         self._done, self._here, self._seconds = texts - len(rows), 0, 0.0
         self._say(round=chapter.round, done=self._done, total=texts, seconds_left=None, error="")
 
@@ -108,7 +106,7 @@ class BackgroundScoring:
         return False
 
     def _looked_at(self, first: str) -> Sequence[Any]:
-        """The texts that somebody looks at, as far as they are left."""
+        """The texts on people's screens that are not scored yet."""
         seen = {int(row) for row in first.split(",")}
         part = [row for row in self._to_score if row in seen]
         self._to_score = [row for row in self._to_score if row not in seen]
@@ -117,7 +115,7 @@ class BackgroundScoring:
         return self._texts(part)
 
     def _next(self, count: int) -> Sequence[Any]:
-        """The texts to score next."""
+        """Take the texts to score next."""
         part, self._to_score = self._to_score[:count], self._to_score[count:]
         return self._texts(part)
 
@@ -126,7 +124,7 @@ class BackgroundScoring:
             yield self._score(chapter, self._next(PART))
 
     def _from_cluster(self, chapter: Chapter, address: str) -> Iterator[Scored]:
-        """The model travels to its workers; texts are read as they have room for them."""
+        """Send the exported model to the workers, and texts as they become free."""
         from hybridal.learners.pool_scoring import score_pool
 
         self.export(chapter)
@@ -152,13 +150,13 @@ class BackgroundScoring:
         if not texts:
             return Scored((), np.empty((0, len(classes))), classes)
         if probe is None:
-            logits = chapter.model.classifier.head().logits(self._readings.of(chapter, texts))
+            logits = chapter.model.classifier.head().logits(self._features.of(chapter, texts))
         else:
             logits = probe.logits(read_texts(self.project, chapter, texts))
         return Scored([text.id for text in texts], softmax(logits, chapter.temperature), classes)
 
     def export(self, chapter: Chapter) -> None:
-        """Write the model for download, unless it is there already under the names that the classes have now."""
+        """Export the model for download, unless it is there already with the current class names."""
         with self.project.reads() as session:
             names = dict(session.execute(select(Class.number, Class.name)).all())
         classes = [names[number] for number in chapter.spec.classes]

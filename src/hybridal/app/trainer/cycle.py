@@ -214,12 +214,12 @@ class Cycle:
         # The process before may have ended between the final round and its publication. A new chapter has to learn.
         if last and chapter.is_finished and chapter.folder.exists():
             self.scoring.export(chapter)
-            self._finish_request(asked, seen=now.answer)
+            self._finish_request(asked, seen=now.newest)
             return
         left = expected_seconds(chapter.learner.history, chapter.examples())
         self.status.say("training", update=chapter.update(last), round=chapter.round + 1, seconds_left=left)
         chapter.learn(self.status, last)
-        self._publish(chapter, now.answer, asked)
+        self._publish(chapter, now.newest, asked)
 
     def _show_first(self, now: Snapshot) -> None:
         """Publish the probe of these labels before the round begins, which takes longer."""
@@ -228,7 +228,7 @@ class Cycle:
             return
         queue, scored = first.learn(now, self._queue_size)
         round = (self.chapter or first.chapter).round + 1
-        publish(self.project, round, queue, [scored], now.answer, phase="training")
+        publish(self.project, round, queue, [scored], now.newest, phase="training")
 
     def _chapter_for(self, now: Snapshot) -> Chapter:
         """Return the current chapter, or a new one if classes, texts, learnt descriptions or options have changed.

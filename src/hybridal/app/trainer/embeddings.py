@@ -1,4 +1,4 @@
-"""What the pretrained encoder says of each text: it never changes, so a text is read once, and kept for all rounds."""
+"""Features of the pretrained encoder, which never change: computed once per text and stored in files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybridal.core.outputs import Floats
 
 
 def read_texts(project: Project, chapter: Chapter, texts: Sequence[Any]) -> Floats:
-    """What the encoder says of these texts (row, id, body, digest); what it has read before is not computed again."""
+    """Return the features of texts (row, id, body, digest), and store those that were not computed before."""
     known = _known(project, chapter)
     new = [text for text in texts if known is None or not _is_there(known, text)]
     if new or known is None:
@@ -32,7 +32,7 @@ def read_texts(project: Project, chapter: Chapter, texts: Sequence[Any]) -> Floa
 
 
 def unread(project: Project, chapter: Chapter) -> list[int]:
-    """The rows of the texts that it has not read yet."""
+    """Return the rows of the texts whose features are not stored."""
     known = _known(project, chapter)
     with project.reads() as session:
         there = select(Text.row, Text.digest).where(Text.deleted.is_(None))
@@ -41,7 +41,7 @@ def unread(project: Project, chapter: Chapter) -> list[int]:
 
 
 def _known(project: Project, chapter: Chapter) -> Kept | None:
-    """What was read as this chapter's encoder reads it."""
+    """The stored features, if they were computed with the settings of this chapter."""
     known = project.embeddings.read()
     return known if known is not None and chapter.feature_settings.items() <= known.about.items() else None
 

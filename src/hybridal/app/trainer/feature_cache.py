@@ -1,6 +1,6 @@
-"""What a trained encoder says of each text: kept until it is trained again, so that a new head reads nothing twice.
+"""Features of a trained encoder, kept in memory until it is trained again.
 
-Most rounds of the schedule `auto` fit the head alone. Minutes of reading are then a moment of arithmetic.
+Most rounds of the schedule `auto` fit only the head; scoring all texts then takes a matrix product instead of minutes.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from numpy.typing import NDArray
 from hybridal.app.trainer.chapter import Chapter
 from hybridal.core.outputs import Floats
 
-# Bytes that are kept; texts beyond are read each time.
-MOST = 2**28
+MAX_BYTES = 2**28  # features beyond this are computed each time
 
 
-class Readings:
-    """In memory alone: a trainer that starts again reads again."""
+class FeatureCache:
+    """Features by text; a restarted trainer computes them again."""
 
     def __init__(self) -> None:
         self._of: tuple[Any, ...] = ()
         self._found: dict[tuple[int, str], NDArray[np.float32]] = {}
 
     def of(self, chapter: Chapter, texts: Sequence[Any]) -> Floats:
-        """What the encoder of the chapter's model says of these texts (row, id, body, digest)."""
+        """Compute the features of texts (row, id, body, digest) with the encoder of the chapter's model."""
         if self._of != chapter.encoder_key:
             self._of, self._found = chapter.encoder_key, {}
         asked = {(text.row, text.digest): text.body for text in texts}
@@ -39,5 +38,5 @@ class Readings:
 
     def _keep(self, read: dict[tuple[int, str], NDArray[np.float32]]) -> None:
         size = max((values.nbytes for values in read.values()), default=1)
-        for key, values in list(read.items())[: max(0, MOST // size - len(self._found))]:
+        for key, values in list(read.items())[: max(0, MAX_BYTES // size - len(self._found))]:
             self._found[key] = values

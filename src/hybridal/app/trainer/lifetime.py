@@ -1,4 +1,4 @@
-"""What a trainer and the server that started it tell each other: through its input, and by its exit code."""
+"""How a trainer and the server that started it communicate: by the trainer's stdin and its exit code."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import threading
 
 STDIN = 0
 YIELD_REQUEST = b"w"
-NOTHING_TO_DO, MORE_TO_DO = 0, 75  # exit codes of a trainer that left its place to others
+NOTHING_TO_DO, MORE_TO_DO = 0, 75  # exit codes of a trainer that gave up its slot
 
 
 def watch_parent() -> threading.Event:
-    """Set once others wait for a turn. Where the input is a pipe, its end, however that came, is this process' too."""
+    """Return an event that is set when other projects wait for the slot; exit when the parent closes our stdin."""
     others_wait = threading.Event()
     if stat.S_ISFIFO(os.fstat(STDIN).st_mode):
         threading.Thread(target=_listen, args=[others_wait], daemon=True).start()

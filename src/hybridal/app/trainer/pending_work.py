@@ -1,4 +1,4 @@
-"""Whether a trainer would find something to do, as far as can be told without loading a model."""
+"""Whether a trainer would find work, decided without loading a model."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from hybridal.app.trainer.snapshot import loadable, missing_labels, poll, refusa
 
 
 @dataclass(frozen=True)
-class Look:
-    """What there was when a trainer last had a look.
+class ProjectState:
+    """What a trainer's work depends on.
 
-    The newest annotation, the texts and classes to load, and whether, and how many, texts were to be scored.
+    Attributes:
+        newest: The number of the newest annotation.
+        texts: The row of the newest text, and whether there are two classes to tell apart.
+        scoring: Whether background scoring is running, and how many texts there are.
     """
 
     newest: int
@@ -26,16 +29,16 @@ class Look:
     scoring: tuple[str, int]
 
 
-def look(project: Project) -> Look:
-    """What there is now."""
+def read_state(project: Project) -> ProjectState:
+    """Read the state of a project from its database."""
     with project.reads() as session:
         scoring = (session.get_one(Scoring, 1).state, session.get_one(Tally, 1).texts)
-        return Look(poll(session)[0], loadable(session), scoring)
+        return ProjectState(poll(session)[0], loadable(session), scoring)
 
 
-def is_wanted(project: Project, last: Look | None) -> bool:
-    """Whether there is something to do since the `last` look; None: there was none yet."""
-    now = look(project)
+def has_work(project: Project, last: ProjectState | None) -> bool:
+    """Whether there is work, given the state in which a trainer last found none; None if no trainer has run yet."""
+    now = read_state(project)
     with project.reads() as session:
         trainer = session.get_one(Trainer, 1)
         if trainer.asked:
@@ -46,15 +49,15 @@ def is_wanted(project: Project, last: Look | None) -> bool:
         if trainer.phase == "failed" and last is not None and now.newest - last.newest < needed:
             return False
         if trainer.round:
-            unsaid = last is None and _is_unpublished(session, project)
-            return new >= needed or unsaid or _is_left_to_score(session, trainer.round)
+            unpublished = last is None and _is_unpublished(session, project)
+            return new >= needed or unpublished or _is_left_to_score(session, trainer.round)
         if now.texts[0] and now.texts[1] and (last is None or now.texts != last.texts):
             return True  # the first model is prepared before there are labels
         return not missing_labels(snapshot(session).labels({}), False, needed, needed)
 
 
 def labels_towards(session: Session) -> tuple[int, int]:
-    """How many labels there are for the next update of the model, and how many it waits for."""
+    """Count the labels for the next update, and how many it needs."""
     trainer = session.get_one(Trainer, 1)
     decided = project_settings.read(session)
     needed = decided["batch"] if trainer.round else project_settings.first_batch(decided)
@@ -62,9 +65,9 @@ def labels_towards(session: Session) -> tuple[int, int]:
 
 
 def obstacle(session: Session) -> str:
-    """Why there is no first model although it has as many labels as it needs; empty where that is not so.
+    """Explain why there is no first model although there are enough labels; "" if nothing is in the way.
 
-    All of them may be of one class, or none may be of a validation text: then the number of labels tells nothing.
+    All labels may be of one class, or none may be of a validation text.
     """
     trainer = session.get_one(Trainer, 1)
     if (
@@ -83,5 +86,5 @@ def _is_left_to_score(session: Session, round: int) -> bool:
 
 
 def _is_unpublished(session: Session, project: Project) -> bool:
-    """Whether the last trainer ended between saving a round and saying so."""
+    """Whether the last trainer ended between saving a round and publishing it."""
     return count_rounds(read_chapters(chapter_folders(project.runs))) != published_round(session)

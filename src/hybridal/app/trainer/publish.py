@@ -1,4 +1,4 @@
-"""What the trainer tells people: what it does, errors in one sentence, and the queue and predictions of a new model."""
+"""What the trainer writes for the pages: its status, its errors, and the queue and predictions of a new model."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from hybridal.core.observer import Observer
 from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 
-LONGEST_ERROR = 300
-PROGRESS_PAUSE = 0.5  # seconds between two reports of progress: more often nobody sees
+MAX_ERROR = 300  # characters
+PROGRESS_PAUSE = 0.5  # seconds between two progress updates; the page polls less often
 _ABSOLUTE = re.compile(r"(?<![\w/.])(?:/[^\s/'\"<>:;,()]+)+/?")
 log = logging.getLogger(__name__)
 
 
 def error_sentence(error: BaseException, folder: Path) -> str:
-    """A `UserError`'s own text, else the error's type and first line; files keep their names and lose their folders.
+    """Describe an error without folders: the text of a `UserError`, otherwise the type and the first line.
 
     >>> error_sentence(OSError("no room in /home/ann/texts/tickets.hybridal/runs/001/rounds.jsonl"), Path("/nowhere"))
     'OSError: no room in rounds.jsonl'
     """
     # The project's own folder first: its name may hold spaces, which end a path everywhere else.
-    said = str(error).replace(f"{folder}/", "").replace(str(folder), folder.name)
-    first = next(iter(said.strip().splitlines()), "").strip()
+    message = str(error).replace(f"{folder}/", "").replace(str(folder), folder.name)
+    first = next(iter(message.strip().splitlines()), "").strip()
     bare = _ABSOLUTE.sub(lambda path: Path(path.group()).name, first)
     sentence = bare if isinstance(error, UserError) else f"{type(error).__name__}: {bare}".rstrip(": ")
-    return sentence if len(sentence) <= LONGEST_ERROR else sentence[: LONGEST_ERROR - 1] + "…"
+    return sentence if len(sentence) <= MAX_ERROR else sentence[: MAX_ERROR - 1] + "…"
 
 
 def write_status(session: Session, **values: Any) -> None:
-    """Changes the row, and makes it where there is none."""
+    """Update the status row of the trainer, or insert it."""
     values["beat"] = now()
     if not session.execute(update(Trainer).where(Trainer.number == 1).values(values)).rowcount:  # type: ignore[attr-defined]
         session.add(Trainer(number=1, **values))
 
 
 def clear_request(session: Session, asked: str) -> None:
-    """A request is taken off the page when it is dealt with, unless another has come meanwhile."""
+    """Remove a request that was dealt with, unless another has replaced it."""
     session.execute(update(Trainer).where(Trainer.number == 1, Trainer.asked == asked).values(asked=""))
 
 
 def seconds_left(elapsed: float, done: int, total: int) -> float | None:
-    """How long the rest takes if it goes on as before.
+    """Extrapolate the remaining time from the pace so far.
 
     >>> seconds_left(elapsed=6.0, done=2, total=5), seconds_left(0.1, 0, 5)
     (9.0, None)
@@ -63,29 +63,29 @@ def seconds_left(elapsed: float, done: int, total: int) -> float | None:
 
 
 def expected_seconds(history: Sequence[Round], examples: int) -> float | None:
-    """How long a training on so many examples should take at the last one's pace, before it has shown its own."""
+    """Estimate the duration of a training on this many examples from the pace of the last round."""
     if not history or not history[-1].cost.examples:
         return None
     return history[-1].training_time / history[-1].cost.examples * examples
 
 
 class Status(Observer):
-    """Says what the trainer does. Words are not worth failing for: a database that does not listen is only noted."""
+    """Writes the trainer's phase and progress to the database; a failing write is only logged."""
 
     def __init__(self, sessions: Sessions) -> None:
         self.sessions = sessions
-        self._started = self._said = time.monotonic()
+        self._started = self._written = time.monotonic()
 
     def say(self, phase: str, **values: Any) -> None:
-        """Says it at once; a phase begins."""
+        """Begin a phase, and write it at once."""
         fresh = {"done": 0, "total": 0, "seconds_left": None}
         self._started = time.monotonic()
         self._write(phase=phase, **(fresh | values))
 
     def progress(self, done: int, total: int) -> None:
-        """Says how far the phase is, unless it was said just now."""
+        """Write the progress of the phase, unless it was written a moment ago."""
         moment = time.monotonic()
-        if moment - self._said >= PROGRESS_PAUSE:
+        if moment - self._written >= PROGRESS_PAUSE:
             self._write(done=done, total=total, seconds_left=seconds_left(moment - self._started, done, total))
 
     def epoch_done(self, epoch: int, of: int) -> None:
@@ -95,12 +95,12 @@ class Status(Observer):
         self.progress(done, of)
 
     def beat(self, every: float) -> None:
-        """Says that it is alive, unless it said something lately."""
-        if time.monotonic() - self._said >= every:
+        """Write a sign of life if nothing was written for this many seconds."""
+        if time.monotonic() - self._written >= every:
             self._write()
 
     def _write(self, **values: Any) -> None:
-        self._said = time.monotonic()
+        self._written = time.monotonic()
         try:
             with self.sessions.begin() as session:
                 write_status(session, **values)
@@ -117,9 +117,17 @@ def publish(
     asked: str = "",
     phase: str = "waiting",
 ) -> None:
-    """Replaces the queue by that of this round's model, which has learnt from all answers up to `seen`.
+    """Replace the queue and the predictions by those of a new model.
 
-    What it says of some texts is kept; that of a round which is still in `training` counts as the round's before it.
+    Args:
+        project: The project of the model.
+        round: The model's round.
+        queue: Ids of texts to label next, best first.
+        scored: Predictions to store. While `phase` is "training" they count as those of the round before, so that the
+            round itself replaces them.
+        seen: The newest annotation that the model has learnt.
+        asked: The request that this fulfils; it is removed.
+        phase: What the trainer does next.
     """
     for some in scored:
         keep_predictions(project, round - (phase == "training"), some)
@@ -136,5 +144,5 @@ def publish(
 
 
 def published_round(session: Session) -> int:
-    """The round whose model filled the queue; 0 where it is empty. What others put before it has a negative rank."""
+    """The round whose model filled the queue; 0 if it is empty. Texts that people put first have a negative rank."""
     return session.scalar(select(func.max(QueuedText.round)).where(QueuedText.rank >= 0)) or 0

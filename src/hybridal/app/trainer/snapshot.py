@@ -1,4 +1,4 @@
-"""What the database says at one moment, read in one go, and whether that is enough to update the model."""
+"""A snapshot of the labels in the database, and whether they are enough to update the model."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from hybridal.app.labelling.classes import current, current_classes, examples_of
 from hybridal.core.outputs import UNKNOWN
 from hybridal.tasks import Split, Task
 
-EXAMPLES, IN_ALL = (
-    5,
-    300,
-)  # of a class that are learnt at most, and of all classes: each is read and learnt like a label
+# Examples that owners wrote down for classes; each costs as much as a label.
+MAX_EXAMPLES_PER_CLASS, MAX_EXAMPLES = 5, 300
 
 Meanings = Mapping[int, Sequence[str]]
-"""What was written down of classes, by their numbers."""
+"""Descriptions and examples by class number."""
 
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """What could be learnt now.
+    """Counts of labels.
 
-    `new` pool labels are unknown to the model, or known to it otherwise; `per_class` counts all pool labels of each
-    class; `validation` counts those that are only measured on.
+    Attributes:
+        new: Pool labels that the model has not learnt, or has learnt differently.
+        per_class: All pool labels of each class.
+        validation: Labels of validation texts.
     """
 
     new: int
@@ -38,10 +38,10 @@ class LabelCounts:
 
 
 def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int) -> int:
-    """How many more labels the next update waits for, at least; 0: it is due.
+    """Return how many more labels the next update needs at least; 0 if it is due.
 
-    The first model needs `initial` labels of at least two classes, and one to be measured on; each further one needs
-    a batch of new ones. With many classes the first labels may all differ, so no class needs more than one.
+    The first model needs `initial` labels of at least two classes, and one validation label; each further model needs
+    a batch of new labels. With many classes the first labels may all differ, so no class needs more than one.
 
     >>> missing_labels(LabelCounts(new=5, per_class=(4, 1), validation=3), trained=False, batch=16, initial=8)
     3
@@ -55,7 +55,7 @@ def missing_labels(labels: LabelCounts, trained: bool, batch: int, initial: int)
 
 
 def refusal(labels: LabelCounts) -> str:
-    """Why not even somebody who asks for an update gets one; empty where they do.
+    """Explain why there can be no update at all, even on request; "" if there can be.
 
     >>> refusal(LabelCounts(new=9, per_class=(9, 0), validation=7))
     'All labels to learn from are of one class; label a text of another class first.'
@@ -71,15 +71,22 @@ def refusal(labels: LabelCounts) -> str:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All consensus, as class numbers by text id, with the newest `answer` that they rest on.
+    """The consensus of all texts at one moment.
 
-    `classes` names those to learn in the order of their numbers, and `meanings` are what owners wrote down of them. A
-    consensus of a class that was merged counts for the class it became; one of a class that is archived without its
-    labels does not count. `reserve` counts the texts that are set aside for validation, labelled or not, deleted or
-    not. `texts` counts those that are not `deleted`.
+    Labels of a merged class count for the class it became; those of a class archived without its labels do not count.
+
+    Attributes:
+        newest: The number of the newest annotation.
+        texts: How many texts there are, without deleted ones.
+        classes: Names of the classes to learn, by number and in the order of the numbers.
+        pool: Class numbers of the texts to learn from, by text id.
+        validation: Class numbers of the validation texts, by text id.
+        reserve: How many texts are set aside for validation, labelled or not, deleted or not.
+        deleted: Ids of deleted texts.
+        meanings: Descriptions and examples of classes, by number.
     """
 
-    answer: int
+    newest: int
     texts: int
     classes: Mapping[int, str]
     pool: Mapping[str, int]
@@ -90,18 +97,18 @@ class Snapshot:
 
     @property
     def meant(self) -> dict[str, tuple[str, ...]]:
-        """What was written down of classes, by their names."""
+        """Descriptions and examples of classes, by name."""
         return {self.classes[number]: tuple(texts) for number, texts in self.meanings.items()}
 
     def labels(self, learnt: Mapping[str, int]) -> LabelCounts:
-        """How much of it is new to a model that has learnt these."""
+        """Count the labels, given those that the model has learnt."""
         counts = Counter(self.pool.values())
         new = sum(learnt.get(id) != number for id, number in self.pool.items())
         return LabelCounts(new, [counts[number] for number in self.classes], len(self.validation))
 
 
 def poll(session: Session) -> tuple[int, str]:
-    """The newest answer's number and what the page asks for: all that is looked at while nothing happens."""
+    """Read the newest annotation's number and the page's request; this is the only query of an idle trainer."""
     asked = select(Trainer.asked).where(Trainer.number == 1).scalar_subquery()
     newest, request = session.execute(select(func.max(Annotation.number), asked)).one()
     return newest or 0, request or ""
@@ -111,14 +118,14 @@ _LEARNT = (Class.became.is_(None), Class.archived.in_(("", "kept")))
 
 
 def loadable(session: Session) -> tuple[int, bool]:
-    """The newest text's row, and whether there are classes to tell apart: enough to load a model for."""
+    """Read the newest text's row, and whether there are two classes, which a model needs."""
     active = select(func.count()).select_from(Class).where(*_LEARNT).scalar_subquery()
     newest, classes = session.execute(select(func.max(Text.row), active)).one()
     return newest or 0, classes >= 2
 
 
 def snapshot(session: Session) -> Snapshot:
-    """Reads the database, in an order in which what comes in between can only be new, never missing."""
+    """Read the snapshot. The newest annotation is read first, so that a later one is learnt again, never missed."""
     newest = session.scalar(select(func.max(Annotation.number))) or 0
     given = select(Text.id, Text.split, Consensus.class_number).join(Text, Text.row == Consensus.text_row)
     consensus = session.execute(given.order_by(Consensus.changed, Consensus.text_row)).all()
@@ -143,15 +150,15 @@ def labelled_ids(session: Session) -> list[str]:
 
 
 def class_meanings(session: Session) -> Meanings:
-    """Descriptions of the classes, and some of their examples."""
+    """Read the descriptions of the classes, and some of their examples."""
     there = current(session)
-    each = min(EXAMPLES, IN_ALL // max(1, len(there)))
+    each = min(MAX_EXAMPLES_PER_CLASS, MAX_EXAMPLES // max(1, len(there)))
     written = {one.number: [one.description.strip(), *examples_of(one)[:each]] for one in there}
     return {number: tuple(text for text in texts if text) for number, texts in written.items() if any(texts)}
 
 
 def task_of(session: Session, name: str, now: Snapshot) -> Task:
-    """All texts, none of them labelled: labels are taught, so that they can be corrected."""
+    """Build a task of all texts without labels; labels are taught, so that they can be corrected."""
     rows: dict[str, tuple[list[str], list[str]]] = {"pool": ([], []), "validation": ([], [])}
     given = select(Text.id, Text.body, Text.split).where(Text.deleted.is_(None)).order_by(Text.row)
     for id, body, split in session.execute(given):

@@ -1,4 +1,4 @@
-"""What a model says of some texts, and where it is kept: the likeliest class in the database, all in a file."""
+"""Predictions of a model: the likeliest class goes to the database, all probabilities to a file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hybridal.app.labelling.texts import chunks
 from hybridal.app.project import Project
 from hybridal.core.outputs import Floats
 
-PART = 100  # texts in a transaction
-PAUSE = 0.02  # seconds between two of them at least: half of the time, and the database, belong to who waits
+PART = 100  # texts per transaction
+PAUSE = 0.02  # minimum seconds between two; half of the time the database is free for requests
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The probabilities of texts by their ids: a row a text, a column for each number of `classes`."""
+    """Class probabilities: a row per text, in the order of `ids`, and a column per class number."""
 
     ids: Sequence[str]
     probabilities: Floats
@@ -36,7 +36,7 @@ class Scored:
 
 
 def keep_predictions(project: Project, round: int, scored: Scored) -> None:
-    """Puts what the model of this round says in the place of what others said of these texts before."""
+    """Replace the stored predictions of these texts by those of this round's model."""
     with project.reads() as session:
         rows = rows_of(session, scored.ids)
     there = [place for place, id in enumerate(scored.ids) if id in rows]
@@ -44,13 +44,13 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
     doubts = scored.doubts
     for part in chunks(there, PART):
         some, probabilities = [rows[scored.ids[place]] for place in part], scored.probabilities[part]
-        # In the file first: what the database says is there, is there.
+        # The file first: a row in the database implies probabilities in the file.
         project.probabilities.write(some, probabilities, [round + 1] * len(some))
         best, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
         begun = time.monotonic()
         with project.sessions.begin() as session:
-            durable_later(session)  # what is lost is computed again
-            # A text may have been deleted since, and a class merged or archived: also since the part before.
+            durable_later(session)  # predictions that are lost are computed again
+            # Meanwhile a text may have been deleted, or a class merged or archived.
             still = (
                 select(Text.row)
                 .where(Text.row.in_(some), Text.deleted.is_(None))
@@ -58,7 +58,7 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
             )
             left, now = {*session.scalars(still)}, current_classes(session)
             shown = {one.number for one in current(session) if one.archived != "out"}
-            said = [
+            predictions = [
                 {
                     "text_row": row,
                     "class_number": now[scored.classes[best[at]]],
@@ -70,13 +70,13 @@ def keep_predictions(project: Project, round: int, scored: Scored) -> None:
                 if row in left
             ]
             session.execute(delete(Prediction).where(Prediction.text_row.in_(some)))
-            if kept := [one for one in said if one["class_number"] in shown]:
+            if kept := [one for one in predictions if one["class_number"] in shown]:
                 session.execute(insert(Prediction), kept)
         time.sleep(max(PAUSE, time.monotonic() - begun))
 
 
 def rows_of(session: Session, ids: Sequence[str]) -> Mapping[str, int]:
-    """The rows of texts by their ids; the ids that are not there, or deleted, are left out."""
+    """Map ids to rows; unknown ids and deleted texts are left out."""
     found: dict[str, int] = {}
     for some in chunks(list(dict.fromkeys(ids))):
         rows = select(Text.id, Text.row).where(Text.id.in_(some), Text.deleted.is_(None))

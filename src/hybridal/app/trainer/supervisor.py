@@ -1,4 +1,4 @@
-"""Keeps a project's trainer running, from inside the web process."""
+"""Keeps a project's trainer process running; runs in a thread of the web process."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from sqlalchemy.exc import SQLAlchemyError
 from hybridal.app.db.schema import Trainer
 from hybridal.app.project import Project
 from hybridal.app.trainer.lifetime import MORE_TO_DO, NOTHING_TO_DO, YIELD_REQUEST
-from hybridal.app.trainer.pending_work import Look, is_wanted, look
+from hybridal.app.trainer.pending_work import ProjectState, has_work, read_state
 from hybridal.app.trainer.publish import write_status
-from hybridal.app.trainer.turns import Place, Turns
+from hybridal.app.trainer.trainer_queue import Slot, TrainerQueue
 
-PATIENCE = 6  # deaths in a row, without anything done in between
-LONGEST = 60.0  # seconds between two starts
+MAX_CRASHES = 6  # in a row, without a finished round in between
+MAX_DELAY = 60.0  # seconds between two starts
 LOG_BYTES = 1_000_000
-KILLED = -9  # not every system has a name for it
-LOOKS = 1.0  # seconds between two looks whether there is something to do
+KILLED = -9  # SIGKILL, which is not defined on every system
+POLL_SECONDS = 1.0  # between two checks for work
 log = logging.getLogger(__name__)
 
 
-def restart_delay(deaths: int) -> float:
-    """How long to wait after so many deaths in a row.
+def restart_delay(crashes: int) -> float:
+    """Return the back-off in seconds after this many crashes in a row.
 
-    >>> [restart_delay(deaths) for deaths in (1, 2, 3, 9)]
+    >>> [restart_delay(crashes) for crashes in (1, 2, 3, 9)]
     [1.0, 2.0, 4.0, 60.0]
     """
-    return min(LONGEST, 2.0 ** (deaths - 1))
+    return min(MAX_DELAY, 2.0 ** (crashes - 1))
 
 
 def exit_reason(code: int) -> str:
-    """Why a process ended, as far as its exit code tells.
+    """Explain an exit code.
 
     >>> exit_reason(-9)
     'The trainer was killed, probably because the machine ran out of memory.'
@@ -51,24 +51,28 @@ def exit_reason(code: int) -> str:
 
 
 def command(project: Project) -> list[str]:
-    """What is run."""
+    """The command line of the trainer."""
     return [sys.executable, "-m", "hybridal.app.trainer", str(project.folder)]
 
 
 class Supervisor:
-    """Starts the trainer, starts it again when it dies, and ends it with the web process.
+    """Starts the trainer, restarts it after a crash, and ends it with the web process.
 
-    After `PATIENCE` deaths in a row it gives up and says so, until somebody asks for something. Where projects take
-    `turns`, there is a trainer only while it is this project's turn; one that is alone has its trainer all the time.
+    After `MAX_CRASHES` crashes in a row it waits for a request from the page. Projects that share a queue have a
+    trainer only while they have a slot and work; a single project always has its trainer.
+
+    Args:
+        project: The project to train.
+        queue: The queue that several projects share; None for a single project.
     """
 
-    def __init__(self, project: Project, turns: Turns | None = None) -> None:
+    def __init__(self, project: Project, queue: TrainerQueue | None = None) -> None:
         self.project = project
-        self.turns, self.alone = turns or Turns(), turns is None
+        self.queue, self.alone = queue or TrainerQueue(), queue is None
         self.name = project.folder.name
         self.child: subprocess.Popen[bytes] | None = None
-        self._looked: Look | None = None  # what there was when the trainer last found nothing more to do
-        self._has_more = False  # it left its place in the middle of something
+        self._idle_state: ProjectState | None = None  # the state in which the trainer last found no more work
+        self._has_more = False  # it gave up its slot before its work was done
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -78,14 +82,14 @@ class Supervisor:
         return self.child is not None and self.child.poll() is None
 
     def start(self) -> None:
-        """Returns at once; the trainer comes up beside."""
+        """Start the supervisor's thread and return."""
         if self._thread is None:
             self._stopping.clear()
             self._thread = threading.Thread(target=self._keep, name="trainer's supervisor", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends the trainer; what it was computing is computed again another time."""
+        """End the trainer; an unfinished round is computed again at the next start."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
@@ -93,81 +97,81 @@ class Supervisor:
             self._say(phase="stopped")
 
     def _keep(self) -> None:
-        deaths, reached = 0, -1
+        crashes, reached = 0, -1
         if not self.alone:
             self._rest()
-        while (place := self._wait_for_turn()) is not None:
+        while (slot := self._wait_for_turn()) is not None:
             born = time.monotonic()
             try:
-                code = self._run(place)
+                code = self._run(slot)
             except OSError:
                 log.exception("The trainer could not be started.")
                 code = 1
             finally:
-                self.turns.leave(self.name)
+                self.queue.leave(self.name)
             if code is None:
                 return
             if code in (NOTHING_TO_DO, MORE_TO_DO):
-                deaths = 0
+                crashes = 0
                 self._has_more = code == MORE_TO_DO
                 self._rest()
                 continue
-            self._looked, self._has_more = None, False
-            phase, round = self._standing()
-            well = phase == "waiting" and time.monotonic() - born > LONGEST
-            deaths, reached = 1 if well or round != reached else deaths + 1, round
+            self._idle_state, self._has_more = None, False
+            phase, round = self._status()
+            well = phase == "waiting" and time.monotonic() - born > MAX_DELAY
+            crashes, reached = 1 if well or round != reached else crashes + 1, round
             log.warning("The trainer ended with code %s.", code)
-            if deaths < PATIENCE:
+            if crashes < MAX_CRASHES:
                 self._say(phase="failed", error=f"{exit_reason(code)} It will be restarted.")
-                self._stopping.wait(restart_delay(deaths))
+                self._stopping.wait(restart_delay(crashes))
             else:
-                times = f"This happened {deaths} times in a row, so it will only be restarted when you ask for it."
+                times = f"This happened {crashes} times in a row, so it will only be restarted when you ask for it."
                 self._say(phase="failed", error=f"{exit_reason(code)} {times}", asked="")
                 self._wait_for_request()
-                deaths = 0
+                crashes = 0
 
-    def _wait_for_turn(self) -> Place | None:
-        """Until there is something to do, and a place to do it in; None: it is to end."""
-        while self._stopping.is_set() or not (self.alone or self._has_more or self._is_wanted()):
-            if self._stopping.wait(LOOKS):
+    def _wait_for_turn(self) -> Slot | None:
+        """Wait until there is work and a slot; None if the supervisor is stopped."""
+        while self._stopping.is_set() or not (self.alone or self._has_more or self._has_work()):
+            if self._stopping.wait(POLL_SECONDS):
                 return None
-        self.turns.join(self.name)
-        said = 0
-        while (place := self.turns.take(self.name)) is None:
-            if (before := len(self.turns.before(self.name))) not in (0, said):
+        self.queue.join(self.name)
+        shown = 0
+        while (slot := self.queue.take(self.name)) is None:
+            if (before := len(self.queue.before(self.name))) not in (0, shown):
                 self._say(phase="queued", done=before)
-                said = before
-            if self._stopping.wait(LOOKS):
-                self.turns.leave(self.name)
+                shown = before
+            if self._stopping.wait(POLL_SECONDS):
+                self.queue.leave(self.name)
                 return None
-        if said:
+        if shown:
             self._say(phase="loading")
-        return place
+        return slot
 
-    def _is_wanted(self) -> bool:
+    def _has_work(self) -> bool:
         try:
-            now = look(self.project)
-            if is_wanted(self.project, self._looked):
+            now = read_state(self.project)
+            if has_work(self.project, self._idle_state):
                 return True
-            self._looked = self._looked or now  # what is on disk is looked through once
+            self._idle_state = self._idle_state or now  # the run folders are only read the first time
         except (SQLAlchemyError, OSError):
-            pass  # it is asked again, and people who open the project are told
+            pass  # the next check may succeed, and the pages show the error
         return False
 
     def _rest(self) -> None:
-        """It is not its turn. What failed is still told."""
-        if self._standing()[0] != "failed":
+        """Show that it is not this project's turn; an error stays visible."""
+        if self._status()[0] != "failed":
             self._say(phase="resting")
 
-    def _run(self, place: Place) -> int | None:
-        """One trainer's life: its exit code, or None when it was told to end."""
+    def _run(self, slot: Slot) -> int | None:
+        """Run a trainer; return its exit code, or None if the supervisor was stopped."""
         file = self.project.log
         if file.exists() and file.stat().st_size > LOG_BYTES:
             file.replace(file.with_name(f"{file.name}.1"))
-        environment = {**os.environ, **self.project.environment, **place}
+        environment = {**os.environ, **self.project.environment, **slot}
         with file.open("ab") as output:
-            # The end of the pipe tells the trainer that this process is gone.
-            # In a session of its own, it does not hear a Ctrl-C that is meant for the server.
+            # The trainer exits when the pipe closes, that is when this process ends.
+            # A new session keeps a Ctrl-C for the server from reaching it.
             self.child = subprocess.Popen(
                 command(self.project),
                 stdin=subprocess.PIPE,
@@ -176,23 +180,23 @@ class Supervisor:
                 env=environment,
                 start_new_session=True,
             )
-        told = False
+        notified = False
         while True:
             if self._stopping.is_set():
                 self._end(self.child)
                 return None
-            if self.turns.crowded and not told:
-                told = True
-                self._tell_that_others_wait(self.child)
+            if self.queue.crowded and not notified:
+                notified = True
+                self._ask_to_yield(self.child)
             with suppress(subprocess.TimeoutExpired):
                 code = self.child.wait(0.2)
                 _close(self.child)
                 return code
 
-    def _tell_that_others_wait(self, child: subprocess.Popen[bytes]) -> None:
-        with suppress(SQLAlchemyError):  # a trainer whose database is away leaves its place too
-            self._looked = look(self.project)  # before its own last look: what comes in between is not passed over
-        with suppress(OSError):  # it has just ended
+    def _ask_to_yield(self, child: subprocess.Popen[bytes]) -> None:
+        with suppress(SQLAlchemyError):  # without a database the trainer gives up its slot too
+            self._idle_state = read_state(self.project)  # before the trainer's last check, so that nothing is missed
+        with suppress(OSError):  # the trainer has just ended
             os.write(child.stdin.fileno(), YIELD_REQUEST)  # type: ignore[union-attr]
 
     def _end(self, child: subprocess.Popen[bytes]) -> None:
@@ -205,14 +209,14 @@ class Supervisor:
         _close(child)
 
     def _wait_for_request(self) -> None:
-        while not self._stopping.wait(LOOKS):
+        while not self._stopping.wait(POLL_SECONDS):
             with suppress(SQLAlchemyError), self.project.reads() as session:
                 row = session.get(Trainer, 1)
                 if row is not None and row.asked:
                     return
 
-    def _standing(self) -> tuple[str, int]:
-        """What the trainer last said that it did, and which round it had reached."""
+    def _status(self) -> tuple[str, int]:
+        """The phase and the round that the trainer last wrote."""
         with suppress(SQLAlchemyError), self.project.reads() as session:
             row = session.get(Trainer, 1)
             if row is not None:
@@ -224,7 +228,7 @@ class Supervisor:
             with self.project.sessions.begin() as session:
                 write_status(session, **values)
         except SQLAlchemyError:
-            log.exception("The database did not take the trainer's end.")
+            log.exception("The status of the trainer could not be written.")
 
 
 def _close(child: subprocess.Popen[bytes]) -> None:

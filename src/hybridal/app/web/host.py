@@ -22,7 +22,7 @@ from hybridal.app.labelling.text_source import Source
 from hybridal.app.project import Project, has_schema
 from hybridal.app.trainer.publish import error_sentence
 from hybridal.app.trainer.supervisor import Supervisor
-from hybridal.app.trainer.turns import Turns
+from hybridal.app.trainer.trainer_queue import TrainerQueue
 from hybridal.app.web.web_app import create_app
 from hybridal.errors import UserError
 from hybridal.system.files import folder_made_whole, identity_of
@@ -84,7 +84,7 @@ class Host:
     """Watch a folder: serve projects soon after they are moved into it, and stop when they are moved away."""
 
     def __init__(
-        self, folder: Path, turns: Turns, *, local: bool, settings: Mapping[str, Any], db: str | None = None
+        self, folder: Path, turns: TrainerQueue, *, local: bool, settings: Mapping[str, Any], db: str | None = None
     ) -> None:
         self.folder, self.turns, self.local = folder, turns, local
         self.db = db  # PostgreSQL database in which each new project gets a schema

@@ -21,7 +21,7 @@ def test_a_request_asks_its_database_few_questions(tmp_path: Path, db: str | Non
 
     @event.listens_for(project.engine, "before_cursor_execute")
     def note(connection, cursor, statement, parameters, context, many):  # type: ignore[no-untyped-def]
-        waits = "" if context.execution_options.get("unawaited") else "waits: "
+        waits = "" if context.execution_options.get("pipelined") else "waits: "
         asked.append(f"{waits}{' '.join(statement.split())}")
 
     def first_words() -> list[str]:

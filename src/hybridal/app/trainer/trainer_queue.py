@@ -1,4 +1,4 @@
-"""Projects take turns: so many trainers work at a time, each in a place of its own, and the others stand in line."""
+"""A queue of projects that share a few trainer slots, each slot with its own cores or GPU."""
 
 from __future__ import annotations
 
@@ -7,53 +7,53 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-Place = Mapping[str, str]
-"""What the environment of a trainer says about the processors it may use."""
+Slot = Mapping[str, str]
+"""Environment variables that tell a trainer which processors it may use."""
 
-CORES_EACH = 4
+CORES_PER_TRAINER = 4
 
 
-class Turns:
-    """Who comes first is served first, and who comes again stands behind all others: so everybody gets their turn.
+class TrainerQueue:
+    """First come, first served; a project that joins again goes to the end of the queue.
 
-    >>> turns = Turns()
-    >>> turns.join("mail"), turns.join("news"), turns.take("mail"), turns.take("news")
+    >>> queue = TrainerQueue()
+    >>> queue.join("mail"), queue.join("news"), queue.take("mail"), queue.take("news")
     (None, None, {}, None)
-    >>> turns.before("news"), turns.crowded
+    >>> queue.before("news"), queue.crowded
     (['mail'], True)
-    >>> turns.leave("mail")
-    >>> turns.take("news")
+    >>> queue.leave("mail")
+    >>> queue.take("news")
     {}
     """
 
-    def __init__(self, places: Sequence[Place] = ({},)) -> None:
-        self._free = list(places)
-        self._working: dict[str, Place] = {}
+    def __init__(self, slots: Sequence[Slot] = ({},)) -> None:
+        self._free = list(slots)
+        self._working: dict[str, Slot] = {}
         self._line: list[str] = []
         self._lock = threading.Lock()
 
     @property
     def crowded(self) -> bool:
-        """Whether anybody waits for a place."""
+        """Whether a project waits for a slot."""
         return bool(self._line) and not self._free
 
     def join(self, name: str) -> None:
-        """Stands in line; who does already keeps their place in it."""
+        """Enter the queue; a project that is in it keeps its position."""
         with self._lock:
             if name not in self._line and name not in self._working:
                 self._line.append(name)
 
-    def take(self, name: str) -> Place | None:
-        """The place in which to work now, for whoever is first in line; None: not yet."""
+    def take(self, name: str) -> Slot | None:
+        """Return a slot if the project is first in the queue and one is free, otherwise None."""
         with self._lock:
             if not self._free or self._line[:1] != [name]:
                 return None
             self._line.remove(name)
-            place = self._working[name] = self._free.pop(0)
-            return place
+            slot = self._working[name] = self._free.pop(0)
+            return slot
 
     def leave(self, name: str) -> None:
-        """Gives the place back, or no longer waits for one."""
+        """Give the slot back, or leave the queue."""
         with self._lock:
             if name in self._line:
                 self._line.remove(name)
@@ -61,25 +61,28 @@ class Turns:
                 self._free.append(self._working.pop(name))
 
     def before(self, name: str) -> list[str]:
-        """For whom it waits: those at work, and those who came earlier; nobody where it does not stand in line."""
+        """The projects that this one waits for: those with a slot, and those that joined earlier."""
         with self._lock:
             return [*self._working, *self._line[: self._line.index(name)]] if name in self._line else []
 
 
-def places(trainers: int | None = None) -> list[Place]:
-    """A place for each trainer that may work at the same time: by default one a GPU, else one for every four cores.
+def trainer_slots(trainers: int | None = None) -> list[Slot]:
+    """Divide the machine into slots: by default one per GPU, or one per four cores without a GPU.
 
-    One core stays free for the pages, and no two trainers share one of the others.
+    One core stays free for the web process, and no two trainers share a core.
+
+    Args:
+        trainers: How many slots to make instead.
     """
     gpus, cores = _gpus(), os.cpu_count() or 1
-    many = trainers or len(gpus) or max(1, cores // CORES_EACH)
+    many = trainers or len(gpus) or max(1, cores // CORES_PER_TRAINER)
     threads = os.environ.get("OMP_NUM_THREADS", str(max(1, (cores - 1) // many)))
     given = [{"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]} if gpus else {} for number in range(many)]
     return [{"OMP_NUM_THREADS": threads, **one} for one in given]
 
 
 def _gpus() -> list[str]:
-    """Their names for CUDA, found without torch."""
+    """The names of the GPUs for CUDA, found without importing torch."""
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
         return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]

@@ -4,12 +4,12 @@ import os
 
 import pytest
 
-from hybridal.app.trainer import turns as module
-from hybridal.app.trainer.turns import Turns, places
+from hybridal.app.trainer import trainer_queue as module
+from hybridal.app.trainer.trainer_queue import TrainerQueue, trainer_slots
 
 
-def test_projects_take_turns_and_know_for_whom_they_wait() -> None:
-    turns, had = Turns([{"CUDA_VISIBLE_DEVICES": "0"}]), []
+def test_projects_take_turns_and_know_which_they_wait_for() -> None:
+    turns, had = TrainerQueue([{"CUDA_VISIBLE_DEVICES": "0"}]), []
     for name in "abc":
         turns.join(name)
     for _ in range(7):
@@ -23,8 +23,8 @@ def test_projects_take_turns_and_know_for_whom_they_wait() -> None:
     assert "".join(had) == "abcabca"
 
 
-def test_each_place_has_one_trainer_and_who_leaves_frees_it() -> None:
-    turns = Turns([{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}])
+def test_each_slot_has_one_trainer_until_it_leaves() -> None:
+    turns = TrainerQueue([{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}])
     for name in "abcd":
         turns.join(name)
         turns.join(name)  # twice is no second place in line
@@ -35,7 +35,7 @@ def test_each_place_has_one_trainer_and_who_leaves_frees_it() -> None:
         None,
     ]
     assert turns.before("d") == ["a", "b", "c"]
-    turns.leave("c")  # it was closed while it stood in line
+    turns.leave("c")  # it was closed while it waited
     turns.leave("b")
     assert not turns.crowded
     assert turns.take("d") == {"CUDA_VISIBLE_DEVICES": "1"}
@@ -58,7 +58,7 @@ def test_trainers_share_neither_cores_nor_gpus(
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpus or "")
-    found = places(trainers)
+    found = trainer_slots(trainers)
     assert [(one["OMP_NUM_THREADS"], one.get("CUDA_VISIBLE_DEVICES")) for one in found] == expected
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
     assert module._gpus() == [str(number) for number in range(len(module._gpus()))]
