@@ -341,7 +341,20 @@ def test_labels_are_asked_for_when_they_are_needed_and_the_last_batch_never() ->
     assert [entry for entry in asked.log if not isinstance(entry, dict)] == [1, 2, 3]
     assert [isinstance(entry, dict) for entry in asked.log] == [True, False] * 3
     assert [fact.labels for fact in history] == [12, 20, 28]
-    assert len(history[-1].acquired) == 8  # chosen, though nobody is asked for it
+    assert len(history[-1].acquired) == 8  # chosen, although its labels are never requested
+
+
+def test_label_changes_are_counted_once_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[LabelChanges] = []
+    count = Pool.label_changes
+
+    def watched_count(pool: Pool) -> LabelChanges:
+        counted.append(count(pool))
+        return counted[-1]
+
+    monkeypatch.setattr(Pool, "label_changes", watched_count)
+    history = facts(run(settings_of(rounds=3)))
+    assert [record.label_changes for record in history] == [*counted[:2], replace(counted[2], last=True)]
 
 
 def test_ids_and_never_positions() -> None:

@@ -221,10 +221,11 @@ class Learner:
     def _learn(self, last: bool) -> Round:
         if not len(self._state.pool):
             raise UserError("There are no labels to learn from yet; teach some first.")
-        update = decide(self.schedule, self.history, self.experiment.label_changes(self._state, last))
+        label_changes = self.experiment.label_changes(self._state, last)
+        update = decide(self.schedule, self.history, label_changes)
         self.observer.round_started(len(self._learnt) + 1, None, update.spec)
         try:
-            self._state, fact = self.experiment.learn(self._state, update, last)
+            self._state, fact = self.experiment.learn(self._state, update, label_changes)
         except BaseException:  # a Ctrl-C too: until the next update, what the last one learnt answers
             self.experiment.model.load(self._state.weights or self.experiment.model.pretrained)
             raise

@@ -1,1 +1,1 @@
-"""Algorithm 1, and what begins and ends it."""
+"""The active-learning loop (Algorithm 1 of the paper) and how its first texts are chosen."""

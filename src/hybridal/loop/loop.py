@@ -1,4 +1,4 @@
-"""The round, and the loop around it: Algorithm 1."""
+"""One round of active learning, and the loop over rounds (Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -32,13 +32,26 @@ StopCriterion = Callable[[Sequence[Round]], bool]
 
 
 def never_stop(_history: Sequence[Round]) -> bool:
-    """Goes on to the last round of the protocol."""
+    """The default stop criterion: run all rounds of the protocol."""
     return False
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands after `round` rounds: a value, and a function of the run's word."""
+    """Everything that the next round depends on; a value that is never modified.
+
+    It is a function of (task, backbone, protocol, seed, update sequence) and of the labels given.
+
+    Attributes:
+        round: How many rounds are complete.
+        update_sequence: The updates so far, one letter each: `RRRRFF`.
+        pool: Which texts are labelled, held for validation or pending.
+        weights: The trained weights θ_t; None for the pretrained ones θ₀.
+        moments: The optimiser's moments, if the protocol carries them over.
+        snapshots: What each watched signal remembers of this round's model.
+        temperature: The last fitted temperature.
+        trained: Whether the encoder was trained, not only a head on the pretrained encoder.
+    """
 
     round: int
     update_sequence: str
@@ -47,12 +60,25 @@ class State:
     moments: Weights | None = None
     snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
     temperature: float | None = None
-    trained: bool = False  # the encoder, not only a head on the pretrained one
+    trained: bool = False
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """All that the schedules of one comparison share. `advance` is a function of state and update alone."""
+    """What all schedules of a comparison share: task, model, protocol, seed and components.
+
+    `advance` is a function of state and update alone, so schedules that agreed so far can share their rounds.
+
+    Attributes:
+        task: The texts, classes and splits.
+        model: The model to train.
+        rules: The protocol.
+        seed: The seed of every random choice.
+        acquisition: Chooses the texts to label.
+        signals: The signals to measure each round.
+        annotator: Labels the chosen texts.
+        tests_every_round: Measure on the test split each round, not only in the last.
+    """
 
     task: Task
     model: Model
@@ -64,7 +90,7 @@ class Experiment:
     tests_every_round: bool = False
 
     def start(self) -> State:
-        """Before the first round: the initial pool is chosen, and waits for its labels."""
+        """Return the state before round 1: the initial texts are chosen and pending."""
         pool = Pool.unlabelled(len(self.task.train))
         if self.rules.initial_draw == "spread" and not partly_labelled(self.task):
             return State(0, "", self.choose_first(pool, self.rules.initial))
@@ -74,80 +100,102 @@ class Experiment:
 
     @cached_property
     def first_order(self) -> Ints:
-        """All rows, in the order in which to label them before there is a model."""
+        """All training rows, in the order in which to label them before there is a model."""
         if self.rules.initial_draw == "spread":
             return spread(self.task, self.model, self.seed)
         return stream(self.seed, "initial").permutation(len(self.task.train))
 
     def choose_first(self, pool: Pool, n: int) -> Pool:
-        """Chooses n texts before there is a model; those to measure on are drawn by chance in place of the last."""
+        """Choose n texts before there is a model; texts held for validation are drawn at random among the n."""
         candidates = self._available(pool.candidates(), 1)
         held = self._draw_validation(pool, candidates, n, -len(candidates))
         free = self.first_order[np.isin(self.first_order, np.setdiff1d(candidates, held))]
         return pool.choose(free[: n - len(held)], held)
 
-    def advance(self, state: State, update: Update, last: bool | None = None) -> tuple[State, Round]:
-        """One round: label what the last one chose, learn, and choose what to label next.
+    def advance(self, state: State, update: Update, label_changes: LabelChanges | None = None) -> tuple[State, Round]:
+        """Run one round: label the pending texts, learn, and choose the next texts.
 
-        Labels are asked for when a round begins, not when the round before ends: so a round's facts are complete
-        before anybody starts to label, and nobody labels texts that no model will see.
+        Labels are requested when a round begins, not when the previous one ends. So the record of a round is complete
+        before labelling starts, and no text is labelled that no model will see.
+
+        Args:
+            state: The state after the previous round.
+            update: How to train.
+            label_changes: The labels that came since the last round, if known; else they are counted.
+
+        Returns:
+            The state after the round, and its record.
         """
-        learnt, fact = self.learn(self.labelled(state), update, self.label_changes(state, last).last)
+        learnt, record = self.learn(self.labelled(state), update, label_changes)
         state, chosen, _ = self.acquire(learnt, self.rules.batch)
-        return state, fact.completed(chosen)
+        return state, record.completed(chosen)
 
     @staticmethod
     def without_pending(state: State) -> State:
-        """The state with nothing left to wait for."""
+        """Return the state with its pending texts made candidates again."""
         return replace(state, pool=state.pool.reveal({}))
 
     def labelled(self, state: State) -> State:
-        """The state with the labels that it waits for."""
+        """Return the state with its pending texts labelled by the annotator."""
         return replace(state, pool=self.label(state.pool)) if len(state.pool.pending) else state
 
     def label_changes(self, state: State, last: bool | None = None) -> LabelChanges:
-        """What there is to learn; the last round is that of the protocol, unless somebody knows better."""
+        """Count the labels that came since the last update.
+
+        Args:
+            state: A state whose pending texts are labelled.
+            last: Whether the next round is the last; None: if it is the protocol's last.
+        """
         ends = state.round + 1 == self.rules.rounds if last is None else last
         return replace(state.pool.label_changes(), last=ends)
 
     def replayed(self, history: Sequence[Round]) -> State:
-        """Where a run stood after these rounds, by what they say was chosen; what was learnt, they do not say."""
+        """Rebuild the pool after these rounds from the ids they recorded, without training: it has no weights."""
         row_of = {id: row for row, id in enumerate(self.task.train.ids)}
         state = self.start()
-        for fact in history:
+        for round_ in history:
             acquired, held = (
-                np.array([row_of[id] for id in ids], dtype=np.int64) for ids in (fact.acquired, fact.held)
+                np.array([row_of[id] for id in ids], dtype=np.int64) for ids in (round_.acquired, round_.held)
             )
             pool = self.labelled(state).pool.learnt().choose(acquired, held)
-            state = State(fact.round, fact.update_sequence, pool, temperature=fact.temperature)
+            state = State(round_.round, round_.update_sequence, pool, temperature=round_.temperature)
         return state
 
     def plan(self, update: Update, state: State) -> Plan:
-        """How the next round trains, once what the last one chose is labelled."""
+        """Return the start weights and training rows of the next round; the pending texts must be labelled."""
         prepare = partial(self.model.start, state.pool)
-        if self._probes(state):
+        if self._uses_probe(state):
             return Plan(prepare(None), state.pool.order[:0])
         rng = stream(self.seed, "update", state.round + 1)
         return plan_of(update, Situation(prepare, state.weights, state.moments, state.pool, self.rules, rng))
 
-    def _probes(self, state: State) -> bool:
-        """Whether there are too few labels to train on: then the model is a head on the pretrained encoder."""
+    def _uses_probe(self, state: State) -> bool:
+        """Whether there are too few labels to train on: the model is then a head on the pretrained encoder."""
         return len(state.pool) < self.rules.probe_until
 
-    def learn(self, state: State, update: Update, last: bool = False) -> tuple[State, Round]:
-        """Lines 3-7 of Algorithm 1: train as the update says; and 10-11: measure how far the model moved."""
+    def learn(self, state: State, update: Update, label_changes: LabelChanges | None = None) -> tuple[State, Round]:
+        """Train (lines 3-7 of Algorithm 1) and measure how far the model moved (lines 10-11).
+
+        Args:
+            state: The state after the previous round, with its pending texts labelled.
+            update: How to train.
+            label_changes: The labels that came since the last round, if known; else they are counted.
+
+        Returns:
+            The state with the trained model, and the record of the round without the next texts.
+        """
         t, watch = state.round + 1, Stopwatch()
-        with watch("train"):  # to fit the head is all that some updates do
+        with watch("train"):  # fitting the head is all that some updates do
             plan = self.plan(update, state)
         fit = self.model.fit(plan, state.pool, t)
         watch.add(fit.seconds)
-        trained = fit.cost.steps > 0 or (state.trained and not self._probes(state))
+        trained = fit.cost.steps > 0 or (state.trained and not self._uses_probe(state))
         temperature = self._temperature(fit, state.temperature, trained)
         with watch("signal"):
             snapshots, changes = self._signals(fit.validation, state)
         with watch("test"):
             test = self._test(t, temperature)
-        fact = Round(
+        record = Round(
             round=t,
             update=update.spec,
             update_sequence=state.update_sequence + update.letter,
@@ -160,25 +208,33 @@ class Experiment:
             changes=changes,
             seconds=watch.seconds,
             reason=update.reason,
-            label_changes=self.label_changes(state, last),
-            cross=self._cross(state.pool) if fit.validation is None else None,
+            label_changes=self.label_changes(state) if label_changes is None else label_changes,
+            cross=self._cross_fitted(state.pool) if fit.validation is None else None,
         )
-        pool = state.pool.learnt()
-        return State(t, fact.update_sequence, pool, fit.weights, fit.moments, snapshots, temperature, trained), fact
+        pool, sequence = state.pool.learnt(), record.update_sequence
+        return State(t, sequence, pool, fit.weights, fit.moments, snapshots, temperature, trained), record
 
     def acquire(self, state: State, n: int) -> tuple[State, Chosen, TimedCandidates | None]:
-        """Lines 8-9: choose n texts of a random subset of the candidates, and show these; they wait for their labels.
+        """Choose the next n texts to label (lines 8-9 of Algorithm 1).
 
-        The subset is as large as the protocol says, or as n where somebody asks for more than that. Where a share of
-        the labels is measured on, so many of the n are drawn at random instead.
+        The acquisition ranks a random subset of the unlabelled texts, of the protocol's size (of n if that is more).
+        If a share of the labels is held for validation, that share of the n is drawn at random instead.
+
+        Args:
+            state: The state after learning.
+            n: How many texts to choose.
+
+        Returns:
+            The state with the chosen texts pending, their record, and the scored candidates (None if there were none
+            to rank).
         """
         rows = self._available(state.pool.candidates(), state.round + 1)
         held = self._draw_validation(state.pool, rows, n, state.round)
         rows = np.setdiff1d(rows, held)
-        most = len(rows) if self.rules.candidates is None else max(self.rules.candidates, n)
-        if len(rows) > most:
+        limit = len(rows) if self.rules.candidates is None else max(self.rules.candidates, n)
+        if len(rows) > limit:
             draw = stream(self.seed, "candidates", state.round)
-            rows = np.sort(draw.choice(rows, most, replace=False))
+            rows = np.sort(draw.choice(rows, limit, replace=False))
         chosen = Chosen(state.round, held=tuple(self.task.train.ids[row] for row in held))
         if not len(rows) or len(held) == n:
             return replace(state, pool=state.pool.choose(rows[:0], held)), chosen, None
@@ -195,21 +251,21 @@ class Experiment:
         return replace(state, pool=state.pool.choose(pending, held)), chosen, candidates
 
     def _available(self, rows: Ints, t: int) -> Ints:
-        """What can be labelled for round t: all, but for a class that a simulation lets appear later."""
+        """The rows that can be labelled for round t: in a simulation, the last class may appear only later."""
         if self.rules.late_class is None or t >= self.rules.late_class:
             return rows
         others: Ints = rows[self.task.train.labels[rows] != len(self.task.classes) - 1]
         return others
 
     def _draw_validation(self, pool: Pool, candidates: Ints, n: int, t: int) -> Ints:
-        """Texts to measure on, among the next n: a share of those that there are, or nothing would be left to learn."""
-        n = min(n, len(candidates))
+        """Draw which of the next n texts are held for validation, so that the protocol's share is kept."""
+        n = min(n, len(candidates))  # a share of the texts that exist, or none would be left to learn
         wanted = self.rules.validation_rows(len(pool) + len(pool.held) + n) - len(pool.held)
         size = min(max(0, wanted), n)
         return stream(self.seed, "validation", t).choice(candidates, size, replace=False)
 
     def label(self, pool: Pool) -> Pool:
-        """The pool with the labels of its pending texts."""
+        """Ask the annotator for the labels of the pending texts."""
         train = self.task.train
         texts = {train.ids[row]: train.texts[row] for row in pool.pending}
         answers = self.annotator.label(texts)
@@ -242,7 +298,7 @@ class Experiment:
             return None
         return measure(outputs.logits, self.model.validation_labels, temperature)
 
-    def _cross(self, pool: Pool) -> Metrics | None:
+    def _cross_fitted(self, pool: Pool) -> Metrics | None:
         found = self.model.cross_fitted(pool)
         return None if found is None else measure(*found, 1.0)
 
@@ -261,10 +317,19 @@ def active_learning(
     should_stop: StopCriterion = never_stop,
     observer: Observer | None = None,
 ) -> Iterator[tuple[State, Round]]:
-    """Algorithm 1: decide, advance, until all rounds are done. Continues from a state and its history where given.
+    """Run Algorithm 1: decide and advance until all rounds are done.
 
-    Once `should_stop` holds, no more labels are asked for, and a last round follows if the schedule has a use for
-    one. The `observer` is told of each round once its labels are there: only then is its update decided.
+    Args:
+        experiment: Task, model, protocol and components.
+        schedule: Decides the update of each round.
+        state: The state to continue from; None starts a new run.
+        history: The rounds before `state`.
+        should_stop: Once it holds, no more labels are requested, and a last round follows if the schedule would train
+            differently in it.
+        observer: Receives the start of each round, once its labels are there and its update is decided.
+
+    Yields:
+        The state after each round, and its record.
     """
     observer = observer or Observer()
     state = state or experiment.start()
@@ -273,17 +338,21 @@ def active_learning(
         stop = should_stop(history)
         state = experiment.without_pending(state) if stop else experiment.labelled(state)
         last = stop or len(history) + 1 == experiment.rules.rounds
-        update = decide(schedule, history, experiment.label_changes(state, last))
+        label_changes = experiment.label_changes(state, last)
+        update = decide(schedule, history, label_changes)
         observer.round_started(len(history) + 1, experiment.rules.rounds, update.spec)
-        state, fact = experiment.advance(state, update, last)
-        history.append(fact)
-        yield state, fact
+        state, record = experiment.advance(state, update, label_changes)
+        history.append(record)
+        yield state, record
 
 
 def is_finished(
     rounds: int, schedule: Schedule, history: Sequence[Round], should_stop: StopCriterion = never_stop
 ) -> bool:
-    """Whether a run has had its last round."""
+    """Whether a run has had its last round.
+
+    Once `should_stop` holds, one more round follows only if the schedule would train differently in a last round.
+    """
     before = history[-1] if history else None
     if len(history) >= rounds or (before and before.label_changes and before.label_changes.last):
         return True

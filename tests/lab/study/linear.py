@@ -14,7 +14,7 @@ from hybridal.acquisition.entropy import Entropy
 from hybridal.annotators.oracle import Oracle
 from hybridal.core.outputs import Floats, Ints, Outputs
 from hybridal.core.pool import Pool
-from hybridal.core.rounds import Cost, Round
+from hybridal.core.rounds import Cost, LabelChanges, Round
 from hybridal.core.rules import Rules, protocol
 from hybridal.loop.loop import Experiment, State
 from hybridal.measures.calibration import softmax
@@ -110,8 +110,8 @@ class Watched(Experiment):
     alive: list[int]
     _states: list[weakref.ref[State]]
 
-    def advance(self, state: State, update: Update, last: bool | None = None) -> tuple[State, Round]:
-        after, fact = super().advance(state, update, last)
+    def advance(self, state: State, update: Update, label_changes: LabelChanges | None = None) -> tuple[State, Round]:
+        after, fact = super().advance(state, update, label_changes)
         self.words.append(fact.update_sequence)
         self.weights[fact.update_sequence] = after.weights
         self._states.append(weakref.ref(after))
