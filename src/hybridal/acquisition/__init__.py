@@ -1,4 +1,4 @@
-"""Acquisition: which candidates to label next."""
+"""Acquisition functions choose which candidates to label next."""
 
 from __future__ import annotations
 
@@ -14,53 +14,107 @@ from hybridal.registry import Registry
 
 
 class Candidates(Protocol):
-    """The candidates of one round and what the model says of them. Row i of every array belongs to `ids[i]`.
+    """The unlabelled texts to choose from, with the model's outputs. Row i of every array belongs to `ids[i]`.
 
-    Nothing is computed before it is asked for, and nothing twice.
+    Every array is computed on first use and then cached. `hybridal.testing.FakeCandidates` implements this over given
+    arrays.
+
+    Example:
+        >>> from hybridal.testing import FakeCandidates
+        >>> candidates = FakeCandidates(["a", "b"], probabilities=[[0.75, 0.25], [0.5, 0.5]])
+        >>> list(candidates.ids), candidates.probabilities().max(axis=1).tolist()
+        (['a', 'b'], [0.75, 0.5])
     """
 
     @property
-    def ids(self) -> Sequence[str]: ...
+    def ids(self) -> Sequence[str]:
+        """The ids of the candidates, in no particular order."""
 
     def probabilities(self) -> Floats:
-        """(N, C)"""
+        """Class probabilities of each candidate, (N, C)."""
 
     def embeddings(self) -> Floats:
-        """(N, E): what the last linear layer receives."""
+        """The input of the last linear layer for each candidate, (N, E)."""
 
     def sampled_probabilities(self, passes: int) -> Floats:
-        """(passes, N, C), each pass with its own dropout mask."""
+        """Class probabilities of several passes with dropout on, (passes, N, C).
+
+        Args:
+            passes: How many passes to make, each with its own dropout masks.
+        """
 
     def labelled_probabilities(self) -> Floats:
-        """(L, C) for the labelled pool."""
+        """Class probabilities of the labelled texts, (L, C)."""
 
     def labelled_embeddings(self) -> Floats:
-        """(L, E) for the labelled pool."""
+        """The input of the last linear layer for the labelled texts, (L, E)."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen ids, best first, with the score that each was chosen by."""
+    """The chosen ids with the scores that they were chosen by.
+
+    Attributes:
+        ids: The chosen ids, best first, as plain strings.
+        scores: One finite score for each id; recorded, and shown as the reason for the choice.
+
+    Example:
+        >>> Selection(("b", "a"), (0.9, 0.5)).ids
+        ('b', 'a')
+    """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
 
 
 class Acquisition(Protocol):
-    """Chooses n of the candidates. All randomness comes from `rng`."""
+    """Chooses the texts to label next.
+
+    The loop calls `select` once at the end of each round, with a random subset of the unlabelled texts; learners also
+    call it in `query`. The same candidates and generator must give the same choice, whatever the order of the
+    candidates, so break ties by id. Check an implementation with `hybridal.testing.check_acquisition`.
+
+    Attributes:
+        name: The name in specs such as `bald:10`, in lower case with hyphens.
+
+    Example:
+        The texts that the model is most confident about:
+
+        >>> from hybridal.testing import FakeCandidates
+        >>> @dataclass(frozen=True)
+        ... class Confident(Acquisition):
+        ...     name: ClassVar[str] = "confident"
+        ...     def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+        ...         scores = candidates.probabilities().max(axis=1).tolist()
+        ...         best = sorted(zip(scores, candidates.ids), key=lambda pair: (-pair[0], pair[1]))[:n]
+        ...         return Selection(tuple(id for _, id in best), tuple(score for score, _ in best))
+        >>> three = FakeCandidates(["a", "b", "c"], [[0.5, 0.5], [0.75, 0.25], [1.0, 0.0]])
+        >>> Confident().select(three, 2, np.random.default_rng(0))
+        Selection(ids=('c', 'b'), scores=(1.0, 0.75))
+    """
 
     name: ClassVar[str]
 
-    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection: ...
+    def select(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+        """Choose candidates to label.
+
+        Args:
+            candidates: The texts to choose from, by id, with the model's outputs. They must not be modified.
+            n: How many to choose.
+            rng: The only source of randomness that may be used.
+
+        Returns:
+            Exactly n different ids of the candidates, or all of them if there are fewer, with a score each.
+        """
 
 
 def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
-    """The candidates that an acquisition chooses; one that fails or breaks the rules is named.
+    """Call `Acquisition.select` and check its result; errors name the acquisition.
 
     Args:
-        acquisition: Chooses.
-        candidates: What there is to choose from.
-        n: How many to choose; all, where there are fewer.
+        acquisition: The acquisition function.
+        candidates: The texts to choose from.
+        n: How many to choose; all, if there are fewer.
         rng: The source of all randomness.
 
     Returns:
@@ -73,7 +127,7 @@ def select(acquisition: Acquisition, candidates: Candidates, n: int, rng: np.ran
         found = acquisition.select(candidates, n, rng)
     if not isinstance(found, Selection):
         raise answer_error("acquisition", acquisition, f"must return a Selection, not {found!r:.60}")
-    with calling("acquisition", acquisition):  # whatever stands for ids and scores there
+    with calling("acquisition", acquisition):  # ids and scores may be of any type here
         wanted, chosen = min(n, len(candidates.ids)), list(found.ids)
         known = set(candidates.ids)
         whole = len(chosen) == len(set(chosen)) == len(found.scores) == wanted and known.issuperset(chosen)

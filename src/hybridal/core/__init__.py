@@ -1,1 +1,1 @@
-"""What everything speaks of: rounds and their facts, the pool, the rules of an experiment, outputs of a model."""
+"""The data types that all packages share: round records, the pool, the protocol, the outputs of a model."""

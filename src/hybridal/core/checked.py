@@ -1,4 +1,4 @@
-"""Whether values are of the kinds that a dataclass names for its fields."""
+"""Check the values of a dataclass against the types of its fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from hybridal.registry import did_you_mean
 
-_PLAIN: Mapping[Any, tuple[type, str]] = {
+_DESCRIBED: Mapping[Any, tuple[type, str]] = {
     bool: (bool, "true or false"),
     int: (Integral, "a whole number"),
     float: (Real, "a number"),
@@ -23,7 +23,7 @@ _PLAIN: Mapping[Any, tuple[type, str]] = {
 
 
 def type_errors(instance: Any) -> Iterator[tuple[str, str]]:
-    """The fields of a dataclass that hold a value of another kind, each with what is wrong in words.
+    """Yield the fields of a dataclass instance whose value is of the wrong type, with a description.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -44,14 +44,14 @@ def type_errors(instance: Any) -> Iterator[tuple[str, str]]:
 
 
 def _choices(kind: Any) -> Sequence[str]:
-    """The texts that a field of this kind takes."""
+    """The strings that a field of this type accepts."""
     if get_origin(kind) is UnionType:
         return [choice for one in get_args(kind) for choice in _choices(one)]
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def matches_type(value: Any, kind: Any) -> bool:
-    """Whether a value is of a kind; true is no number here, and numbers are finite.
+    """Whether a value is of a type. Booleans are not numbers here, and numbers must be finite.
 
     >>> matches_type(3, float), matches_type(True, int), matches_type(float("nan"), float)
     (True, False, False)
@@ -64,16 +64,16 @@ def matches_type(value: Any, kind: Any) -> bool:
         return isinstance(value, str) and value in get_args(kind)
     if kind is NoneType:
         return value is None
-    wanted, _ = _PLAIN[get_origin(kind) or kind]
-    if isinstance(value, bool):  # which Python counts among the numbers
+    wanted, _ = _DESCRIBED[get_origin(kind) or kind]
+    if isinstance(value, bool):  # also an instance of int
         return wanted is bool
-    if isinstance(value, str):  # and which is a sequence
+    if isinstance(value, str):  # also a sequence
         return wanted is str
     return isinstance(value, wanted) and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def describe_type(kind: Any) -> str:
-    """What a value of this kind is, said to whoever gave another.
+    """Describe a type for an error message.
 
     >>> describe_type(int | None), describe_type(Literal["on", "off"]), describe_type(tuple[str, ...])
     ('a whole number or null', 'one of on, off', 'a list like [one, other]')
@@ -82,7 +82,7 @@ def describe_type(kind: Any) -> str:
         return " or ".join(describe_type(one) for one in get_args(kind))
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
-    return "null" if kind is NoneType else _PLAIN[get_origin(kind) or kind][1]
+    return "null" if kind is NoneType else _DESCRIBED[get_origin(kind) or kind][1]
 
 
 @cache

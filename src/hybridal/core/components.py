@@ -1,4 +1,4 @@
-"""Calls into components that users write: an error or a wrong answer names the component, not hybridal."""
+"""Calls into components that users write: an error or a wrong result names the component, not hybridal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from hybridal.errors import UserError, located
 
 @contextmanager
 def calling(kind: str, component: Any) -> Iterator[None]:
-    """Around a call into a component: errors of one that is not ours become a `UserError` that names it.
+    """Turn errors of a component that is not part of hybridal into a `UserError` that names it.
 
     Args:
-        kind: Its role, such as "signal".
-        component: The component that is called.
+        kind: The role of the component, such as "signal".
+        component: The component that is called in the block.
 
     Raises:
-        UserError: The component raised an error; it is the cause. `UserError` and lack of memory pass as they are.
+        UserError: The component raised an error, which is the cause. `UserError` and out-of-memory errors pass
+            unchanged.
     """
     try:
         yield
@@ -34,15 +35,15 @@ def calling(kind: str, component: Any) -> Iterator[None]:
 
 
 def answer_error(kind: str, component: Any, wrong: str) -> UserError:
-    """What to raise where a component answers something that it must not.
+    """Describe a wrong result of a component.
 
     Args:
-        kind: Its role, such as "signal".
-        component: The component that answered.
-        wrong: What it must do, and what it did.
+        kind: The role of the component, such as "signal".
+        component: The component.
+        wrong: What it must return, and what it returned.
 
     Returns:
-        An error to raise.
+        The error to raise.
 
     Example:
         >>> from hybridal.signals.loss import Loss
@@ -54,7 +55,7 @@ def answer_error(kind: str, component: Any, wrong: str) -> UserError:
 
 
 def described(component: Any) -> str:
-    """Its name, and where its class is."""
+    """The component's name and the path of its class."""
     kind = type(component)
     path = f"{kind.__module__}.{kind.__qualname__}"
     name = getattr(component, "name", None)

@@ -1,4 +1,4 @@
-"""What one pass of a classifier over some texts gives."""
+"""The outputs of a classifier for some texts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
 
-UNKNOWN = -1  # the label of a text that has none yet
+UNKNOWN = -1  # the label of an unlabelled text
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Row i of every array belongs to the i-th text that was asked for.
+    """The outputs of one pass; row i of every array belongs to the i-th text.
 
-    `logits` is (N, C). `hidden`, (N, H), is the last hidden state at position 0; `embedding`, (N, E), is what
-    the last linear layer receives. Both are None unless features were asked for.
+    Attributes:
+        logits: The logits, (N, C).
+        hidden: The last hidden state at position 0, (N, H); None unless the pass keeps features.
+        embedding: The input of the last linear layer, (N, E); None unless the pass keeps features.
     """
 
     logits: Floats

@@ -1,4 +1,4 @@
-"""The pool: which texts of train are labelled, in the order they were acquired, and which are not."""
+"""The pool: which training texts are labelled, in which order, and which are not."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ import numpy as np
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.core.rounds import LabelChanges
 
-GONE = UNKNOWN - 1  # the label of a text that takes no part
+LEFT_OUT = UNKNOWN - 1  # the label of a text that is excluded from the pool
 
 
-def _none() -> Ints:
+def _no_rows() -> Ints:
     return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """A value: every change gives a new pool. Rows are positions in the task's train split.
+    """The labels of the training texts; immutable, every change returns a new pool. Rows are positions in train.
 
-    `order` lists the labelled rows in the order they were acquired; the last `newest` of them no model has
-    learnt yet. `pending` were chosen and wait for their labels. `held` are to be measured on and never learnt: they
-    are pending, or labelled and not in `order`. `corrected` and `withdrawn` count the labels that changed since the
-    last update.
+    Attributes:
+        labels: The class number of each row; `UNKNOWN` without a label, `LEFT_OUT` if the text is excluded.
+        order: The labelled rows to learn from, in the order in which they got their labels.
+        newest: How many rows at the end of `order` no model has learnt yet.
+        pending: Rows that were chosen and have no label yet.
+        held: Rows for validation, never learnt: either pending, or labelled and not in `order`.
+        corrected: How many learnt labels were replaced since the last update.
+        withdrawn: How many learnt labels were withdrawn since the last update.
 
     >>> pool = Pool.unlabelled(5).choose(np.array([3, 1])).reveal({3: 0, 1: 1})
     >>> pool.order.tolist(), pool.newest_rows().tolist(), pool.candidates().tolist()
@@ -37,34 +41,37 @@ class Pool:
     """
 
     labels: Ints
-    order: Ints = field(default_factory=_none)
+    order: Ints = field(default_factory=_no_rows)
     newest: int = 0
-    pending: Ints = field(default_factory=_none)
-    held: Ints = field(default_factory=_none)
+    pending: Ints = field(default_factory=_no_rows)
+    held: Ints = field(default_factory=_no_rows)
     corrected: int = 0
     withdrawn: int = 0
 
     @classmethod
     def unlabelled(cls, size: int) -> Pool:
+        """Return a pool of `size` texts without labels."""
         return cls(np.full(size, UNKNOWN, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.order)
 
     def candidates(self) -> Ints:
-        """Rows that are neither labelled nor waiting for their label."""
+        """Rows that are neither labelled nor pending."""
         free = self.labels == UNKNOWN
         free[self.pending] = False
         return np.flatnonzero(free)
 
     def newest_rows(self) -> Ints:
+        """Labelled rows that no model has learnt yet."""
         return self.order[len(self.order) - self.newest :]
 
     def older_rows(self) -> Ints:
+        """Labelled rows that the last model has learnt."""
         return self.order[: len(self.order) - self.newest]
 
     def label_changes(self) -> LabelChanges:
-        """What a model that has learnt the older labels does not know yet.
+        """Count the changes since the last update.
 
         >>> pool = Pool.unlabelled(5).reveal({0: 0, 3: 0, 1: 1}).learnt()
         >>> pool.reveal({1: 0, 2: 2}).withdraw(np.array([3])).label_changes()
@@ -72,9 +79,9 @@ class Pool:
              counts=(2, 0, 1), unseen=1)
         """
         older, newest = self.labels[self.older_rows()], self.labels[self.newest_rows()]
-        added = max(0, self.newest - self.corrected)  # one that was corrected may be withdrawn after
-        # The next text is of a class never seen about as often as a known one is the only one of its class.
-        alone = int((np.bincount(older) == 1).sum()) / max(1, len(older))
+        added = max(0, self.newest - self.corrected)  # a corrected label may be withdrawn later
+        # Good-Turing: the next text is of an unseen class about as often as a known text is the only one of its class.
+        unseen_share = int((np.bincount(older) == 1).sum()) / max(1, len(older))
         unseen = newest[~np.isin(newest, older)]
         return LabelChanges(
             known=len(older),
@@ -82,15 +89,15 @@ class Pool:
             corrected=self.corrected,
             withdrawn=self.withdrawn,
             new_class_count=len(np.unique(unseen)),
-            expected=added * alone,
+            expected=added * unseen_share,
             counts=tuple(np.bincount(self.labels[self.order]).tolist()),
             unseen=len(unseen),
         )
 
     def choose(self, rows: Ints, held: Ints | None = None) -> Pool:
-        """Marks rows as waiting for their labels, in this order, after those of `held`, which are to be measured on."""
+        """Make rows pending, in this order, after those of `held`, which are for validation."""
         kept = self.measured()
-        first = _none() if held is None else np.array(held, dtype=np.int64)
+        first = _no_rows() if held is None else np.array(held, dtype=np.int64)
         return replace(
             self,
             pending=np.concatenate([first, np.array(rows, dtype=np.int64)]),
@@ -98,16 +105,16 @@ class Pool:
         )
 
     def reveal(self, labels: Mapping[int, int], waiting: bool = False) -> Pool:
-        """Adds labels; those of pending rows keep the order in which they were chosen.
+        """Add labels; those of pending rows keep the order in which the rows were chosen.
 
-        A row that had another label is corrected: it counts as new, because the model has yet to learn it. One that
-        had the same is as it was. Pending rows that get no label become candidates again, unless they go on `waiting`.
+        A row that had another label is corrected: it counts as new, because the model has yet to learn it. A row that
+        had the same label is unchanged. Pending rows without a label become candidates again, unless `waiting`.
 
         >>> pool = Pool.unlabelled(5).choose(np.array([3]), held=np.array([4, 2])).reveal({4: 0}, waiting=True)
         >>> pool.held.tolist(), pool.pending.tolist()
         ([4, 2], [2, 3])
         """
-        left = self.pending[~np.isin(self.pending, [*labels])] if waiting else _none()
+        left = self.pending[~np.isin(self.pending, [*labels])] if waiting else _no_rows()
         labels = {row: label for row, label in labels.items() if self.labels[row] != label}
         updated = self.labels.copy()
         updated[list(labels)] = list(labels.values())
@@ -120,11 +127,11 @@ class Pool:
         return replace(taught, held=self.held[(updated[self.held] != UNKNOWN) | np.isin(self.held, left)])
 
     def learnt(self) -> Pool:
-        """The model has seen all labels: none is new any more."""
+        """Return the pool after an update: no label is new."""
         return replace(self, newest=0, corrected=0, withdrawn=0)
 
     def withdraw(self, rows: Ints) -> Pool:
-        """Takes labels back; the rows become candidates again."""
+        """Remove labels; the rows become candidates again."""
         updated = self.labels.copy()
         updated[rows] = UNKNOWN
         withdrawn = self.withdrawn + int(np.isin(self.older_rows(), rows).sum())
@@ -132,7 +139,7 @@ class Pool:
         return replace(left, held=self.held[~np.isin(self.held, np.intersect1d(rows, self.measured()))])
 
     def leave_out(self, rows: Ints) -> Pool:
-        """These rows, and no others, take no part: they are no candidates, and have no label.
+        """Exclude these rows, and no others, from the pool: they have no label and are not candidates.
 
         >>> pool = Pool.unlabelled(4).reveal({0: 1, 1: 0}).learnt().leave_out(np.array([0, 3]))
         >>> pool.candidates().tolist(), pool.order.tolist(), pool.label_changes().withdrawn
@@ -140,16 +147,16 @@ class Pool:
         >>> pool.leave_out(np.array([3])).candidates().tolist()
         [0, 2]
         """
-        before = np.flatnonzero(self.labels == GONE)
+        before = np.flatnonzero(self.labels == LEFT_OUT)
         left = self.withdraw(np.setdiff1d(rows, before))
         updated = left.labels.copy()
         updated[before] = UNKNOWN
-        updated[rows] = GONE
+        updated[rows] = LEFT_OUT
         pending, held = (some[~np.isin(some, rows)] for some in (left.pending, left.held))
         return replace(left, labels=updated, pending=pending, held=held)
 
     def measured(self) -> Ints:
-        """Those of the held rows whose labels are known."""
+        """Held rows that have a label."""
         known: Ints = self.held[self.labels[self.held] != UNKNOWN]
         return known
 

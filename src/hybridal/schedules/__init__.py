@@ -1,4 +1,4 @@
-"""Schedules: which update comes next, decided from the history so far."""
+"""Schedules decide the next update from the history so far."""
 
 from __future__ import annotations
 
@@ -16,59 +16,127 @@ from hybridal.updates import UPDATES, Update
 
 @dataclass(frozen=True)
 class Rule:
-    """Switch for good, to fine-tuning as a rule, once the changes of a signal have settled."""
+    """When a schedule switches for good: once the changes of a signal have stabilised.
+
+    Attributes:
+        signal: The signal whose changes are compared with ε.
+        detector: ε and k (patience).
+
+    Example:
+        >>> from hybridal.testing import fake_history
+        >>> rule = make_schedule("hybrid:loss").rule
+        >>> rule.detector, rule.t_star(fake_history((rule.signal,), seed=1))
+        (Stabilisation(epsilon=0.00798595, patience=3), 8)
+    """
 
     signal: Signal
     detector: Stabilisation
 
     def changes(self, history: Sequence[Round]) -> list[float | None]:
-        return [fact.changes.get(self.signal.name) for fact in history]
+        """Return the signal's recorded changes.
+
+        Args:
+            history: The rounds so far, oldest first.
+
+        Returns:
+            One change for each round; None for the first, and for rounds in which the signal was not watched.
+        """
+        return [record.changes.get(self.signal.name) for record in history]
 
     def t_star(self, history: Sequence[Round]) -> int | None:
-        """The stabilisation round, or None while there is none."""
+        """Return the stabilisation round t*.
+
+        Args:
+            history: The rounds so far, oldest first.
+
+        Returns:
+            The round that completed the first streak of stable rounds, or None if there is none yet.
+        """
         return self.detector.t_star(self.changes(history))
 
 
 class Schedule(Protocol):
-    """Decides. `watches` are the signals whose changes it must find in the history.
+    """Decides how each round trains: whether to retrain, to fine-tune, or something else.
 
-    What it says of itself beside its decision, all of which can be inherited, is for people and for plans.
+    The loop calls `decide` once at the start of each round, when the labels are there. The decision must depend on the
+    arguments alone, not on time, randomness or remembered calls: that is why runs resume exactly and comparisons can
+    share rounds. Inherit from this class for the defaults; a frozen dataclass is the simplest implementation. Check it
+    with `hybridal.testing.check_schedule`.
+
+    Attributes:
+        name: The name in specs such as `hybrid:accuracy`, in lower case with hyphens.
+
+    Example:
+        Retrain in every third round and fine-tune in between:
+
+        >>> from hybridal.testing import fake_history
+        >>> @dataclass(frozen=True)
+        ... class Thrice(Schedule):
+        ...     name: ClassVar[str] = "thrice"
+        ...     spec: ClassVar[str] = "thrice"
+        ...     def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
+        ...         return UPDATES.make("finetune" if len(history) % 3 else "retrain")
+        >>> history = fake_history((), seed=1, rounds=4)
+        >>> [Thrice().decide(history[:done]).spec for done in range(5)]
+        ['retrain', 'finetune', 'finetune', 'retrain', 'finetune']
     """
 
     name: ClassVar[str]
 
     @property
     def spec(self) -> str:
-        """The text from which `make_schedule` makes this schedule again."""
+        """The text from which `make_schedule` creates an equal schedule, such as `hybrid:accuracy:0.005:2`."""
 
     @property
     def watches(self) -> tuple[Signal, ...]:
+        """The signals to measure each round; their changes are in `Round.changes`. None by default."""
         return ()
 
     @property
     def title(self) -> str:
-        """What tables and figures call it."""
+        """The name in tables and figures; the spec by default."""
         return self.spec
 
     @property
     def rule(self) -> Rule | None:
-        """By which signal it switches, and when that has settled; None where it decides otherwise."""
+        """The signal and thresholds by which it switches, for reports; None if it decides by something else."""
         return None
 
     def t_star(self, history: Sequence[Round]) -> int | None:
-        """The round after which it had seen enough to switch; None while it has not, or never looks."""
+        """Return the round after which the schedule had seen enough to switch, for reports.
+
+        Args:
+            history: The rounds so far, oldest first.
+
+        Returns:
+            That round, which never changes later; None as long as there is none. By default, that of `rule`.
+        """
         return self.rule.t_star(history) if self.rule else None
 
     def switch_rounds(self, rounds: int) -> range | None:  # noqa: ARG002
-        """In which of so many rounds it may turn from retraining to fine-tuning for good; the one after them means
-        never. None where it may do something else: nobody can tell beforehand which rounds it shares.
+        """Return the rounds in which the schedule may switch from retraining to fine-tuning for good.
+
+        Studies use it to plan which rounds schedules will share.
+
+        Args:
+            rounds: How many rounds there are.
+
+        Returns:
+            A range of rounds, in which `rounds + 1` means never; None (the default) if the schedule may do anything
+            else, so that its shared rounds cannot be predicted.
         """
         return None
 
     def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
-        """The update of round `len(history) + 1`; the same history and news always give the same answer.
+        """Decide the update of round `len(history) + 1`.
 
-        `label_changes` are the labels that came since the last round, None while they are awaited.
+        Args:
+            history: The records of all rounds so far, oldest first; empty in the first round.
+            label_changes: The labels that came since the last round; None if they are not there yet and a preview
+                of the decision is wanted.
+
+        Returns:
+            The update, such as `UPDATES.make("finetune")`. Equal arguments must give an equal answer.
         """
 
 
@@ -76,18 +144,18 @@ SCHEDULES: Registry[Schedule] = Registry("schedules", "spec", "watches", "title"
 
 
 def decide(schedule: Schedule, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:
-    """The update that a schedule decides for; a schedule that fails or decides for something else is named.
+    """Call `Schedule.decide` and check its result; errors name the schedule.
 
     Args:
         schedule: The schedule.
         history: All rounds so far, oldest first.
-        news: The labels that came since the last round; None while they are awaited.
+        label_changes: The labels that came since the last round; None if they are not there yet.
 
     Returns:
         The update of round `len(history) + 1`.
 
     Raises:
-        UserError: A schedule of another package failed, or did not give an update.
+        UserError: A schedule of another package failed, or did not return an update.
 
     Example:
         >>> decide(make_schedule("retrain"), []).spec
@@ -102,15 +170,28 @@ def decide(schedule: Schedule, history: Sequence[Round], label_changes: LabelCha
 
 
 def schedule_names() -> list[str]:
-    """Everything that `make_schedule` understands: schedules, and each update as its own constant schedule."""
+    """Return all names that `make_schedule` accepts: schedules, and updates (the same one in every round)."""
     return sorted({*SCHEDULES.names(), *UPDATES.names()} - {"constant"})
 
 
 def make_schedule(spec: str, epsilon: float | None = None, patience: int | None = None) -> Schedule:
-    """The schedule that a spec describes; ε and k may be given beside it.
+    """Create a schedule from its spec.
 
-    >>> make_schedule("anchor:0.6").spec, make_schedule("hybrid:accuracy", patience=3).spec
-    ('anchor:0.6', 'hybrid:accuracy:0.005:3')
+    Args:
+        spec: A name with arguments, such as `auto`, `hybrid:accuracy:0.005:2`, `retrain` or `my_package.Thrice`. The
+            name of an update means that update in every round.
+        epsilon: The threshold ε of a hybrid schedule, instead of the one in the spec.
+        patience: The number k of stable rounds of a hybrid schedule, instead of the one in the spec.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        UserError: The name is unknown, an argument is not valid, or ε or k were given for another kind of schedule.
+
+    Example:
+        >>> make_schedule("anchor:0.6").spec, make_schedule("hybrid:accuracy", patience=3).spec
+        ('anchor:0.6', 'hybrid:accuracy:0.005:3')
     """
     from hybridal.errors import UserError
     from hybridal.schedules._by_path import ByPath
@@ -136,7 +217,7 @@ def make_schedule(spec: str, epsilon: float | None = None, patience: int | None 
 
 
 def spec_of(schedule: Schedule) -> str:
-    """The spec that makes this schedule again, of whatever class it is.
+    """Return the spec from which `make_schedule` creates an equal schedule.
 
     >>> spec_of(make_schedule("anchor:0.6"))
     'anchor:0.6'
@@ -148,7 +229,7 @@ def spec_of(schedule: Schedule) -> str:
 
 
 def _names_itself(schedule: Schedule) -> bool:
-    """Whether its own spec leads to its class: it does where a package registered that."""
+    """Whether its `spec` creates its class, as it does if a package registered the schedule by an entry point."""
     from hybridal.errors import UserError
 
     try:

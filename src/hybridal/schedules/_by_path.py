@@ -1,4 +1,4 @@
-"""A schedule out of a file of the user's own."""
+"""A schedule of the user's that is given by the path of its class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybridal.updates import Update
 
 @dataclass(frozen=True)
 class ByPath(Schedule):
-    """A schedule whose class nobody registered: what makes it again is its path, whatever it calls itself."""
+    """Wraps a schedule whose class is not registered, so that its spec is the path and not the name it gives itself."""
 
     schedule: Schedule
     path: str

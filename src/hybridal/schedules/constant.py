@@ -13,10 +13,16 @@ from hybridal.updates import UPDATES, Update
 
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """What every other tool does: never ask, always update the same way.
+    """Trains in the same way in every round.
 
-    >>> Constant("retrain").decide([]).letter
-    'R'
+    Its methods and their arguments are those of `Schedule`.
+
+    Attributes:
+        update: The update, or its spec.
+
+    Example:
+        >>> Constant("retrain").decide([]).letter
+        'R'
     """
 
     update: Update | str
@@ -28,16 +34,20 @@ class Constant(Schedule):
 
     @property
     def spec(self) -> str:
+        """The spec of the update."""
         return self.decide(()).spec
 
     @property
     def title(self) -> str:
+        """The title of the update."""
         return self.decide(()).title
 
     def switch_rounds(self, rounds: int) -> range | None:
+        """Return the round after the last for RETRAIN (never), the first for FINETUNE, None for other updates."""
         first = {"retrain": rounds + 1, "finetune": 1}.get(self.spec)
         return None if first is None else range(first, first + 1)
 
     def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:  # noqa: ARG002
+        """Return the update."""
         assert not isinstance(self.update, str)
         return self.update

@@ -1,4 +1,4 @@
-"""Retrain until a round that was chosen beforehand, then fine-tune."""
+"""FixedSwitch: retrain until a fixed round, then fine-tune."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ from hybridal.updates.retrain import Retrain
 
 @dataclass(frozen=True)
 class FixedSwitch(Schedule):
-    """Fine-tunes from round `first` on, as FixedSwitch@k of the paper does.
+    """Retrains until a fixed round, then fine-tunes for good (FixedSwitch@k in the paper).
 
-    >>> [FixedSwitch(3).decide([None] * t).letter for t in range(4)]
-    ['R', 'R', 'F', 'F']
+    Its methods and their arguments are those of `Schedule`.
+
+    Attributes:
+        first: The first round that fine-tunes, from 1.
+
+    Example:
+        >>> [FixedSwitch(3).decide([None] * t).letter for t in range(4)]
+        ['R', 'R', 'F', 'F']
     """
 
     first: int
@@ -30,15 +36,19 @@ class FixedSwitch(Schedule):
 
     @property
     def spec(self) -> str:
+        """Such as `fixed:3`."""
         return f"fixed:{self.first}"
 
     @property
     def title(self) -> str:
+        """Such as `FixedSwitch@3`."""
         return f"FixedSwitch@{self.first}"
 
     def switch_rounds(self, rounds: int) -> range:
+        """Return the one round in which it switches."""
         first = min(self.first, rounds + 1)
         return range(first, first + 1)
 
     def decide(self, history: Sequence[Round], label_changes: LabelChanges | None = None) -> Update:  # noqa: ARG002
+        """Fine-tune from round `first` on, else retrain."""
         return FineTune() if len(history) + 1 >= self.first else Retrain()

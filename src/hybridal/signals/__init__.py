@@ -1,4 +1,4 @@
-"""Signals: how much the model changed between two consecutive rounds."""
+"""Signals measure how much the model changed between two consecutive rounds."""
 
 from __future__ import annotations
 
@@ -16,18 +16,28 @@ if TYPE_CHECKING:
     import torch
 
 Snapshot = dict[str, Any]
-"""Arrays by name: numpy's, or torch's of a GPU where all weights are among them."""
+"""Arrays by name: numpy arrays, or torch tensors on a GPU for signals that keep all weights."""
 
 
 class ModelView(Protocol):
-    """What a signal may look at when a round's model is ready. Nothing is computed before it is asked for."""
+    """What a signal may read from the model of a round. Everything is computed on first use.
+
+    `hybridal.testing.FakeModel` implements it over given arrays, so that signals can be tried without training.
+
+    Example:
+        >>> from hybridal.testing import FakeModel
+        >>> view = FakeModel(logits=[[0.0, 2.0], [1.0, 0.0]], labels=[1, 0])
+        >>> view.validation.logits.argmax(axis=1).tolist(), view.validation_labels.tolist()
+        ([1, 0], [1, 0])
+    """
 
     @property
     def validation(self) -> Outputs:
-        """The pass over validation at the kept epoch."""
+        """The outputs for the validation texts, at the kept epoch; with features if the signal needs them."""
 
     @property
-    def validation_labels(self) -> Ints: ...
+    def validation_labels(self) -> Ints:
+        """The class number of each validation text."""
 
     def weights(self) -> Mapping[str, torch.Tensor]:
         """All trainable parameters by name."""
@@ -36,19 +46,32 @@ class ModelView(Protocol):
         """The weight matrices of the linear layers by name (attention, feed-forward, pooler, head; no embeddings)."""
 
     def gradient_norm(self) -> float:
-        """The L2 norm of the mean gradient of the loss over validation, dropout off."""
+        """The L2 norm of the mean gradient of the validation loss, with dropout off."""
 
     def labelled(self) -> tuple[Outputs, Ints]:
-        """A pass with features over the labelled pool, and its labels."""
+        """The outputs for the labelled pool, with features, and its labels; costs a pass over these texts."""
 
     def unlabelled(self) -> Sample:
-        """What is said of a fixed sample of texts, those of them that have no label yet."""
+        """The model's outputs for a fixed random sample of texts, without those that have a label by now."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of the pool, the model's logits for each, and those of the probe: a logistic regression on the frozen
-    encoder, which knows the same labels and cannot forget.
+    """Unlabelled texts with the logits of the model and of a probe.
+
+    The probe is a logistic regression on the frozen encoder's features, fitted to the same labels. It is a reference
+    that cannot forget.
+
+    Attributes:
+        rows: Positions of the texts in the training split.
+        logits: The model's logits, (N, C).
+        probe: Computes the probe's logits, (N, C).
+
+    Example:
+        >>> import numpy as np
+        >>> sample = Sample(np.array([4, 7]), np.array([[0.0, 1.0], [2.0, 0.0]]), lambda: np.zeros((2, 2)))
+        >>> sample.logits.argmax(axis=1).tolist()
+        [1, 0]
     """
 
     rows: Ints
@@ -57,14 +80,47 @@ class Sample:
 
 
 class Signal(Protocol):
-    """Says what to remember of a round's model, and how far two such memories are apart.
+    """Measures how much the model changed between two rounds.
 
-    `title` is what tables and figures call it. `epsilon` and `patience` are its defaults for `hybrid:SIGNAL`. A level
-    is compared with ε as it is; of the others the difference between two rounds is. `settled` tells in words that it
-    stayed below ε, with places for its `{name}`, the verb (`{has}`, `{have}`, `{was}`) and ε (`{size}`, or `{points}`
-    for a hundred times it). `looks_at` says of what it is made, `needs_validation` that validation texts are among it,
-    `same_validation` that they must be the same in both rounds, and `needs_features` makes the passes over them keep
-    their features. What has a default here is inherited.
+    After each round the loop calls `snapshot` once with the trained model, keeps the result in the checkpoint and, from
+    the second round on, calls `change` with the snapshots of the last round and this one. `hybrid:NAME` compares the
+    changes with ε. Inherit from this class for the defaults; a frozen dataclass is the simplest implementation. Check
+    it with `hybridal.testing.check_signal`.
+
+    Attributes:
+        name: The name in specs such as `hybrid:accuracy`, in lower case with hyphens.
+        title: The name in tables and figures.
+        epsilon: The default ε of `hybrid:NAME`: changes below it count as stable.
+        patience: The default k of `hybrid:NAME`: how many stable rounds in a row it takes to switch.
+        is_level: The value of one round is compared with ε itself (a distance), not its difference between two rounds.
+        settled: A sentence that the changes stayed below ε, with placeholders `{name}`, `{has}`, `{have}` or `{was}`
+            for the verb, and `{size}` (ε) or `{points}` (100 ε).
+        looks_at: What it is computed from, for listings.
+        needs_validation: It reads the validation texts, so a run without any is refused.
+        same_validation: It compares the same validation texts in both rounds, so they must not grow.
+        needs_features: Makes the passes over validation keep the hidden states (`Outputs.hidden`).
+
+    Example:
+        The share of validation texts whose predicted class changed:
+
+        >>> import numpy as np
+        >>> from hybridal.testing import FakeModel, check_signal
+        >>> @dataclass(frozen=True)
+        ... class Flips(Signal):
+        ...     name: ClassVar[str] = "flips"
+        ...     title: ClassVar[str] = "flips"
+        ...     epsilon: ClassVar[float] = 0.02
+        ...     patience: ClassVar[int] = 2
+        ...     is_level: ClassVar[bool] = True
+        ...     needs_validation: ClassVar[bool] = True
+        ...     same_validation: ClassVar[bool] = True
+        ...     def snapshot(self, model: ModelView) -> Snapshot:
+        ...         return {"classes": model.validation.logits.argmax(axis=1)}
+        ...     def change(self, before: Snapshot, now: Snapshot) -> float:
+        ...         return float(np.mean(before["classes"] != now["classes"]))
+        >>> models = FakeModel([[0, 1], [0, 1]], [1, 1]), FakeModel([[0, 1], [1, 0]], [1, 1])
+        >>> Flips().change(*(Flips().snapshot(model) for model in models))
+        0.5
     """
 
     name: ClassVar[str]
@@ -78,16 +134,33 @@ class Signal(Protocol):
     same_validation: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
-    def snapshot(self, model: ModelView) -> Snapshot: ...
+    def snapshot(self, model: ModelView) -> Snapshot:
+        """Return what to remember of a round's model; called once, right after the round's training.
 
-    def change(self, before: Snapshot, now: Snapshot) -> float: ...
+        Args:
+            model: The trained model; it must not be modified.
+
+        Returns:
+            Named numeric arrays that share no memory with the model. Scalars are arrays without dimensions.
+        """
+
+    def change(self, before: Snapshot, now: Snapshot) -> float:
+        """Return how far two snapshots are apart; called from the second round on.
+
+        Args:
+            before: The snapshot of the previous round, possibly loaded from a checkpoint.
+            now: The snapshot of this round.
+
+        Returns:
+            A finite number of at least 0. A number that is not finite ends the run with an error.
+        """
 
 
 SIGNALS: Registry[Signal] = Registry("signals", "title", "epsilon", "patience", "is_level", "snapshot", "change")
 
 
 def signal_title(name: str) -> str:
-    """What a recorded signal is called; one that is not installed here goes by its name.
+    """Return the title of a recorded signal, or its name if the signal is not installed.
 
     >>> signal_title("accuracy"), signal_title("weight-distance"), signal_title("mine")
     ('ΔAcc', '‖Δθ‖', 'mine')
@@ -99,7 +172,7 @@ def signal_title(name: str) -> str:
 
 
 def measured_change(signal: Signal, before: Snapshot, now: Snapshot) -> float:
-    """The signal's change between two rounds; one that is not finite would decide silently, so it is an error.
+    """Return the signal's change between two rounds; NaN would never be below ε, so it is an error.
 
     >>> import numpy as np
     >>> from hybridal.signals.loss import Loss
@@ -122,17 +195,17 @@ def measured_change(signal: Signal, before: Snapshot, now: Snapshot) -> float:
 
 
 def snapshot_of(signal: Signal, view: ModelView) -> Snapshot:
-    """What a signal remembers of a model; a signal that fails or gives no arrays by name is named.
+    """Call `Signal.snapshot` and check its result; errors name the signal.
 
     Args:
         signal: The signal.
-        view: What it may look at.
+        view: The model of the round.
 
     Returns:
-        Its arrays by name.
+        The signal's arrays by name.
 
     Raises:
-        UserError: A signal of another package failed, or gave something else.
+        UserError: A signal of another package failed, or returned something else.
     """
     with calling("signal", signal):
         found = signal.snapshot(view)
@@ -142,7 +215,7 @@ def snapshot_of(signal: Signal, view: ModelView) -> Snapshot:
 
 
 def hidden_states(outputs: Outputs, signal: str) -> Floats:
-    """The last hidden states at position 0, which a pass keeps only when it was asked to."""
+    """The last hidden states at position 0; a pass keeps them only if a signal `needs_features`."""
     if outputs.hidden is None:
         raise ValueError(f"the signal '{signal}' needs features, but this pass was made without them")
     return outputs.hidden

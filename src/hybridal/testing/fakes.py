@@ -1,4 +1,4 @@
-"""A model and candidates that are only arrays, for trying components without training anything."""
+"""A model and candidates made of given arrays, to try components without training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _floats(values: ArrayLike) -> Floats:
 
 
 class FakeModel:
-    """A `ModelView` over given arrays. Arrays that were not given must not be asked for.
+    """A `ModelView` over given arrays; reading an array that was not given fails.
 
     >>> model = FakeModel(logits=[[0.0, 1.0]], labels=[1], weights={"head": [[1.0, 2.0]]})
     >>> model.validation.logits.tolist(), list(model.matrices())
@@ -47,7 +47,7 @@ class FakeModel:
 
     @classmethod
     def random(cls, seed: int, texts: int = 60, classes: int = 3, width: int = 8, features: bool = True) -> FakeModel:
-        """A model with random outputs and weights; without features it has no hidden states of validation."""
+        """Return a model with random outputs and weights; without features, validation has no hidden states."""
         rng = np.random.default_rng(seed)
         labelled = Outputs(rng.normal(size=(40, classes)), rng.normal(size=(40, width)).astype(np.float32))
         rows_of_probe = rng.normal(size=(texts, classes))
@@ -56,7 +56,7 @@ class FakeModel:
             np.arange(texts) % classes,
             rng.normal(size=(texts, width)) if features else None,
             {
-                "embeddings.update_sequence": rng.normal(size=(20, width)),
+                "embeddings.word": rng.normal(size=(20, width)),
                 "layer.in": rng.normal(size=(2 * width, width)),
                 "layer.out": rng.normal(size=(width, 2 * width)),
                 "layer.bias": rng.normal(size=width),
@@ -120,7 +120,7 @@ class FakeCandidates:
     ) -> None:
         self.ids: list[str] = list(ids)
         self._probabilities = _floats(probabilities)
-        self._embeddings = _floats(np.empty((len(self.ids), 1)) if embeddings is None else embeddings)
+        self._embeddings = _floats(np.zeros((len(self.ids), 1)) if embeddings is None else embeddings)
         self._sampled = _floats(self._probabilities[None] if sampled is None else sampled)
         none = (0, self._probabilities.shape[1]), (0, self._embeddings.shape[1])
         self._labelled_probabilities = _floats(

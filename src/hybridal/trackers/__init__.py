@@ -12,17 +12,42 @@ from hybridal.registry import Registry
 
 
 class Tracker(Protocol):
-    """Takes the figures of a run, round by round.
+    """Receives the metrics of a run, round by round, to log them somewhere else too.
 
-    A run that goes on after a stop begins again under the same `id`, and its earlier rounds come again: each counts
-    once. `parameters(about)` and `figures(fact)` of `hybridal.trackers` make flat numbers and words of what it gets.
+    `begin` is called once before the first round, `record` after each round. A resumed run calls `begin` with the same
+    `id` and sends its earlier rounds again, so record each round only once. An exception never ends the run: it is
+    logged, and the rounds are sent again later. `parameters(about)` and `figures(round)` of `hybridal.trackers` turn
+    the arguments into flat values.
+
+    Example:
+        >>> class Printer:
+        ...     def begin(self, id: str, name: str, about: Mapping[str, Any]) -> None:
+        ...         print(f"run {name}")
+        ...     def record(self, fact: Round) -> None:
+        ...         print(f"round {fact.round}: {fact.labels} labels")
+        >>> from hybridal.testing import fake_history
+        >>> tracker: Tracker = Printer()
+        >>> tracker.begin("3f9a", "tickets", {})
+        run tickets
+        >>> tracker.record(fake_history((), seed=1, rounds=1)[0])
+        round 1: 232 labels
     """
 
     def begin(self, id: str, name: str, about: Mapping[str, Any]) -> None:
-        """A run begins, or goes on; `about` is what its run.json says."""
+        """Start or resume a run.
+
+        Args:
+            id: The run's identifier, the same when it is resumed.
+            name: The run's name, that of its folder.
+            about: The contents of its run.json: settings, protocol, task, versions and hardware.
+        """
 
     def record(self, fact: Round) -> None:
-        """The facts of a round are complete."""
+        """Log one round.
+
+        Args:
+            fact: The complete record of the round.
+        """
 
 
 TRACKERS: Registry[Tracker] = Registry("trackers", "begin", "record")
