@@ -66,11 +66,15 @@ def test_a_class_is_not_taken_for_what_is_made_of_it() -> None:
 
 
 def test_what_plays_another_role_is_refused_before_it_is_asked() -> None:
-    with pytest.raises(UserError, match=r"'hybridal\.signals\.loss\.Loss' is no acquisition: it has no `select`; name"):
+    with pytest.raises(
+        UserError, match=r"'hybridal\.signals\.loss\.Loss' is not a valid acquisition: it has no `select`; name"
+    ):
         ACQUISITIONS.make("hybridal.signals.loss.Loss")
-    with pytest.raises(UserError, match=r"'hybridal\.acquisition\.bald\.Bald' is no signal: it has no `title`"):
+    with pytest.raises(
+        UserError, match=r"'hybridal\.acquisition\.bald\.Bald' is not a valid signal: it has no `title`"
+    ):
         SIGNALS.make("hybridal.acquisition.bald.Bald:4")
-    with pytest.raises(UserError, match=r"'numpy\.linalg' is no signal but a module; name a class"):
+    with pytest.raises(UserError, match=r"'numpy\.linalg' is a module, not the class of a component; name a class"):
         SIGNALS.make("numpy.linalg")
 
 
@@ -85,7 +89,7 @@ def test_what_plays_another_role_is_refused_before_it_is_asked() -> None:
 def test_a_path_out_of_anothers_folder_calls_nothing(path: str, registry: Registry[Any], tmp_path: Path) -> None:
     """What was recorded in a run or a project names its components: nothing else may be called for it."""
     mark = tmp_path / "called"
-    with pytest.raises(UserError, match=r"is no \w+|cannot be imported"):
+    with pytest.raises(UserError, match=r"is not a valid \w+|is a \w+, not the class|cannot be imported"):
         registry.make(f"{path}:{mark}")
     assert not mark.exists()
 
@@ -137,7 +141,7 @@ def test_another_package_adds_its_own() -> None:
 @pytest.mark.usefixtures("foreign")
 @pytest.mark.parametrize(("name", "value"), [("cold", "foreign_signals:Cold"), ("wet", "nowhere:Wet")])
 def test_what_another_package_promised_and_has_not_is_named(name: str, value: str) -> None:
-    with pytest.raises(UserError, match=f"The signal '{name}' is to be {value}, which cannot be imported"):
+    with pytest.raises(UserError, match=f"The signal '{name}' is registered as {value}, which cannot be imported"):
         SIGNALS.make(name)
 
 
@@ -161,7 +165,7 @@ def test_two_packages_that_offer_one_name_are_both_named() -> None:
 def test_a_module_that_fails_when_it_is_imported_is_named(code: str, tmp_path: Path) -> None:
     (tmp_path / "foreign_signals.py").write_text(code)
     with pytest.raises(
-        UserError, match=r"'heat' is to be foreign_signals:Heat, which cannot be imported \(.*; fix that"
+        UserError, match=r"'heat' is registered as foreign_signals:Heat, which cannot be imported \(.*; fix that"
     ):
         SIGNALS.make("heat")
     with pytest.raises(UserError, match=r"'foreign_signals\.Heat' cannot be imported \("):
@@ -172,7 +176,7 @@ def test_a_module_that_fails_when_it_is_imported_is_named(code: str, tmp_path: P
 @pytest.mark.usefixtures("foreign")
 def test_a_constructor_that_fails_is_named(tmp_path: Path) -> None:
     (tmp_path / "foreign_signals.py").write_text("class Heat:\n    def __init__(self): raise KeyError('oven')\n")
-    with pytest.raises(UserError, match=r"'heat' cannot be made: KeyError: 'oven' \(foreign_signals\.py, line 2\)"):
+    with pytest.raises(UserError, match=r"'heat' cannot be created: KeyError: 'oven' \(foreign_signals\.py, line 2\)"):
         SIGNALS.make("heat")
 
 

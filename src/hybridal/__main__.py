@@ -1,4 +1,4 @@
-"""`python -m hybridal` is the command line."""
+"""Run the command line with `python -m hybridal`."""
 
 from hybridal.cli import main
 

@@ -1,4 +1,4 @@
-"""What went wrong, said to a person in one sentence."""
+"""The errors that users see, each one clear sentence."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 import traceback
 from pathlib import Path
 
-# Line ends, terminal escapes, lone surrogates, and marks that turn the direction of what follows.
+# Line ends, terminal escapes, lone surrogates, and marks that change the direction of the text after them.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:
-    """Escape what would break a line, control a terminal or not be encodable.
+    """Escape characters that would break a line, control a terminal or not be encodable.
 
-    Names and values of foreign files stand in sentences that a terminal, a page or a log shows.
+    Error messages quote names and values from files, and are shown in terminals, pages and logs.
 
     Args:
         text: Any text.
@@ -28,32 +28,47 @@ def one_line(text: str) -> str:
 
 
 class UserError(ValueError):
-    """Bad input or a bad situation that its user can mend.
+    """Bad input, or a situation that the user can fix.
 
-    The message is one clear sentence on one line (see `one_line`) that names the file, row, column or argument and says
-    what to do. `field` is the argument or setting that it is about, by its own name, or None; one of the protocol is
-    `protocol.NAME`. Such a message writes arguments in backquotes, so that the command line can put its options there.
-    The command line prints the sentence without a traceback and exits with `exit_code`.
+    The message is one sentence on one line (see `one_line`) that names the file, row, column or argument and tells
+    what to do. It quotes arguments in backquotes, which the command line replaces by its options. The command line
+    prints the message without a traceback and exits with `exit_code`.
 
-    >>> UserError("`max_words` must be at least 1, not 0.", field="max_words").field
-    'max_words'
+    Attributes:
+        field: The argument or setting that is wrong, or None; `protocol.NAME` for a field of the protocol.
+        exit_code: The exit code of the command line.
+
+    Example:
+        >>> UserError("`max_words` must be at least 1, not 0.", field="max_words").field
+        'max_words'
     """
 
     exit_code = 2
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
+        """Create the error.
+
+        Args:
+            message: The sentence.
+            field: The argument or setting that is wrong.
+        """
         super().__init__(one_line(message))
         self.field = field
 
 
 class RunError(UserError):
-    """A run could not go on (full disk, damaged checkpoint, second process); what is recorded is safe."""
+    """A run could not continue (full disk, damaged checkpoint, second process); its recorded rounds are safe.
+
+    Example:
+        >>> RunError("The disk is full; free some space and resume the run.").exit_code
+        3
+    """
 
     exit_code = 3
 
 
 def reason(error: Exception) -> str:
-    """What another package's error says, to be put into a sentence.
+    """Return the first line of an error's message, to be quoted in a sentence.
 
     >>> reason(OSError("no route to host.")), reason(TimeoutError())
     ('no route to host', 'TimeoutError')
@@ -62,13 +77,13 @@ def reason(error: Exception) -> str:
 
 
 def located(error: BaseException) -> str:
-    """An error of foreign code in one line: its kind, its message, and where it was raised.
+    """Describe an error of another package in one line: its type, its message, and where it was raised.
 
     Args:
-        error: An error that was caught.
+        error: The error.
 
     Returns:
-        Such as "KeyError: 'oops' (mine.py, line 12)".
+        A description such as "KeyError: 'oops' (mine.py, line 12)".
 
     Example:
         >>> located(ZeroDivisionError("division by zero"))

@@ -1,4 +1,4 @@
-"""One random stream per (seed, purpose, round), so that no choice depends on how many were drawn before it."""
+"""One random generator per (seed, purpose, round), so that no draw depends on how many were made before it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def key(seed: int, purpose: str, round: int = 0) -> int:
-    """A 63-bit seed that belongs to this purpose alone.
+    """Return a 63-bit seed for one purpose in one round.
 
     >>> key(42, "shuffle", 3) == key(42, "shuffle", 3), key(42, "shuffle", 3) == key(42, "shuffle", 4)
     (True, False)
@@ -18,7 +18,7 @@ def key(seed: int, purpose: str, round: int = 0) -> int:
 
 
 def stream(seed: int, purpose: str, round: int = 0) -> np.random.Generator:
-    """The generator of one purpose in one round.
+    """Return the generator for one purpose in one round.
 
     >>> int(stream(42, "candidates", 1).integers(1000)) == int(stream(42, "candidates", 1).integers(1000))
     True

@@ -1,7 +1,7 @@
-"""Finds components by name: our own by their file, other packages' by entry point.
+"""Find components by name: ours by their file name, those of other packages by entry point.
 
-A spec is `name` or `name:argument:argument`; the arguments are the constructor's, in order. The name of a class
-that nobody registered is its full path, `package.module.Class`.
+A spec is `name` or `name:argument:argument`; the arguments are the constructor's, in order. A class that is not
+registered is named by its full path, `package.module.Class`.
 """
 
 from __future__ import annotations
@@ -26,33 +26,47 @@ _log = logging.getLogger(__name__)
 
 
 class Registry(Generic[Role]):
-    """The components of one role, e.g. every signal.
+    """The components of one role, such as all signals.
 
-    A file `weight_distance.py` in the role's package holds the component `weight-distance`: the class whose
-    `name` says so. Files that start with an underscore are not components. Another package adds its own
-    through the entry point group `hybridal.<role>`. What lacks one of the role's `parts` is none of its components.
+    The file `weight_distance.py` in the role's package defines the component `weight-distance`: the class with this
+    `name`. Files that start with an underscore are not components. Other packages add components through the entry
+    point group `hybridal.<role>`. Objects that lack one of the role's `required` attributes are rejected.
 
     >>> Registry("signals").make("accuracy").name
     'accuracy'
     """
 
-    def __init__(self, role: str, *parts: str) -> None:
+    def __init__(self, role: str, *required: str) -> None:
+        """Create the registry of a role.
+
+        Args:
+            role: The role's package below `hybridal`, such as "signals".
+            required: Attributes that every component must have.
+        """
         self._kind = role.removesuffix("s")
-        self._parts = parts
+        self._required = required
         self.package = f"hybridal.{role}"
 
     def names(self) -> list[str]:
+        """Return the names of all registered components, sorted."""
         return sorted({*self._own(), *self._foreign()})
 
     def find(self, name: str) -> Callable[..., Role]:
-        """The class that is registered under this name, or that lies at this path."""
+        """Return the class of a component.
+
+        Args:
+            name: Its registered name, or the path of a class.
+
+        Raises:
+            UserError: There is no such component, it cannot be imported, or two packages use its name.
+        """
         if "." in name:
             return self._at(name.strip())
         name = name.strip().lower().replace("_", "-")
         points = [point for point in _entry_points(self.package, tuple(sys.path)) if point.name == name]
         offers = [point.value for point in points]
         if name in self._own():
-            if offers:  # else any package could block all runs, whose defaults have names, too
+            if offers:  # only a warning: an error would let any package block all runs
                 _warn_once(f"The {self._kind} '{name}' of hybridal is used; {' and '.join(offers)} must be renamed.")
             module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
             own: Callable[..., Role] = _class_named(module, name)
@@ -64,16 +78,16 @@ class Registry(Generic[Role]):
         if points:
             try:
                 component: Callable[..., Role] = points[0].load()
-            except (Exception, SystemExit) as error:  # of whatever its module does when it is imported
+            except (Exception, SystemExit) as error:  # importing a module may raise anything
                 raise UserError(
-                    f"The {self._kind} '{name}' is to be {points[0].value}, which cannot be imported "
+                    f"The {self._kind} '{name}' is registered as {points[0].value}, which cannot be imported "
                     f"({_import_error(error)}); fix that package or its entry point."
                 ) from error
             return component
         raise unknown_name(self._kind, name, self.names())
 
     def about(self, name: str) -> str:
-        """What a component is, in the first line of its docstring; or why it cannot be had.
+        """Return the first line of a component's docstring, or why it cannot be loaded.
 
         >>> Registry("signals").about("f1")
         'The absolute change of macro F1 on validation.'
@@ -84,11 +98,18 @@ class Registry(Generic[Role]):
             return str(error)
 
     def make(self, spec: str) -> Role:
-        """Builds the component that a spec describes."""
+        """Create the component that a spec describes.
+
+        Args:
+            spec: The name with arguments, such as `bald:10`.
+
+        Raises:
+            UserError: There is no such component, or its arguments are not valid.
+        """
         name, *arguments = spec.split(":")
         component = self.find(name)
         try:
-            return self._whole(name, component(*(_value(text) for text in arguments)))
+            return self._checked(name, component(*(_value(text) for text in arguments)))
         except UserError:
             raise
         except Exception as error:
@@ -96,13 +117,21 @@ class Registry(Generic[Role]):
             if not isinstance(error, TypeError | ValueError):
                 if ours:
                     raise
-                raise UserError(f"The {self._kind} '{name}' cannot be made: {located(error)}; correct it.") from error
-            # A type error speaks of Python's arguments, which the writer of a spec never saw.
+                raise UserError(
+                    f"The {self._kind} '{name}' cannot be created: {located(error)}; correct it."
+                ) from error
+            # Show how to write the spec: a TypeError is about Python arguments, which its author does not know.
             reason = f"write {_usage(name, component)}" if isinstance(error, TypeError) else error
             raise UserError(f"'{spec}' is not a valid spec for the {self._kind} '{name}': {reason}.") from error
 
     def spec_of(self, component: Role) -> str:
-        """The spec that makes this component again.
+        """Return the spec that creates an equal component.
+
+        Args:
+            component: A component of this role.
+
+        Raises:
+            UserError: It is a class, or cannot be created from a spec.
 
         >>> from hybridal.signals.loss import Loss
         >>> Registry("signals").spec_of(Loss())
@@ -121,33 +150,35 @@ class Registry(Generic[Role]):
             except UserError:
                 continue
         raise UserError(
-            f"The {self._kind} {component!r} cannot be made again by name, so that it could not be loaded: "
-            "define its class in a module, and let its constructor take plain values."
+            f"The {self._kind} {component!r} cannot be created from a spec, so it could not be loaded again: "
+            "define its class in a module, with a constructor that takes plain values."
         )
 
-    def _whole(self, name: str, made: Role) -> Role:
-        """The component, once it is known to play the role: a path may lead to anything."""
-        lacking = [part for part in self._parts if not hasattr(made, part)]
-        if lacking:
-            raise self._lacks(name, lacking[0])
-        return made
+    def _checked(self, name: str, created: Role) -> Role:
+        """Return the component if it has all required attributes; a path may lead to any class."""
+        missing = [attribute for attribute in self._required if not hasattr(created, attribute)]
+        if missing:
+            raise self._lacks(name, missing[0])
+        return created
 
-    def _lacks(self, name: str, part: str) -> UserError:
-        return UserError(f"'{name}' is no {self._kind}: it has no `{part}`; name a class that has one.")
+    def _lacks(self, name: str, attribute: str) -> UserError:
+        return UserError(f"'{name}' is not a valid {self._kind}: it has no `{attribute}`; name a class that has one.")
 
     def _at(self, path: str) -> Callable[..., Role]:
         module, _, name = path.rpartition(".")
         if not _may_hold_components(module):
-            raise UserError(f"'{path}' is no {self._kind}: {module} holds none; name a class of your own package.")
+            raise UserError(
+                f"'{path}' is not a valid {self._kind}: {module} defines none; name a class of your own package."
+            )
         try:
             component: Callable[..., Role] = getattr(importlib.import_module(module), name)
-        except (Exception, SystemExit) as error:  # of whatever its module does when it is imported
+        except (Exception, SystemExit) as error:  # importing a module may raise anything
             raise UserError(f"The {self._kind} '{path}' cannot be imported ({_import_error(error)}).") from error
         if not isinstance(component, type):
-            raise UserError(f"'{path}' is no {self._kind} but a {type(component).__name__}; name a class.")
-        # Before it is called: specs also come from the folders of others, and `os.system:…` would run a command.
-        if self._parts and not any(_declares(component, part) for part in self._parts):
-            raise self._lacks(path, self._parts[0])
+            raise UserError(f"'{path}' is a {type(component).__name__}, not the class of a component; name a class.")
+        # Check before the call: specs also come from other people's folders, and `os.system:…` would run a command.
+        if self._required and not any(_declares(component, attribute) for attribute in self._required):
+            raise self._lacks(path, self._required[0])
         return component
 
     def _own(self) -> frozenset[str]:
@@ -158,7 +189,7 @@ class Registry(Generic[Role]):
 
 
 def unknown_name(kind: str, name: str, names: Sequence[str]) -> UserError:
-    """What to say to somebody who misspelt a name.
+    """Return the error for a misspelt name.
 
     >>> print(unknown_name("signal", "acuracy", ["accuracy", "loss"]))
     There is no signal named 'acuracy'; did you mean 'accuracy'?
@@ -167,7 +198,7 @@ def unknown_name(kind: str, name: str, names: Sequence[str]) -> UserError:
 
 
 def hint_or_list(name: str, names: Sequence[str]) -> str:
-    """The end of a refusal: what was probably meant, or else all there is.
+    """Return the end of an error message: the name that was probably meant, or else all names.
 
     >>> hint_or_list("lose", ["accuracy", "loss"]), hint_or_list("x", ["accuracy", "loss"])
     ("did you mean 'loss'?", 'there are accuracy, loss.')
@@ -176,7 +207,7 @@ def hint_or_list(name: str, names: Sequence[str]) -> str:
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """A question that offers the closest name; "" if none is close.
+    """Return a question that suggests the closest name; "" if none is close.
 
     >>> did_you_mean("minillm", ["minilm", "mpnet"]), did_you_mean("gpt", ["minilm"])
     ("did you mean 'minilm'?", '')
@@ -193,20 +224,20 @@ def _modules(package: str) -> frozenset[str]:
 
 @cache
 def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """What is installed on this path; to sort it takes a while, and specs are read by the thousand."""
+    """The entry points of a group; cached, because selecting takes a while and studies read thousands of specs."""
     return tuple(_all_entry_points(path).select(group=group))
 
 
 @cache
 def _all_entry_points(path: tuple[str, ...]) -> Any:  # noqa: ARG001
-    """To look into all that is installed takes a tenth of a second, and there are many groups."""
+    """All entry points; cached, because reading them takes a tenth of a second."""
     try:
         return entry_points()
     except Exception as error:
         broken = next((package for package in distributions() if _is_malformed(package)), None)
         if broken is None:
             raise
-        # Torch reads the same files when it is imported, so that nothing can run before this one is mended.
+        # An error, since torch reads the same files when it is imported and would fail too.
         raise UserError(
             f"The package '{broken.metadata['Name']}' has a malformed entry_points.txt ({located(error)}); update or "
             "uninstall it."
@@ -230,7 +261,7 @@ def _import_error(error: BaseException) -> str:
 
 
 def _may_hold_components(module: str) -> bool:
-    """Whether a module may be imported because a spec names it: no program, and none of Python's own modules.
+    """Whether a spec may name this module: it must not be a program or a module of Python itself.
 
     >>> [_may_hold_components(name) for name in ("mine.signals", "__main__", "subprocess", "os.path", "pip.__main__")]
     [True, True, False, False, False]
@@ -239,8 +270,8 @@ def _may_hold_components(module: str) -> bool:
     return package == "__main__" or (package not in sys.stdlib_module_names and "__main__" not in inner)
 
 
-def _declares(kind: type, part: str) -> bool:
-    return hasattr(kind, part) or any(part in inspect.get_annotations(base) for base in kind.__mro__)
+def _declares(kind: type, attribute: str) -> bool:
+    return hasattr(kind, attribute) or any(attribute in inspect.get_annotations(base) for base in kind.__mro__)
 
 
 def _class_named(module: Any, name: str) -> Any:
@@ -255,7 +286,7 @@ def _class_named(module: Any, name: str) -> Any:
 
 
 def _usage(name: str, component: Callable[..., Any]) -> str:
-    """How a spec of this component is written, e.g. anchor[:SHARE]."""
+    """How a spec of this component is written, such as `anchor[:SHARE]`."""
     parts = [
         f":{parameter.name.upper()}" if parameter.default is parameter.empty else f"[:{parameter.name.upper()}]"
         for parameter in inspect.signature(component).parameters.values()

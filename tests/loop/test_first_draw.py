@@ -73,9 +73,9 @@ def test_an_odd_text_waits() -> None:
 
 
 def test_every_choice_has_the_highest_gain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "TOGETHER", 3)
+    monkeypatch.setattr(room, "GAINS_PER_UPDATE", 3)
     points = np.random.default_rng(2).normal(size=(60, 8))
-    at = directions(points, off=room.SHARED).astype(np.float64)
+    at = directions(points, centring=room.CENTRING).astype(np.float64)
     similar = np.maximum(at @ at.T, 0.0)
     found = draw(points, 20)
     for k, row in enumerate(found):
@@ -92,7 +92,7 @@ def test_texts_near_names_are_taken_in_turn() -> None:
 
 def test_of_more_texts_than_are_represented_all_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     points, group = blobs([40, 30, 20])
-    monkeypatch.setattr(room, "REPRESENTED", 30)
+    monkeypatch.setattr(room, "MAX_REPRESENTED", 30)
     assert set(group[draw(points, 3)]) == {0, 1, 2}
     assert sorted(draw(points, 90)) == list(range(90))
 

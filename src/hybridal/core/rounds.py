@@ -1,4 +1,4 @@
-"""The facts of one round: what happened, what it cost and how good the model was."""
+"""The record of one round: what happened, what it cost and how good the model was."""
 
 from __future__ import annotations
 
@@ -11,10 +11,26 @@ PHASES = ("train", "validate", "score", "select", "signal", "test")
 
 @dataclass(frozen=True)
 class Metrics:
-    """How good a model is on one split; `nll_scaled` and `ece_scaled` are after temperature scaling.
+    """How good a model is on one split.
 
-    `f1` is the mean over the classes that the split has texts of. `support` are the texts of each class: they tell how
-    far the other figures can be trusted (`hybridal.measures.certainty`). Older records have none.
+    Attributes:
+        n: How many texts were measured.
+        right: How many predictions were right.
+        accuracy: The share of right predictions.
+        f1: Macro-F1: the mean over the classes that the split has texts of.
+        nll: The mean negative log-likelihood, in nats.
+        ece: The expected calibration error of the predicted class, in 15 bins.
+        brier: The Brier score, summed over classes, from 0 to 2.
+        nll_scaled: `nll` after temperature scaling.
+        ece_scaled: `ece` after temperature scaling.
+        support: How many texts each class has, which tells how reliable the other values are
+            (`hybridal.measures.certainty`). Empty in older records.
+
+    Example:
+        >>> metrics = Metrics(n=50, right=44, accuracy=0.88, f1=0.86, nll=0.4, ece=0.07, brier=0.2,
+        ...     nll_scaled=0.36, ece_scaled=0.05, support=(30, 20))
+        >>> metrics.right / metrics.n
+        0.88
     """
 
     n: int
@@ -30,15 +46,28 @@ class Metrics:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Metrics:
-        """Metrics from their record."""
+        """Create metrics from their JSON object.
+
+        Args:
+            data: The fields by name.
+        """
         return cls(**{**data, "support": tuple(data.get("support", ()))})
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What training took, counted: true on any machine. Tokens are those of the texts, without padding.
+    """The counted cost of a training, the same on any machine.
 
-    `planned` are the steps that it would have taken if nothing had stopped it early.
+    Attributes:
+        steps: Optimiser steps.
+        examples: Examples trained on, counted in each epoch.
+        tokens: Tokens of these examples, without padding.
+        epochs: Completed epochs.
+        planned: The steps that the training would have taken without early stopping.
+
+    Example:
+        >>> Cost(steps=30, examples=480, tokens=9000, epochs=3, planned=100)
+        Cost(steps=30, examples=480, tokens=9000, epochs=3, planned=100)
     """
 
     steps: int = 0
@@ -53,15 +82,20 @@ class LabelChanges:
     """Labels added, corrected and withdrawn since the last update.
 
     Attributes:
-        known: Labels that the last update had already learnt.
+        known: Labels that the last update has learnt.
         added: New labels.
         corrected: Labels that were replaced by another.
-        withdrawn: Labels that were taken back.
+        withdrawn: Labels that were withdrawn.
         new_class_count: Classes that had no label before.
-        expected: How many labels of unseen classes the known labels led us to expect.
-        last: Whether no round follows, so that the model is used as this one leaves it.
+        expected: The expected number of new labels of unseen classes (Good-Turing).
+        last: Whether the round is the last, so that its model is the one to use.
         counts: Labels of each class, old and new.
         unseen: New labels of classes that had none before.
+
+    Example:
+        >>> changes = LabelChanges(known=40, added=10, corrected=2, counts=(30, 22))
+        >>> changes.labels, changes.changed
+        (52, 12)
     """
 
     known: int = 0
@@ -76,18 +110,26 @@ class LabelChanges:
 
     @property
     def labels(self) -> int:
-        """How many there are now."""
+        """How many labels there are now."""
         return sum(self.counts) if self.counts else self.known + self.added + self.corrected
 
     @property
     def changed(self) -> int:
-        """How many labels were given, given anew, or taken back."""
+        """How many labels were added, corrected or withdrawn."""
         return self.added + self.corrected + self.withdrawn
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was chosen for labelling after a round: ids, best first, with their scores, and those that are `held`."""
+    """The texts that were chosen for labelling after a round.
+
+    Attributes:
+        round: The number of the round.
+        acquired: Ids to learn from, best first.
+        scores: Their acquisition scores.
+        held: Ids drawn at random for validation.
+        seconds: Wall-clock seconds of scoring and selecting.
+    """
 
     round: int
     acquired: tuple[str, ...] = ()
@@ -97,6 +139,7 @@ class Chosen:
 
     @property
     def ids(self) -> tuple[str, ...]:
+        """All chosen ids."""
         return (*self.held, *self.acquired)
 
     def to_json(self) -> dict[str, Any]:
@@ -114,7 +157,7 @@ class Chosen:
 
 @dataclass(frozen=True, repr=False)
 class Round:
-    """The record of one turn of the loop: label, learn, choose the next texts.
+    """The record of one round of the loop: label, learn, choose the next texts.
 
     A function of (task, backbone, protocol, seed, update sequence); only `seconds` differs when a run is repeated.
 
@@ -135,7 +178,12 @@ class Round:
         held: Ids drawn at random for validation.
         reason: Why the schedule chose this update.
         label_changes: The labels that came since the last update.
-        cross: Metrics of cross-fitted probes of the frozen encoder where there is no validation: a lower bound.
+        cross: Metrics of cross-fitted probes of the frozen encoder if there is no validation: a lower bound.
+
+    Example:
+        >>> from hybridal.testing import fake_history
+        >>> fake_history((), seed=1, rounds=2)[-1]
+        Round(2, retrain, 264 labels, validation accuracy 0.750 on 100 texts, test accuracy 0.750 on 100 texts)
     """
 
     round: int
@@ -157,7 +205,7 @@ class Round:
     cross: Metrics | None = None
 
     def __repr__(self) -> str:
-        """In short; `to_json` has all of it."""
+        """A short form; `to_json` has all fields."""
         measured = [
             f"{split} accuracy {found.accuracy:.3f} on {found.n} texts"
             for split, found in (("validation", self.validation), ("test", self.test))
@@ -168,19 +216,29 @@ class Round:
 
     @property
     def training_time(self) -> float:
-        """What the paper calls training time: training with its per-epoch validation."""
+        """Seconds of training with its validation passes, the training time of the paper."""
         return self.seconds.get("train", 0.0) + self.seconds.get("validate", 0.0)
 
     def completed(self, chosen: Chosen) -> Round:
-        """The round with what was chosen after it."""
+        """Return the record with the texts that were chosen after the round.
+
+        Args:
+            chosen: The chosen texts.
+        """
         seconds = {**self.seconds, **chosen.seconds}
         return replace(self, acquired=chosen.acquired, scores=chosen.scores, held=chosen.held, seconds=seconds)
 
     def to_json(self) -> dict[str, Any]:
+        """Return all fields as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Round:
+        """Create a record from its JSON object.
+
+        Args:
+            data: The fields by name.
+        """
         known = dict(data)
         known["cost"] = Cost(**known["cost"])
         for split in ("validation", "test", "cross"):

@@ -1,4 +1,4 @@
-"""How an experiment is set up: pools, batches, training. Four presets, and any field can be overridden."""
+"""The protocol of an experiment (pools, batches, training): four presets, in which any field can be overridden."""
 
 from __future__ import annotations
 
@@ -20,50 +20,52 @@ def _require(holds: bool, name: str, rule: str) -> None:
 
 @dataclass(frozen=True)
 class Rules:
-    """The fixed rules of a run; the defaults are those of the paper's text.
+    """A protocol: the numbers and choices that stay fixed during a run. The defaults are those of the paper's text.
 
     Attributes:
-        name: The preset that it began as.
-        initial: Labels that the run starts from.
-        initial_draw: How they are drawn: of each class alike, by its share, spread over all texts, or at random.
+        name: The preset that it is based on.
+        initial: How many texts are labelled before the first round.
+        initial_draw: How they are drawn: equally many of each class, by the share of each class, spread over all
+            texts by their embeddings, or at random.
         rounds: How many rounds there are.
-        batch: Labels that are added a round.
-        candidates: Random unlabelled texts that the batch is chosen from; None takes all.
-        max_length: Tokens of a text that are read.
-        pooling: What the head reads: the mean of all tokens, the first one, or as the encoder was trained (auto).
-        head: Starts at random, or as a probe: a logistic regression on the pretrained encoder's features.
-        probe_until: With fewer labels than this the probe is the model.
+        batch: How many texts are labelled per round.
+        candidates: The batch is chosen from this many random unlabelled texts; None takes all.
+        max_length: How many tokens of a text are read.
+        pooling: The input of the head: the mean of all tokens, the first token, or as the encoder was trained (auto).
+        head: How the head starts: at random, or as a probe, a logistic regression on the encoder's features.
+        probe_until: With fewer labels than this, the probe is the model and the encoder is not trained.
         use_class_descriptions: Use class names and descriptions as training examples, if every name has a letter.
-        learning_rate: Of AdamW, the same in every layer.
-        warmup: Share of a training's steps in which the rate rises.
-        decay: Lets the rate fall to 0 after that.
-        weight_decay: Of AdamW.
-        train_batch: Texts of a training step.
-        max_epochs: At most so many epochs a training.
-        min_steps: At least so many steps a training, unless its update brings its own number of epochs.
-        min_finetune_steps: At least so many steps a training whose update does, as that of `finetune:3`.
-        stop_after: Epochs without a lower validation loss that end it; None: nothing does, and the last is kept.
+        learning_rate: The learning rate of AdamW, the same in every layer.
+        warmup: The share of a training's steps in which the learning rate rises.
+        decay: Whether the learning rate falls to 0 after that.
+        weight_decay: The weight decay of AdamW.
+        train_batch: How many texts a training step takes.
+        max_epochs: The maximum number of epochs of a training.
+        min_steps: The minimum number of steps of a training, unless its update has its own number of epochs.
+        min_finetune_steps: The minimum number of steps of a training whose update has one, such as `finetune:3`.
+        stop_after: Stop after this many validations without a lower loss; None trains to the end.
         min_delta: By how much the loss must be lower to count.
-        validations_per_epoch: Looks at validation in an epoch.
-        keep_start: Lets the weights that training started from win.
-        average: Keeps the mean of the weights over the second half of a training that nothing stops.
+        validations_per_epoch: How often an epoch validates.
+        keep_start: Whether the starting weights may be kept as the best ones.
+        average: Keep the mean of the weights over the second half of a training without early stopping.
         dropout: On, off, or only while fine-tuning, as in the published code.
-        moments: Whether FINETUNE and NEWONLY get a fresh optimiser each round or carry its moments over.
-        validation_loss: The mean over examples, or over batches as published.
-        newonly_round_1: Whether NEWONLY trains on the initial labels, or skips round 1 as published.
-        precision: 32 bits throughout, or what the device does best (auto).
-        arithmetic: Plain does without fast arithmetic: the same up to rounding and to which dropout masks are drawn.
-        train_layers: Trains only so many of the backbone's layers, the top ones; None: all, and its embeddings.
-        temperature: Fitted to validation alone, or shrunk towards what was known before.
-        calibrate: Ranks candidates by temperature-scaled probabilities.
-        split_seed: Draws the splits; None draws them by the run's seed, as published.
-        validation: The task's own texts (fixed), a share of all labels, drawn at random as they come, or none.
+        moments: Whether FINETUNE and NEWONLY start with a fresh optimiser each round or carry its moments over.
+        validation_loss: The mean over examples, or over batches as in the published code.
+        newonly_round_1: Whether NEWONLY trains on the initial labels, or skips round 1 as in the published code.
+        precision: 32 bits throughout, or what the device computes fastest (auto).
+        arithmetic: `fast`, or `plain` to switch fast paths off; they differ by rounding and by dropout masks.
+        train_layers: How many of the top layers are trained; None trains all, and the embeddings.
+        temperature: Fitted to validation alone, or shrunk towards a prior.
+        calibrate: Rank candidates by temperature-scaled probabilities.
+        split_seed: The seed of the splits; None takes the run's seed, as in the published code.
+        validation: The task's own validation texts (fixed), a random share of all labels, or none.
         validation_share: That share.
-        validation_size: At most so many validation texts, drawn by the run's seed, stratified if they are fixed.
-        late_class: The round from which texts of the last class can be chosen, in a simulation.
+        validation_size: The maximum number of validation texts, drawn by the run's seed, stratified if fixed.
+        late_class: In a simulation, the round from which texts of the last class can be chosen.
 
-    >>> protocol("paper").initial, protocol("reference").dropout, protocol("paper", {"rounds": 3}).rounds
-    (200, 'finetune', 3)
+    Example:
+        >>> protocol("paper").initial, protocol("reference").dropout, protocol("paper", {"rounds": 3}).rounds
+        (200, 'finetune', 3)
     """
 
     name: str = "paper"
@@ -122,27 +124,44 @@ class Rules:
             _require(getattr(self, name) >= 0, name, "must not be negative")
 
     def validation_rows(self, labels: int) -> int:
-        """How many of so many labels are measured on and not learnt, beside those of the task's own validation texts.
+        """Return how many of the labels are held for validation, not counting the task's own validation texts.
 
-        >>> protocol("paper").validation_rows(200), protocol("paper", {"validation": "share"}).validation_rows(205)
-        (0, 20)
+        Args:
+            labels: How many labels there are.
+
+        Returns:
+            The number that is measured on and not learnt.
+
+        Example:
+            >>> protocol("paper").validation_rows(200), protocol("paper", {"validation": "share"}).validation_rows(205)
+            (0, 20)
         """
         wanted = int(self.validation_share * labels) if self.validation == "share" else 0
         return wanted if self.validation_size is None else min(wanted, self.validation_size)
 
     def epochs(self, examples: int, batch: int | None = None, asked: int | None = None) -> int:
-        """How often a training goes over its examples if nothing stops it; `asked` is what its update brings along.
+        """Return the number of epochs of a training without early stopping.
 
-        >>> rules = protocol("paper", {"max_epochs": 4, "min_steps": 77, "min_finetune_steps": 7})
-        >>> rules.epochs(40), rules.epochs(40, asked=2)  # three steps an epoch
-        (26, 3)
+        Args:
+            examples: How many examples it trains on.
+            batch: The batch size, if not `train_batch`.
+            asked: The update's own number of epochs, if it has one.
+
+        Returns:
+            The number of epochs, large enough for the minimum number of steps.
+
+        Example:
+            >>> rules = protocol("paper", {"max_epochs": 4, "min_steps": 77, "min_finetune_steps": 7})
+            >>> rules.epochs(40), rules.epochs(40, asked=2)  # three steps an epoch
+            (26, 3)
         """
         if not examples:
             return 0
-        least = self.min_finetune_steps if asked else self.min_steps
-        return max(asked or self.max_epochs, math.ceil(least / math.ceil(examples / (batch or self.train_batch))))
+        min_steps = self.min_finetune_steps if asked else self.min_steps
+        return max(asked or self.max_epochs, math.ceil(min_steps / math.ceil(examples / (batch or self.train_batch))))
 
     def to_json(self) -> dict[str, Any]:
+        """Return all fields as a JSON object."""
         return asdict(self)
 
 
@@ -157,8 +176,8 @@ PRESETS: Mapping[str, Rules] = {
         precision="fp32",
         split_seed=None,
     ),
-    # What people get who ask for nothing: the mean of the encoder under a head that starts as a probe, few labels to
-    # measure on, and no more steps than pay (docs/findings.md).
+    # The default: mean pooling under a head that starts as a probe, few labels held for validation, and no more steps
+    # than pay off (docs/findings.md).
     "best": Rules(
         name="best",
         initial=50,
@@ -178,7 +197,7 @@ PRESETS: Mapping[str, Rules] = {
         validation_size=50,
         temperature="shrunk",
     ),
-    # Ends in about two minutes on two cores: short texts, a higher rate for fewer epochs.
+    # Takes about two minutes on two cores: short texts, a higher learning rate for fewer epochs.
     "quick": Rules(
         name="quick",
         initial=48,
@@ -193,7 +212,15 @@ PRESETS: Mapping[str, Rules] = {
 
 
 def protocol(name: str = "best", overrides: Mapping[str, Any] | None = None) -> Rules:
-    """A preset with some of its fields replaced."""
+    """Return a preset with some of its fields replaced.
+
+    Args:
+        name: The preset: paper, reference, best or quick.
+        overrides: Values of other fields of `Rules`, by name.
+
+    Raises:
+        UserError: There is no such preset or field, or a value is not valid.
+    """
     if name not in PRESETS:
         raise unknown_name("protocol", name, [*PRESETS])
     kinds = {field.name: field.type for field in fields(Rules) if field.name != "name"}
@@ -204,7 +231,7 @@ def protocol(name: str = "best", overrides: Mapping[str, Any] | None = None) -> 
                 f"Protocol: `{field}` is not a field of a protocol; {hint_or_list(field, sorted(kinds))}",
                 field=f"protocol.{field}",
             )
-        # YAML 1.1 reads 2e-5 as text, since it has no dot; people mean a number.
+        # YAML 1.1 reads 2e-5 as a string, since it has no dot.
         if kinds[field] == "float" and isinstance(value, str):
             with suppress(ValueError):
                 given[field] = float(value)

@@ -1,4 +1,4 @@
-"""The initial pool: the texts that are labelled before there is a model to ask."""
+"""The initial pool: the texts that are labelled before there is a model."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from hybridal.models.model_protocol import Model
 from hybridal.randomness import stream
 from hybridal.tasks.task import Task
 
-# Texts that the encoder looks at before the first label: some seconds on two cores. After the first of them, chance.
-SAMPLE, MOST = 2000, 500
+# The spread draw embeds a sample of the texts, which takes seconds on two cores, and orders this many of them; the
+# rest follow in random order.
+SAMPLE_SIZE, MAX_SPREAD = 2000, 500
 
 
 def spread(task: Task, model: Model, seed: int) -> Ints:
-    """Rows of train in the order in which to label them first, so that few of them show what there is.
+    """Return all training rows in an order in which the first few represent all texts.
 
-    It looks at no label, only at what the pretrained encoder makes of a random sample of the texts, and of the names of
-    the classes.
+    It uses no label, only the pretrained encoder's embeddings of a random sample of the texts and of the class names.
     """
     rng = stream(seed, "initial")
-    rows = np.sort(rng.choice(len(task.train), min(SAMPLE, len(task.train)), replace=False))
-    order = first_draw(model.describe(rows), min(MOST, len(rows)), rng, model.describe_classes())
+    rows = np.sort(rng.choice(len(task.train), min(SAMPLE_SIZE, len(task.train)), replace=False))
+    order = first_draw(model.describe(rows), min(MAX_SPREAD, len(rows)), rng, model.describe_classes())
     rest = rng.permutation(np.setdiff1d(np.arange(len(task.train)), rows[order]))
     return np.concatenate([rows[order], rest])
 
 
 def check_initial(task: Task, protocol: Rules, seed: int) -> None:
-    """Refuses a task that the first draw cannot serve, before anything is computed."""
+    """Raise UserError if the initial pool cannot be drawn from a task, before anything is computed."""
     if protocol.initial_draw == "spread" and not partly_labelled(task):
         check_pool_size(task, protocol)
     else:
@@ -38,10 +38,10 @@ def check_initial(task: Task, protocol: Rules, seed: int) -> None:
 
 
 def draw_initial(task: Task, protocol: Rules, seed: int) -> Ints:
-    """Rows of train to label first, as the paper draws them.
+    """Draw the training rows of the initial pool, as in the paper.
 
-    With all labels known (a simulation) the draw is stratified by class, unless it is to be random. With some known,
-    those are the start: a person gave them. With none known, the draw is random.
+    If all labels are known (a simulation), the draw is stratified by class unless the protocol asks for a random one.
+    If some are known, a person gave them, and they are the initial pool. If none is known, the draw is random.
     """
     labels = task.train.labels
     known = np.flatnonzero(labels != UNKNOWN)
@@ -57,12 +57,12 @@ def draw_initial(task: Task, protocol: Rules, seed: int) -> Ints:
 
 
 def partly_labelled(task: Task) -> bool:
-    """Whether some texts have labels and some have none: then a person has begun, and it is no simulation."""
+    """Whether only some texts have labels; a person gave them, so this is not a simulation."""
     return 0 < int((task.train.labels != UNKNOWN).sum()) < len(task.train)
 
 
 def check_pool_size(task: Task, protocol: Rules) -> None:
-    """Refuses a task that the initial pool would use up."""
+    """Raise UserError if no text would be left after the initial pool."""
     if len(task.train) <= protocol.initial:
         raise UserError(
             f"Task '{task.name}' has {len(task.train)} texts to choose from, too few for an initial pool of "
@@ -72,10 +72,10 @@ def check_pool_size(task: Task, protocol: Rules) -> None:
 
 
 def _per_class(task: Task, protocol: Rules) -> Ints:
-    """How many of each class; remainders go to the first classes (equal) or the largest fractions (proportional)."""
+    """The size of each class in the draw; remainders go to the first classes (equal) or largest fractions."""
     available = np.bincount(task.train.labels, minlength=len(task.classes))
     share = np.ones_like(available) if protocol.initial_draw == "equal" else available
-    # Whole numbers throughout: float rounding would decide ties.
+    # Integers throughout: with floats, rounding would decide ties.
     counts, rest = np.divmod(protocol.initial * share, share.sum())
     by_fraction = np.argsort(-rest, kind="stable")
     counts[by_fraction[: protocol.initial - counts.sum()]] += 1

@@ -11,15 +11,21 @@ from hybridal.errors import UserError
 
 @dataclass(frozen=True)
 class Stabilisation:
-    """The detector of Definition 1; the same object serves a live run and `hybridal what-if`.
+    """Detects k stable rounds in a row (Definition 1 of the paper), in runs and in `hybridal what-if`.
 
-    Rounds count from 1. A round without a change (the first) is never stable.
+    A round is stable if its change is strictly below ε. Rounds count from 1; a round without a change (the first) is
+    not stable.
 
-    >>> detector = Stabilisation(epsilon=0.005, patience=2)
-    >>> detector.t_star([None, 0.02, 0.004, 0.003, 0.001])
-    4
-    >>> detector.t_star([None, 0.004, 0.005, 0.004]) is None
-    True
+    Attributes:
+        epsilon: The threshold ε.
+        patience: The number k of stable rounds in a row.
+
+    Example:
+        >>> detector = Stabilisation(epsilon=0.005, patience=2)
+        >>> detector.t_star([None, 0.02, 0.004, 0.003, 0.001])
+        4
+        >>> detector.t_star([None, 0.004, 0.005, 0.004]) is None
+        True
     """
 
     epsilon: float
@@ -34,7 +40,11 @@ class Stabilisation:
             raise UserError(f"`patience` must be at least 1, not {self.patience}.", field="patience")
 
     def streaks(self, changes: Iterable[float | None]) -> list[int]:
-        """After each round, how many stable rounds in a row there were."""
+        """Return the length of the current streak of stable rounds after each round.
+
+        Args:
+            changes: The changes of a signal, one per round; None where there is none.
+        """
         streaks, streak = [], 0
         for change in changes:
             streak = streak + 1 if change is not None and change < self.epsilon else 0
@@ -42,7 +52,11 @@ class Stabilisation:
         return streaks
 
     def t_star(self, changes: Iterable[float | None]) -> int | None:
-        """The round that completes the first streak of `patience` stable rounds, or None."""
+        """Return the round that completes the first streak of `patience` stable rounds, or None.
+
+        Args:
+            changes: The changes of a signal, one per round; None where there is none.
+        """
         for round, streak in enumerate(self.streaks(changes), start=1):
             if streak >= self.patience:
                 return round

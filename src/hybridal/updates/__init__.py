@@ -1,4 +1,4 @@
-"""Updates: from which weights a round starts, and on which examples it trains."""
+"""Updates define from which weights a round starts and on which examples it trains."""
 
 from __future__ import annotations
 
@@ -14,15 +14,30 @@ from hybridal.core.pool import Pool
 from hybridal.core.rules import Rules
 from hybridal.registry import Registry
 
-# Named tensors. Opaque to everything but the model that made them, so that other models can take part.
+# Named tensors. Only the model that created them looks inside, so that models other than torch's are possible.
 Weights = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What an update may look at: θ_{t−1} and its optimiser's moments (None in the first round), and the pool.
+    """What an update may use to plan a round.
 
-    `prepare` gives weights to start from, whose head may take a look at the labels: θ₀, or other weights given to it.
+    Attributes:
+        prepare: Returns starting weights made of the given ones, or of the pretrained θ₀ for None; under `head: probe`
+            their head is fitted to the labels.
+        last: The weights θ_{t−1} of the previous round; None in the first.
+        moments: The optimiser's moments of the previous round, if the protocol carries them over.
+        pool: The labelled texts, older and newest.
+        rules: The protocol.
+        rng: The only source of randomness that may be used.
+
+    Example:
+        >>> from hybridal.core.rules import protocol
+        >>> pool = Pool.unlabelled(4).reveal({0: 1, 2: 0})
+        >>> rng = np.random.default_rng(0)
+        >>> now = Situation(lambda last: last or {"w": 0.0}, {"w": 1.5}, None, pool, protocol(), rng)
+        >>> now.start(), now.resume()
+        ({'w': 0.0}, {'w': 1.5})
     """
 
     prepare: Callable[[Weights | None], Weights]
@@ -33,19 +48,31 @@ class Situation:
     rng: np.random.Generator
 
     def start(self) -> Weights:
-        """θ₀"""
+        """Return the pretrained weights θ₀ with a new head."""
         return self.prepare(None)
 
     def resume(self) -> Weights:
-        """The last weights, or in the first round θ₀."""
+        """Return the weights of the previous round, or θ₀ in the first."""
         return self.prepare(self.last)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a round trains: start from `weights`, on `rows` of the pool (none: no training at all).
+    """How a round trains.
 
-    `batch` and `epochs` None mean the protocol's; `keeps_moments` asks for the optimiser's moments after training.
+    Attributes:
+        weights: The weights to start from.
+        rows: The rows of the pool to train on; none means no training.
+        dropout: Whether dropout is on.
+        epochs: The number of epochs; None takes the protocol's.
+        batch: The batch size; None takes the protocol's.
+        moments: The optimiser's moments to start from; None starts a fresh optimiser.
+        keeps_moments: Whether to return the optimiser's moments after training.
+
+    Example:
+        >>> plan = Plan({}, np.array([4, 1]), epochs=3)
+        >>> plan.same_as(Plan({}, np.array([4, 1]), epochs=3)), plan.same_as(Plan({}, np.array([4, 1])))
+        (True, False)
     """
 
     weights: Weights
@@ -57,7 +84,11 @@ class Plan:
     keeps_moments: bool = False
 
     def same_as(self, other: Plan) -> bool:
-        """Whether both train alike, to the last bit."""
+        """Whether both plans train in exactly the same way, so that their round can be shared.
+
+        Args:
+            other: The plan to compare with.
+        """
         numbers = [(plan.dropout, plan.epochs, plan.batch, plan.keeps_moments) for plan in (self, other)]
         return (
             numbers[0] == numbers[1]
@@ -76,43 +107,77 @@ def _same_weights(one: Weights | None, other: Weights | None) -> bool:
 
 
 class Update(Protocol):
-    """One way to bring the model up to date. One that `forgets` looks neither at the last weights nor at moments."""
+    """One way to update the model: which weights to start from, which examples to train on.
+
+    A schedule chooses an update each round; the loop then calls `plan` once, when the labels are there. Inherit from
+    this class for the defaults; a frozen dataclass is the simplest implementation.
+
+    Attributes:
+        name: The name in specs such as `anchor:0.6`, in lower case with hyphens.
+        forgets: It uses neither the last weights nor the moments, so they need not be computed or loaded.
+
+    Example:
+        Fine-tune on the newest labels for one epoch:
+
+        >>> @dataclass(frozen=True)
+        ... class Brief(Update):
+        ...     name: ClassVar[str] = "brief"
+        ...     letter: ClassVar[str] = "B"
+        ...     spec: ClassVar[str] = name
+        ...     reason: str = ""
+        ...     def plan(self, now: Situation) -> Plan:
+        ...         return Plan(now.resume(), now.pool.newest_rows(), epochs=1)
+        >>> from hybridal.core.rules import protocol
+        >>> pool = Pool.unlabelled(4).reveal({0: 1}).learnt().reveal({2: 0})
+        >>> rng = np.random.default_rng(0)
+        >>> now = Situation(lambda last: last or {}, {"w": 1.5}, None, pool, protocol(), rng)
+        >>> Brief().plan(now)
+        Plan(weights={'w': 1.5}, rows=array([2]), dropout=True, epochs=1, batch=None, moments=None, keeps_moments=False)
+    """
 
     name: ClassVar[str]
     forgets: ClassVar[bool] = False
 
     @property
     def letter(self) -> str:
-        """What it adds to a run's word: one letter, and its arguments where it has any."""
+        """What the update adds to the update sequence: a letter, and its arguments in brackets, such as `A(0.6)`."""
 
     @property
     def spec(self) -> str:
-        """The text from which the registry makes this update again."""
+        """The text from which `UPDATES.make` creates an equal update, such as `anchor:0.6`."""
 
     @property
     def title(self) -> str:
-        """What tables and figures call it: its class and its arguments."""
+        """The name in tables and figures; by default the class name and the arguments."""
         return " ".join([type(self).__name__, *self.spec.split(":")[1:]])
 
     @property
     def reason(self) -> str:
-        """Why a schedule chose it, in a few words; "" where there was nothing to choose."""
+        """Why the schedule chose this update, in a few words; "" if it had no choice."""
 
-    def plan(self, now: Situation) -> Plan: ...
+    def plan(self, now: Situation) -> Plan:
+        """Plan the training of a round.
+
+        Args:
+            now: The weights, labels and protocol at the start of the round; they must not be modified.
+
+        Returns:
+            The starting weights, training rows and options.
+        """
 
 
 def plan_of(update: Update, now: Situation) -> Plan:
-    """How a round trains; an update that fails or gives no plan is named.
+    """Call `Update.plan` and check its result; errors name the update.
 
     Args:
         update: The update.
-        now: What it may look at.
+        now: The weights, labels and protocol at the start of the round.
 
     Returns:
-        Its plan.
+        The update's plan.
 
     Raises:
-        UserError: An update of another package failed, or gave something else.
+        UserError: An update of another package failed, or returned something else.
     """
     with calling("update", update):
         plan = update.plan(now)
@@ -122,7 +187,7 @@ def plan_of(update: Update, now: Situation) -> Plan:
 
 
 def check_epochs(epochs: int | None) -> None:
-    """Epochs that an update brings along must be a number of them."""
+    """Raise ValueError unless an update's number of epochs is None or a positive integer."""
     if epochs is not None and (not isinstance(epochs, int) or epochs < 1):
         raise ValueError(f"its epochs must be a whole number from 1 on, not {epochs}")
 

@@ -1,4 +1,4 @@
-"""ANCHOR: from a point between the pretrained and the last weights, on everything."""
+"""ANCHOR: start between the pretrained and the last weights, train on all labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Anchor(Update):
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
             raise ValueError(f"its share must lie between 0 and 1, not {self.share}")
-        # 1 and 1.0 are one share and must leave one word.
+        # 1 and 1.0 are the same share and must give the same update sequence.
         object.__setattr__(self, "share", float(self.share))
 
     @property

@@ -1,4 +1,4 @@
-"""FINETUNE: from the last weights, on everything."""
+"""FINETUNE: start from the last weights, train on all labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybridal.updates import Plan, Situation, Update, check_epochs
 class FineTune(Update):
     """Continues from the last round's weights on all labels; the first round starts from the pretrained ones.
 
-    `epochs` None means as many as the protocol says; the first training of all always takes those.
+    `epochs` None takes the protocol's number; so does the first training in any case.
 
     >>> FineTune().spec, FineTune().letter, FineTune(2).spec, FineTune(2).letter
     ('finetune', 'F', 'finetune:2', 'F(2)')

@@ -1,4 +1,4 @@
-"""NEWONLY: from the last weights, on the newest batch alone."""
+"""NEWONLY: start from the last weights, train on the newest labels only."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hybridal.updates import Plan, Situation, Update
 class NewOnly(Update):
     """Continues from the last weights on the newest labels; the first round's newest are the initial pool.
 
-    The published code skips the first round's training, later takes one full-batch step an epoch, and keeps one
-    optimiser for the whole run: the protocol `reference` does so too.
+    The published code skips the first round's training, later takes one full-batch step per epoch, and keeps one
+    optimiser for the whole run, as does the protocol `reference`.
 
     >>> NewOnly().spec, NewOnly().letter
     ('newonly', 'N')

@@ -1,4 +1,4 @@
-"""REFIT: the last weights with a new last layer, and no training."""
+"""REFIT: keep the last weights and fit a new head, without training."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hybridal.updates.replay import Replay
 
 @dataclass(frozen=True)
 class Refit(Update):
-    """Keeps the encoder as it is and fits its head to all labels: seconds in place of minutes.
+    """Keeps the encoder as it is and fits its head to all labels, which takes seconds instead of minutes.
 
-    It takes a protocol whose heads are probes. A head that started at random cannot be fitted by itself: then it
-    replays, once over the newest labels and as many older ones.
+    It needs a protocol with `head: probe`. With a head that starts at random it replays instead: one epoch over the
+    newest labels and equally many older ones.
 
     >>> Refit().spec, Refit().letter
     ('refit', 'H')

@@ -1,4 +1,4 @@
-"""REPLAY: from the last weights, on the newest batch and some older labels."""
+"""REPLAY: start from the last weights, train on the newest labels and some older ones."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hybridal.updates import Plan, Situation, Update, check_epochs
 
 @dataclass(frozen=True)
 class Replay(Update):
-    """Continues from the last weights on the newest labels and `older` others: a number, or as many ("equal").
+    """Continues from the last weights on the newest labels and `older` others: a number, or equally many ("equal").
 
-    The others are drawn at random, or "balanced": from the classes that the round would see least of. `epochs` None
-    means as many as the protocol says; the first training of all always takes those.
+    The others are drawn at random, or "balanced": from the classes that have the fewest labels in the round. `epochs`
+    None takes the protocol's number; so does the first training in any case.
 
     >>> Replay(96).spec, Replay(96).letter, Replay("equal", "balanced", 1).spec
     ('replay:96', 'P(96)', 'replay:equal:balanced:1')
@@ -61,13 +61,13 @@ class Replay(Update):
 
 
 def balanced(older: Ints, labels: Ints, newest: Ints, wanted: int, rng: np.random.Generator) -> Ints:
-    """So many of the older rows that all classes come up about as often, those of the newest rows counted in."""
-    there = np.bincount(labels[newest], minlength=int(labels.max()) + 1)
+    """Draw `wanted` of the older rows so that, with the newest rows, all classes are about equally frequent."""
+    counts = np.bincount(labels[newest], minlength=int(labels.max()) + 1)
     turn = np.empty(len(older), dtype=np.int64)
     order = rng.permutation(len(older))
     for row in order:
-        # The k-th of its class is taken when all classes that have so many have come up k times.
+        # A row that would be the k-th of its class is taken in turn k, as in dealing cards to the classes.
         label = labels[older[row]]
-        turn[row] = there[label]
-        there[label] += 1
+        turn[row] = counts[label]
+        counts[label] += 1
     return older[order[np.argsort(turn[order], kind="stable")[:wanted]]]

@@ -1,4 +1,4 @@
-"""RETRAIN: from the pretrained weights, on everything."""
+"""RETRAIN: start from the pretrained weights, train on all labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hybridal.updates import Plan, Situation, Update
 
 @dataclass(frozen=True)
 class Retrain(Update):
-    """Starts anew from the pretrained body and a new head, a probe or the same random one, and trains on all labels.
+    """Starts from the pretrained encoder and a new head (a probe, or the same random one) and trains on all labels.
 
     >>> Retrain().spec, Retrain().letter
     ('retrain', 'R')
