@@ -67,3 +67,7 @@ def test_rows_are_paired_by_cell() -> None:
 def test_variants_are_called_by_their_fields() -> None:
     assert [variant_name({"initial": 50}), variant_name({"candidates": None})] == ["initial=50", "candidates=all"]
     assert variant_name({}) == ""
+
+
+def test_results_keep_the_device_of_their_folder(folder: StudyFolder) -> None:
+    assert results(StudyFolder(folder.path, folder.study, "cuda:1")).folder.device == "cuda:1"

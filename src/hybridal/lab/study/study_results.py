@@ -103,7 +103,7 @@ class ReadOnce(StudyFolder):
     """What was recorded when a cell was first asked for; use it for one piece of work, then let it go."""
 
     def __init__(self, folder: StudyFolder) -> None:
-        super().__init__(folder.path, folder.study)
+        super().__init__(folder.path, folder.study, folder.device)
         self._facts: dict[str, dict[str, Round]] = {}
         self._histories: dict[str, dict[str, tuple[Round, ...]]] = {}
 
