@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hybridal.errors import UserError
@@ -15,6 +14,7 @@ from hybridal.lab.reports.study_report import all_figures, all_tables
 from hybridal.lab.study.study_results import Results, results
 from hybridal.lab.write_study_report import write_study_report
 
+from ...reports.drawn import xs, ys
 from .example import made_up
 
 FEW: dict[str, Any] = {"tasks": ("imdb",), "seeds": (1, 2, 3), "rounds": 3}
@@ -68,13 +68,11 @@ def test_curves_end_at_the_means_of_the_last_round(two_acquisitions: Results) ->
     (axes,) = figures["f1-by-acquisition"].figure.axes
     rounds = two_acquisitions.rounds
     split = "test" if rounds["test_f1"].notna().all() else "validation"
-    last = rounds[rounds["round"] == 3].groupby("acquisition")[f"{split}_f1"].mean()
-    for line in axes.get_lines():
-        assert np.asarray(line.get_ydata())[-1] == pytest.approx(last[str(line.get_label())])
-    steps = two_acquisitions.runs.groupby("acquisition")["steps"].mean()
-    lines = figures["cost-by-acquisition"].figure.axes[0].get_lines()
-    points = {line.get_label(): float(np.asarray(line.get_xdata())[0]) for line in lines}
-    assert points == pytest.approx(steps.to_dict())
+    last = rounds[rounds["round"] == 3].groupby("acquisition")[f"{split}_f1"].mean().to_dict()
+    assert {line.get_label(): ys(line)[-1] for line in axes.get_lines()} == pytest.approx(last)
+    steps = two_acquisitions.runs.groupby("acquisition")["steps"].mean().to_dict()
+    (plane,) = figures["cost-by-acquisition"].figure.axes
+    assert {line.get_label(): xs(line)[0] for line in plane.get_lines()} == pytest.approx(steps)
 
 
 def test_a_study_of_ones_own_gets_no_table_of_the_paper(two_acquisitions: Results) -> None:

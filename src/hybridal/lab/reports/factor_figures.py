@@ -101,13 +101,13 @@ def cost_against_quality(results: Results, factor: str) -> Drawn | None:
     if results.runs[column].isna().any():
         return None
     names, styles, markers = _appearance(results, factor)
-    means = results.runs.groupby(factor, sort=False)[["steps", column]].mean()
+    by_level = results.runs.groupby(factor, sort=False)
+    steps, f1 = by_level["steps"].mean().to_dict(), by_level[column].mean().to_dict()
     spoken = []
     with kit.paneled(1, 2.8, _keys(names, styles, markers)) as (figure, (axes,)):
         for level, style in styles.items():
-            steps, f1 = (float(value) for value in means.loc[level].to_numpy())
-            kit.mark(axes, steps, f1, markers[level], 8, style.light, level)
-            spoken.append(f"{names[level]} {score(f1)} for {steps:,.0f} steps")
+            kit.mark(axes, steps[level], f1[level], markers[level], 8, style.light, level)
+            spoken.append(f"{names[level]} {score(f1[level])} for {steps[level]:,.0f} steps")
         axes.set(xlabel="optimiser steps of a run", ylabel=f"{results.split} macro-F1")
         kit.thousands(axes)
         axes.margins(0.1)
