@@ -10,7 +10,7 @@ from transformers import AutoTokenizer, BertTokenizer, MPNetTokenizer
 
 from hybridal.backbones import load_backbone
 from hybridal.backbones.backbone import TextEncoder
-from hybridal.backbones.tokenizer import ADDED, CONFIG, FILE, SPECIAL, read_alone
+from hybridal.backbones.tokenizer import ADDED, CONFIG, FILE, SPECIAL, read_fast_tokenizer
 from hybridal.testing.small import toy_task
 
 from ..models.bodies import HAS_MINILM, MINILM
@@ -54,7 +54,7 @@ def assert_alike(folder: Path, max_length: int = 32) -> None:
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_what_is_taken_as_it_is(folder: Path, side: str) -> None:
     rewrite(folder / CONFIG, truncation_side=side)
-    assert read_alone(folder, 32) is not None
+    assert read_fast_tokenizer(folder, 32) is not None
     assert_alike(folder)
 
 
@@ -64,11 +64,11 @@ def test_what_is_taken_as_it_is(folder: Path, side: str) -> None:
 )
 def test_what_transformers_builds_anew(folder: Path, kind: Any, told: dict[str, Any]) -> None:
     built_anew(folder, kind, **told)
-    alone = read_alone(folder, 32)
-    assert alone is not None
+    fast = read_fast_tokenizer(folder, 32)
+    assert fast is not None
     theirs = AutoTokenizer.from_pretrained(folder)
     theirs("", truncation=True, max_length=32)
-    ours, expected = (json.loads(backend.to_str()) for backend in (alone.backend, theirs.backend_tokenizer))
+    ours, expected = (json.loads(backend.to_str()) for backend in (fast.backend, theirs.backend_tokenizer))
     for said in (ours, expected):
         del said["decoder"], said["post_processor"]
     assert ours == expected
@@ -77,7 +77,7 @@ def test_what_transformers_builds_anew(folder: Path, kind: Any, told: dict[str, 
 
 @pytest.mark.skipif(not HAS_MINILM, reason="all-MiniLM-L6-v2 was not fetched before")
 def test_the_default_backbone(tmp_path: Path) -> None:
-    assert read_alone(MINILM, 16) is not None
+    assert read_fast_tokenizer(MINILM, 16) is not None
     assert_alike(MINILM, 16)
     TextEncoder(MINILM, 16).save(tmp_path)
     shutil.copy(MINILM / "config.json", tmp_path)
@@ -110,13 +110,13 @@ def test_the_default_backbone(tmp_path: Path) -> None:
 )
 def test_where_files_disagree_transformers_is_asked(folder: Path, name: str, fields: dict[str, Any]) -> None:
     built_anew(folder, BertTokenizer)
-    assert read_alone(folder, 32) is not None
+    assert read_fast_tokenizer(folder, 32) is not None
     rewrite(folder / name, **fields)
-    assert read_alone(folder, 32) is None
+    assert read_fast_tokenizer(folder, 32) is None
     assert_alike(folder)
 
 
 @pytest.mark.parametrize("name", [FILE, CONFIG])
 def test_without_both_files_transformers_is_asked(folder: Path, name: str) -> None:
     (folder / name).unlink()
-    assert read_alone(folder, 32) is None
+    assert read_fast_tokenizer(folder, 32) is None

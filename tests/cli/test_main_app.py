@@ -13,7 +13,7 @@ import torch
 from hybridal import __version__
 from hybridal.cli import main
 from hybridal.cli.main_app import EXIT_CODES
-from hybridal.cli.wording import going_on_with
+from hybridal.cli.wording import resume_hint
 from hybridal.errors import RunError, UserError
 
 from .conftest import hybridal
@@ -125,19 +125,19 @@ class TestExitCodes:
         failing(monkeypatch, KeyboardInterrupt())
         assert called(monkeypatch, "list", "signals") == 130
         assert capsys.readouterr().err == "hybridal: stopped.\n"
-        with pytest.raises(KeyboardInterrupt) as stopped, going_on_with("hybridal study resume", Path("studies/main")):
+        with pytest.raises(KeyboardInterrupt) as stopped, resume_hint("hybridal study resume", Path("studies/main")):
             raise KeyboardInterrupt
         failing(monkeypatch, stopped.value)
         assert called(monkeypatch, "list", "signals") == 130
         assert capsys.readouterr().err == "hybridal: stopped; go on with `hybridal study resume studies/main`.\n"
         with pytest.raises(KeyboardInterrupt, match="hybridal resume r --device cpu"):  # noqa: SIM117
-            with going_on_with("hybridal resume", Path("r"), "cpu"):
+            with resume_hint("hybridal resume", Path("r"), "cpu"):
                 raise KeyboardInterrupt
 
     @pytest.mark.usefixtures("default_sigterm")
     def test_stopped_by_sigterm(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         def terminate(_what: str) -> None:
-            with going_on_with("hybridal resume", Path("runs/x")):
+            with resume_hint("hybridal resume", Path("runs/x")):
                 signal.raise_signal(signal.SIGTERM)
 
         monkeypatch.setattr("hybridal.cli.listing_command._names", terminate)

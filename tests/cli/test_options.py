@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 import typer
 
-from hybridal.cli.options import RUN, Asked, Out, Quiet, asks, given, names, overrides
+from hybridal.cli.options import RUN, Out, Quiet, RunOptions, given, names, overrides, with_run_options
 from hybridal.core.task_source import TaskSource
 from hybridal.errors import UserError
 
@@ -60,8 +60,8 @@ def test_what_is_no_pair(pair: str, sentence: str) -> None:
 def test_a_verb_gets_what_was_asked_and_its_own_options() -> None:
     found: list[object] = []
 
-    @asks(without=("labels", "epsilon"))
-    def verb(asked: Asked, out: Out = None, quiet: Quiet = False) -> None:
+    @with_run_options(without=("labels", "epsilon"))
+    def verb(asked: RunOptions, out: Out = None, quiet: Quiet = False) -> None:
         """Does it."""
         found.extend([asked, out, quiet])
 
@@ -74,7 +74,7 @@ def test_a_verb_gets_what_was_asked_and_its_own_options() -> None:
     command.main(line.split(), standalone_mode=False)
     settings = {"task": "mail.csv", "classes": ("a", "b"), "seed": 0}
     overrides = {"warmup": 0.1, "rounds": 3, "calibrate": True}
-    assert found == [Asked({**settings, "overrides": overrides}, patience=2), None, True]
+    assert found == [RunOptions({**settings, "overrides": overrides}, patience=2), None, True]
 
 
 def test_all_that_says_where_a_task_comes_from_is_an_option() -> None:

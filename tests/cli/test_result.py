@@ -23,25 +23,23 @@ from .made_up import EnoughLabels, ReplaysOnceSettled, history_of
         (
             "hybrid:accuracy:0.05:2",
             history_of("RRRF", [None, 0.01, 0.02, 0.5]),
-            "Switch: accuracy changed by less than 0.05 in 2 rounds in a row, first complete in round 3; "
+            "Switch: accuracy changed by less than 0.05 in 2 consecutive rounds, up to round 3; "
             "fine-tuning from round 4 on.",
         ),
         (
             "hybrid:accuracy:0.05:1",
             history_of("RRFF", [None, 0.01, 0.02, 0.5]),
-            "Switch: accuracy changed by less than 0.05 in 1 round, first complete in round 2; "
-            "fine-tuning from round 3 on.",
+            "Switch: accuracy changed by less than 0.05 in 1 round, up to round 2; fine-tuning from round 3 on.",
         ),
         (
             "hybrid:accuracy:0.05:2",
             history_of("RRRR", [None, 0.01, 0.2, 0.01]),
-            "No switch: there was no stretch in which accuracy changed by less than 0.05 in 2 rounds in a row; "
-            "each round retrained.",
+            "No switch: accuracy never changed by less than 0.05 in 2 consecutive rounds; each round retrained.",
         ),
         (
             "hybrid:accuracy:0.05:2",
             history_of("RRRR", [None, 0.2, 0.01, 0.01]),
-            "No switch yet: accuracy changed by less than 0.05 in 2 rounds in a row, complete in round 4, the last; "
+            "No switch yet: accuracy changed by less than 0.05 in 2 consecutive rounds, but only in round 4, the last; "
             "each round retrained.",
         ),
         ("fixed:3", history_of("RRFF", [None, 0.0, 0.0, 0.0]), "Schedule fixed:3: every round as planned, RRFF."),
@@ -53,7 +51,7 @@ from .made_up import EnoughLabels, ReplaysOnceSettled, history_of
         (
             ReplaysOnceSettled.spec,
             [*history_of("RRR", [None, 0.01, 0.02]), replace(history_of("RRRF", [None] * 4)[3], update="replay:96")],
-            "Switch: accuracy changed by less than 0.05 in 2 rounds in a row, first complete in round 3; "
+            "Switch: accuracy changed by less than 0.05 in 2 consecutive rounds, up to round 3; "
             "replay:96 from round 4 on.",
         ),
     ],

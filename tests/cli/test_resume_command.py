@@ -163,7 +163,7 @@ def test_a_finished_run_is_left_as_it_is(unbroken: Path, tmp_path: Path, monkeyp
     monkeypatch.setattr("hybridal.runs.run.build_model", refuse)
     ended = hybridal("resume", folder)
     assert ended.code == 0
-    assert ended.stdout.startswith("Switch: accuracy changed by less than 0.9 in 1 round, first complete in round 2;")
+    assert ended.stdout.startswith("Switch: accuracy changed by less than 0.9 in 1 round, up to round 2;")
     assert contents(folder) == before
 
 

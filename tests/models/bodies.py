@@ -25,13 +25,13 @@ from transformers import (
     XLMRobertaModel,
 )
 
-from hybridal.backbones.wheel_models import CARRIED
+from hybridal.backbones.wheel_models import WHEEL_MODELS
 from hybridal.models.export.pooled_modeling import PooledConfig, PooledForSequenceClassification
 from hybridal.system.cache import cache_dir
 
 # Read before the tests get a cache of their own.
 MINILM = cache_dir() / "backbones" / "minilm"
-HAS_MINILM = CARRIED["minilm"].wheels.complete(MINILM)
+HAS_MINILM = WHEEL_MODELS["minilm"].wheels.complete(MINILM)
 
 WORDS, WIDTH, LENGTHS = 300, 64, (1, 2, 3, 9, 20, 37, 48)
 # Larger than usual, so that tokens differ visibly.

@@ -9,7 +9,7 @@ import pytest
 
 from hybridal.core.rules import PRESETS, protocol
 from hybridal.errors import UserError
-from hybridal.runs.settings import DEMO, Settings, read_settings, usual_acquisition
+from hybridal.runs.settings import DEMO, Settings, default_acquisition, read_settings
 
 FULL = Settings(
     "mail.csv", text="body", label="kind", id="nr", validation="v.csv", test="t.csv", validation_size=0.1, test_size=50,
@@ -59,7 +59,7 @@ def test_changes_are_laid_over_and_overrides_merged() -> None:
 
 
 def test_margins_choose_under_best_and_entropy_under_the_others() -> None:
-    usual = {name: usual_acquisition(name) for name in PRESETS}
+    usual = {name: default_acquisition(name) for name in PRESETS}
     assert usual == {"paper": "entropy", "reference": "entropy", "best": "margin", "quick": "entropy"}
     assert {name: Settings("imdb", protocol=name).acquisition_spec for name in PRESETS} == usual
     assert (Settings("imdb").acquisition_spec, DEMO.acquisition_spec) == ("margin", "margin")

@@ -38,7 +38,7 @@ def test_a_process_that_was_interrupted_in_an_import_ends(tmp_path: Path, slow: 
     script = f"""
 import _imp, sys
 from hybridal.system import background_imports
-background_imports.PATIENCE = 0.5
+background_imports.MAX_WAIT = 0.5
 sys.path.insert(0, {str(tmp_path)!r})
 try:
     background_imports.import_in_thread({slow!r}, [] if {slow!r} == "colorsys" else ["long", "wave"])

@@ -14,7 +14,7 @@ _FULL = Path("/dev/full")
 # A GPU is only said to be in use; what takes long to take down is an object that speaks when it goes.
 _SCRIPT = """
 import atexit, sys, threading, time, types
-from hybridal.system.exit import leaving_at_once
+from hybridal.system.exit import fast_exit
 
 class Graphs:
     def __del__(self):
@@ -22,7 +22,7 @@ class Graphs:
 
 sys.modules["torch"] = types.SimpleNamespace(cuda=types.SimpleNamespace(is_initialized=lambda: {gpu}))
 held = Graphs()
-with leaving_at_once():
+with fast_exit():
     atexit.register(print, "told")
     threading.Thread(target=lambda: (time.sleep(0.3), print("waited for"))).start()
     {end}
@@ -63,9 +63,9 @@ def test_what_cannot_be_written_any_more_is_not_passed_over() -> None:
 
 _STOPPED = """
 import os, signal, sys
-from hybridal.system.exit import left_by_ctrl_c
+from hybridal.system.exit import exit_on_ctrl_c
 {before}
-with left_by_ctrl_c("gone.\\n"):
+with exit_on_ctrl_c("gone.\\n"):
     {inside}
 {after}
 print("still here")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridal.system.scratch import YOUNG, scratch
+from hybridal.system.scratch import MIN_AGE, scratch
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def age(folder: Path) -> None:
-    then = time.time() - YOUNG - 1
+    then = time.time() - MIN_AGE - 1
     os.utime(folder, (then, then))
 
 

@@ -7,7 +7,7 @@ import pytest
 from hybridal.errors import UserError
 from hybridal.tasks.class_names import (
     MANY_CLASSES,
-    MOST,
+    MAX_LISTED_GROUPS,
     choose_classes,
     note_lookalikes,
     note_many_classes,
@@ -76,7 +76,7 @@ def test_a_held_out_label_that_train_lacks(asked: list[str] | None) -> None:
         (["bug", " bug", "BUG", "Idea", "idea"], [], "' bug', 'BUG' and 'bug', 'Idea' and 'idea' are"),
         (["not  a bug", "not a bug"], [], "'not  a bug' and 'not a bug' are"),
         (["Bug", "bug", "idea"], ["bug", "idea"], "'Bug' and 'bug' are"),  # or the texts of one would go unnoticed
-        ([name for n in range(MOST + 2) for name in (f"a{n}", f"A{n}")], [], "'A4' and 'a4', 2 more are"),
+        ([name for n in range(MAX_LISTED_GROUPS + 2) for name in (f"a{n}", f"A{n}")], [], "'A4' and 'a4', 2 more are"),
     ],
 )
 def test_labels_that_differ_only_in_capitals_or_blanks_are_named(

@@ -58,8 +58,8 @@ def test_utf16_that_breaks_off_is_told(write: Write) -> None:
 @given(text=st.text(st.characters(exclude_categories=["Cs"])), at_once=st.integers(1, 5))
 def test_utf8_is_always_utf8(write: Write, text: str, at_once: int) -> None:
     path = write("mail.csv", "x" + text)
-    before, module._AT_ONCE = module._AT_ONCE, at_once
+    before, module.CHUNK_BYTES = module.CHUNK_BYTES, at_once
     try:
         assert encoding_of(path) == "utf-8-sig"
     finally:
-        module._AT_ONCE = before
+        module.CHUNK_BYTES = before

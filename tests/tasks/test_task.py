@@ -116,7 +116,7 @@ def test_the_fingerprint_is_a_hash_of_all_parts_with_their_lengths(monkeypatch: 
     for name, split in TASK.splits():
         wanted += each([name]) + each(split.ids) + each(split.texts) + split.labels.astype("<i8").tobytes()
     for together in (1, 3, 4096):
-        monkeypatch.setattr("hybridal.tasks.task.AT_ONCE", together)
+        monkeypatch.setattr("hybridal.tasks.task.STRINGS_PER_HASH", together)
         assert replace(TASK).fingerprint == hashlib.sha256(wanted).hexdigest()
 
 

@@ -12,7 +12,7 @@ from hybridal.app.db.connect import execute
 from hybridal.app.db.schema import Setting
 from hybridal.core.rules import PRESETS, protocol
 from hybridal.errors import UserError
-from hybridal.runs.settings import usual_acquisition
+from hybridal.runs.settings import default_acquisition
 from hybridal.schedules import make_schedule
 
 DEFAULTS: Mapping[str, Any] = {
@@ -58,7 +58,7 @@ _DECIDED = select(Setting.name, Setting.value)
 def read(session: Session) -> dict[str, Any]:
     """All settings: those decided, and the defaults of the others."""
     decided = {row.name: row.value for row in execute(session, _DECIDED)}
-    usual = usual_acquisition(decided.get("protocol", DEFAULTS["protocol"]))
+    usual = default_acquisition(decided.get("protocol", DEFAULTS["protocol"]))
     return {**DEFAULTS, "acquisition": usual, **decided}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from hybridal.backbones.beginnings import encode_beginnings, reads_word_by_word
 from hybridal.backbones.catalogue import Limits
 from hybridal.backbones.exported import was_exported
-from hybridal.backbones.tokenizer import TOKENIZER_FILES, Alone, read_alone
+from hybridal.backbones.tokenizer import TOKENIZER_FILES, FastTokenizer, read_fast_tokenizer
 from hybridal.errors import UserError, reason
 from hybridal.system.files import read_object, write_whole
 
@@ -147,8 +147,8 @@ class TextEncoder:
         """
         if not tokenizer_files(self.folder):
             raise UserError(f"Backbone folder {self.folder} has no tokenizer; save the encoder's tokenizer there.")
-        if self._alone is not None:
-            tokenizer = self._alone.backend
+        if self._fast is not None:
+            tokenizer = self._fast.backend
             words = tokenizer.get_vocab_size() - len(tokenizer.get_added_tokens_decoder())
         else:
             tokenizer = self._tokenizer
@@ -167,9 +167,9 @@ class TextEncoder:
             )
 
     @cached_property
-    def _alone(self) -> Alone | None:
+    def _fast(self) -> FastTokenizer | None:
         with self._reading():
-            return _alone(self.folder, self.max_length, self.key)
+            return _fast_tokenizer(self.folder, self.max_length, self.key)
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -192,8 +192,8 @@ class TextEncoder:
     @cached_property
     def _threaded(self) -> Any:
         """What encodes on all cores, if this tokenizer has it; called by itself it makes nothing that nobody reads."""
-        if self._alone is not None:
-            return self._alone.backend
+        if self._fast is not None:
+            return self._fast.backend
         self._tokenizer("", truncation=True, max_length=self.max_length)  # when called, it sets the other up
         return getattr(self._tokenizer, "backend_tokenizer", None)
 
@@ -203,7 +203,7 @@ class TextEncoder:
 
     @property
     def pad(self) -> int:
-        return int(self._tokenizer.pad_token_id or 0) if self._alone is None else self._alone.pad
+        return int(self._tokenizer.pad_token_id or 0) if self._fast is None else self._fast.pad
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         if isinstance(texts, str):
@@ -226,8 +226,8 @@ class TextEncoder:
 
     def save(self, folder: Path) -> None:
         """Whoever loads it with transformers and asks for truncation gets texts cut as the model learnt them."""
-        if self._alone is not None:
-            self._alone.save(folder, self.max_length)
+        if self._fast is not None:
+            self._fast.save(folder, self.max_length)
             return
         self._tokenizer.model_max_length = self.max_length
         # A classifier has no use for them, and transformers writes them to files of names that the backbone chose.
@@ -241,9 +241,9 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 
 @lru_cache(maxsize=2)
-def _alone(folder: Path, max_length: int, _key: str) -> Alone | None:
+def _fast_tokenizer(folder: Path, max_length: int, _key: str) -> FastTokenizer | None:
     """One for all cells of a study that a process computes; another key is another tokenizer in the same folder."""
-    return read_alone(folder, max_length)
+    return read_fast_tokenizer(folder, max_length)
 
 
 @lru_cache(maxsize=2)

@@ -19,7 +19,7 @@ HUB_IDS = {
     "roberta": "FacebookAI/roberta-base",
 }
 
-BACKBONE_NAMES = (*wheel_models.CARRIED, "tiny", *HUB_IDS)
+BACKBONE_NAMES = (*wheel_models.WHEEL_MODELS, "tiny", *HUB_IDS)
 
 
 def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda _: None) -> Backbone:
@@ -28,7 +28,7 @@ def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda 
     """
     if (here := local_backbone(name, task)) is not None:
         return here
-    if name in wheel_models.CARRIED:
+    if name in wheel_models.WHEEL_MODELS:
         return Backbone(name, wheel_models.folder(name, notify))
     with _known_names_offered(name):
         return Backbone(name, hub_models.folder(HUB_IDS.get(name, name), notify))
@@ -36,7 +36,7 @@ def load_backbone(name: str, task: Task, notify: Callable[[str], None] = lambda 
 
 def local_backbone(name: str, task: Task) -> Backbone | None:
     """The backbone if all its files are on this machine; None if it would have to be downloaded."""
-    if name in wheel_models.CARRIED:
+    if name in wheel_models.WHEEL_MODELS:
         return Backbone(name, wheel_models.cache(name)) if wheel_models.is_here(name) else None
     if name == "tiny":
         return Backbone(name, tiny.folder(task))

@@ -42,7 +42,7 @@ _LARGEST = 100_000
 
 
 @dataclass(frozen=True)
-class Alone:
+class FastTokenizer:
     """A tokenizer that cuts texts to a length and pads nothing; `config` is what transformers is told about it."""
 
     backend: Any
@@ -57,7 +57,7 @@ class Alone:
         (folder / CONFIG).write_text(strict_json(told, indent=2) + "\n", encoding="utf-8")
 
 
-def read_alone(folder: Path, max_length: int) -> Alone | None:
+def read_fast_tokenizer(folder: Path, max_length: int) -> FastTokenizer | None:
     """None where transformers might read it another way."""
     from tokenizers import Tokenizer
 
@@ -78,7 +78,7 @@ def read_alone(folder: Path, max_length: int) -> Alone | None:
         return None
     side = config.get("truncation_side") or (said.get("truncation") or {}).get("direction", "right").lower()
     backend.enable_truncation(max_length, direction=side)
-    return Alone(backend, int(said["model"]["vocab"][tokens["pad_token"]]), config)
+    return FastTokenizer(backend, int(said["model"]["vocab"][tokens["pad_token"]]), config)
 
 
 def _is_whole(said: Mapping[str, Any], config: Mapping[str, Any], tokens: Mapping[str, Any]) -> bool:

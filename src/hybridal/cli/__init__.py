@@ -1,14 +1,14 @@
-"""The command line: each verb parses and prints, nothing else."""
+"""The command line: each command only parses and prints."""
 
 from __future__ import annotations
 
-from hybridal.system.exit import left_by_ctrl_c
+from hybridal.system.exit import exit_on_ctrl_c
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """The entry point. Importing the verbs takes long enough to press Ctrl-C, so it is done where that is answered."""
-    with left_by_ctrl_c("hybridal: stopped.\n"):
+    """Entry point. The commands are imported here, because users press Ctrl-C during the import."""
+    with exit_on_ctrl_c("hybridal: stopped.\n"):
         from hybridal.cli.main_app import answer
     answer()

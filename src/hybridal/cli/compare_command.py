@@ -1,4 +1,4 @@
-"""`hybridal compare`: several schedules of one cell."""
+"""`hybridal compare`: several schedules on the same task and seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from hybridal.cli import options as o
 from hybridal.cli.run_command import default_folder, resolve
-from hybridal.cli.wording import going_on_with
+from hybridal.cli.wording import resume_hint
 from hybridal.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,29 +24,29 @@ QUALITY = (
 SHOWN = ("schedule", "accuracy", "95%", "f1", "nll", "ece", "steps", "seconds", "update_sequence")
 
 
-@o.asks(without=("labels", "schedule", "epsilon", "patience", "stop", "tracker"))
+@o.with_run_options(without=("labels", "schedule", "epsilon", "patience", "stop", "tracker"))
 def compare(
-    asked: o.Asked,
+    requested: o.RunOptions,
     context: typer.Context,
     schedules: Annotated[
         str, typer.Option(help="Schedules to compare, separated by commas.")
     ] = "auto,retrain,finetune",
-    resume: Annotated[Path | None, typer.Option(help="Go on with a comparison that was stopped.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue a comparison that was stopped.")] = None,
     out: o.Out = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
     dry_run: o.DryRun = False,
 ) -> None:
-    """Run several schedules on the same texts, the same labels and the same seed; rounds that they share run once."""
+    """Run several schedules on the same texts, labels and seed; rounds that they share run once."""
     from hybridal.cli.screen import follow
     from hybridal.lab.study.comparison import Comparison
 
     if resume is not None:
         refuse_others(context)
-        go_on(resume, asked.settings.get("device"), json, quiet)
+        go_on(resume, requested.settings.get("device"), json, quiet)
         return
-    asked.settings["schedule"] = "retrain"
-    settings = resolve(asked)
+    requested.settings["schedule"] = "retrain"
+    settings = resolve(requested)
     target = out or default_folder(settings.with_changes({"schedule": "compare"}))
     specs = o.names(schedules) or ()
     if dry_run:
@@ -58,35 +58,35 @@ def compare(
     with follow(settings, quiet or json) as screen:
         compared = Comparison.begin(settings, specs, target, screen)
         screen.message(f"Comparison folder: {compared.folder.path}")
-        with going_on_with("hybridal resume", compared.folder.path):
+        with resume_hint("hybridal resume", compared.folder.path):
             compared.resume(screen)
     print_comparison(compared, json, quiet)
 
 
 def refuse_others(context: typer.Context) -> None:
-    """What a comparison was begun with stays: options that would say otherwise are not passed over."""
+    """Refuse options that would change a comparison which exists already, instead of ignoring them."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     others = [name for name in given if name not in ("resume", "device", "json", "quiet")]
     if others:
         options = ", ".join("TASK" if name == "task" else f"--{name.replace('_', '-')}" for name in others)
-        raise UserError(f"--resume goes on with what the comparison was begun with; leave {options} out.")
+        raise UserError(f"--resume uses the settings that the comparison was started with; leave {options} out.")
 
 
 def go_on(folder: Path, device: str | None, json: bool, quiet: bool) -> None:
-    """Computes what is missing of a comparison and shows the result."""
+    """Compute the missing rounds of a comparison and show the result."""
     from hybridal.cli.screen import follow
     from hybridal.lab.study.comparison import Comparison
 
     compared = Comparison.open(folder)
-    with follow(compared.settings, quiet or json) as screen, going_on_with("hybridal resume", folder, device):
+    with follow(compared.settings, quiet or json) as screen, resume_hint("hybridal resume", folder, device):
         screen.message(f"Comparison folder: {compared.folder.path}")
         compared.resume(screen, device)
     print_comparison(compared, json, quiet)
 
 
 def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
-    """Writes the report and one table: a row a schedule."""
+    """Write the report and print a table with one row per schedule."""
     from rich.table import Table
 
     from hybridal.cli.screen import wide_console
@@ -126,7 +126,7 @@ def print_comparison(compared: Comparison, json: bool, quiet: bool) -> None:
 
 
 def summary(spec: str, history: Sequence[Round]) -> dict[str, Any]:
-    """The end of one schedule's run and what it cost; measured on test where there is one."""
+    """Return the final metrics of a schedule, on the test texts if there are any, and its cost."""
     from hybridal.lab.study.study_results import run_row
     from hybridal.measures.certainty import shown
     from hybridal.reports.round_history import final

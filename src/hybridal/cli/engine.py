@@ -1,4 +1,4 @@
-"""Where the cells of a study are computed, by what was asked for and what is here."""
+"""Choose the engine of a study from the options and the hardware."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 PROBES = ("scipy.optimize",)
 REPORT = ("hybridal.reports.figure_kit", "pandas", "fontTools.subset", "jinja2")
-# Seconds in which a study imports, loads and records.
-BUSY = 15.0
+# Seconds: imports for the report start after a study has imported, loaded and recorded.
+REPORT_IMPORT_DELAY = 15.0
 
 
 def choose_engine(
@@ -25,7 +25,7 @@ def choose_engine(
     ray: str | None = None,
     gpus_per_cell: float | None = None,
 ) -> Engine:
-    """Ray where it is asked for; lanes where there are GPUs; one process where one is enough; else several."""
+    """Return Ray if requested, lanes if there are GPUs, this process if one is enough, else several processes."""
     import os
 
     from hybridal.lab.study.engines import Here
@@ -47,7 +47,7 @@ def choose_engine(
             raise UserError(f"{name} must be at least 1, not {count}.")
     count = workers or os.cpu_count() or 1
     if (processes_per_gpu or 1) > 1 or (device == "cpu" and count > 1):
-        prepare()  # it imports torch while we do
+        prepare()  # a child process imports torch at the same time as this one
     if gpus := gpus_of(device):
         lanes = lanes_of(gpus, workers, processes_per_gpu)
     elif processes_per_gpu is not None:
@@ -63,7 +63,7 @@ def choose_engine(
 
 
 def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | None) -> list[Lanes]:
-    """Those of each process; so many `workers` are dealt out evenly."""
+    """Return the lanes of each process; `workers` are distributed evenly."""
     from hybridal.lab.study.engines.lanes import Lanes
 
     sharers = processes_per_gpu or 1
@@ -75,9 +75,9 @@ def lanes_of(gpus: Sequence[str], workers: int | None, processes_per_gpu: int | 
 
 
 def gpus_of(device: str) -> list[str]:
-    """The GPUs of this machine that a study on this device may use."""
+    """Return the GPUs of this machine that a study on this device may use."""
     import_in_thread("torch", PROBES)
-    import_later(REPORT, BUSY)
+    import_later(REPORT, REPORT_IMPORT_DELAY)
     import torch
 
     if device in ("auto", "cuda"):

@@ -1,4 +1,4 @@
-"""`hybridal export`: what a run has made, to take away."""
+"""`hybridal export`: copy the model and the labels of a run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hybridal.errors import RunError, UserError
 def export(
     run: Annotated[Path, typer.Argument(help="A finished run folder.")],
     target: Annotated[Path, typer.Argument(help="A new folder for the model.")],
-    onnx: Annotated[bool, typer.Option("--onnx", help="Add model.onnx, to serve it without torch.")] = False,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Add model.onnx, for serving without torch.")] = False,
 ) -> None:
-    """Copy a run's model folder, with its labels beside it, to a place of your own."""
+    """Copy the model and the labels of a run to a new folder."""
     from hybridal.runs.export import finished_model, finished_pool, labels_csv
     from hybridal.runs.record import RunFolder
     from hybridal.system.files import folder_made_whole

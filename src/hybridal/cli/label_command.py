@@ -1,4 +1,4 @@
-"""`hybridal label`: label texts in the browser while the model learns beside."""
+"""`hybridal label`: label texts in the browser while the model trains in the background."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PLAN = "Plan"
 PASSWORD_VARIABLE = "HYBRIDAL_OWNER_PASSWORD"
-NAMELESS = "`owner`: say under which name the proxy signs you in."
+OWNER_MISSING = "`owner`: give the name under which the proxy signs you in."
 
 
 def label(
@@ -35,18 +35,18 @@ def label(
     drop_empty: o.DropEmpty = False,
     drop_duplicates: o.DropDuplicates = False,
     suggested: Annotated[
-        bool, typer.Option("--suggested", help="Labels in the file are only suggestions.", rich_help_panel="Task")
+        bool, typer.Option("--suggested", help="Treat labels in the file as suggestions only.", rich_help_panel="Task")
     ] = False,
     budget: Annotated[int | None, typer.Option(help="Labels planned [800].", rich_help_panel=_PLAN)] = None,
     batch: Annotated[
-        int | None, typer.Option(help="New labels until the model learns again [16].", rich_help_panel=_PLAN)
+        int | None, typer.Option(help="New labels before the model trains again [16].", rich_help_panel=_PLAN)
     ] = None,
     validation_first: Annotated[
         int | None,
         typer.Option(help="Labels set aside for validation at the start [10].", rich_help_panel=_PLAN),
     ] = None,
     overlap: Annotated[
-        float | None, typer.Option(help="Share of the texts that several people label [0].", rich_help_panel=_PLAN)
+        float | None, typer.Option(help="Share of texts that several people label [0].", rich_help_panel=_PLAN)
     ] = None,
     backbone: o.BackboneName = None,
     schedule: o.ScheduleSpec = None,
@@ -58,10 +58,13 @@ def label(
     owner: o.Owner = None,
     db: o.Db = None,
     project: Annotated[
-        Path | None, typer.Option(help="Folder of the project (default: beside FILE).", rich_help_panel=o.SERVER)
+        Path | None, typer.Option(help="Folder of the project (default: next to FILE).", rich_help_panel=o.SERVER)
     ] = None,
 ) -> None:
-    """Label texts in the browser while the model learns beside; stop with Ctrl-C, go on with the same command."""
+    """Label texts in the browser while the model trains in the background.
+
+    Stop with Ctrl-C; resume with the same command.
+    """
     try:
         from hybridal.app.serve import HERE, bind, name_owner, serve, set_owner_password
         from hybridal.app.web.proxy import check_sign_in
@@ -78,7 +81,7 @@ def label(
     folder.mkdir(0o700, parents=True, exist_ok=True)
     try:
         with locked(folder / "app.lock", folder):
-            # What can be refused is asked first: a command that fails leaves no project behind.
+            # Make all checks first, so that a command that fails leaves no project behind.
             bind(host, port).close()
             if sign_in_header is not None:
                 check_sign_in(sign_in_header, behind_proxy)
@@ -103,16 +106,16 @@ def label(
         if folder_is_new:
             _remove_if_empty(folder)
         raise
-    typer.echo("Stopped. Go on with the same command.")
+    typer.echo("Stopped. Resume with the same command.")
 
 
 def announce(address: str) -> None:
-    """Says where to label."""
+    """Print the address."""
     typer.echo(f"Label at {address}")
 
 
 def folder_of(file: str | None, project: Path | None) -> Path:
-    """Where the project is: named, or beside the file.
+    """Return the project folder: the given one, or next to the file.
 
     >>> folder_of("data/tickets.csv", None).as_posix(), folder_of(None, None).as_posix()
     ('data/tickets.hybridal', 'newsgroups.hybridal')
@@ -126,7 +129,7 @@ def folder_of(file: str | None, project: Path | None) -> Path:
 def open_or_create(
     file: str | None, folder: Path, db: str | None, columns: dict[str, Any], settings: dict[str, Any]
 ) -> Project:
-    """The project in its folder, whatever became of the file; or a new one of the file's texts."""
+    """Open the project in the folder, even if the file is gone; or create it from the file."""
     from hybridal.app.labelling.text_source import read_source
     from hybridal.app.project import Project
     from hybridal.schedules import make_schedule
@@ -143,7 +146,7 @@ def open_or_create(
 
 
 def ask_password(folder: Path, db: str | None) -> str | None:
-    """Who opens the app to others signs in with a password, as they do; None: with the one that they have."""
+    """Ask for the owner's password if the app is open to others; return None if they have one already."""
     from hybridal.app.project import Project
     from hybridal.app.serve import has_owner_password
 
@@ -155,7 +158,7 @@ def ask_password(folder: Path, db: str | None) -> str | None:
 
 
 def new_password(question: str) -> str:
-    """The password that whoever opens a server to others has set or types now."""
+    """Return the password of the environment variable, or ask for one."""
     from hybridal.app.people import check_password
 
     given = os.environ.get(PASSWORD_VARIABLE)
@@ -168,7 +171,7 @@ def new_password(question: str) -> str:
 
 
 def check_owner(folder: Path, db: str | None, name: str | None) -> None:
-    """Whom the proxy signs in, the app must know its owner among; told once, it is known."""
+    """Refuse to sign in through a proxy if the owner's name is neither given nor stored in the project."""
     from hybridal.app.people import CREATOR, checked_name, project_owner
     from hybridal.app.project import Project
 
@@ -179,11 +182,11 @@ def check_owner(folder: Path, db: str | None, name: str | None) -> None:
         with closing(Project.open(folder, db)) as project, project.reads() as session:
             if project_owner(session).name != CREATOR:
                 return
-    raise UserError(NAMELESS, field="owner")
+    raise UserError(OWNER_MISSING, field="owner")
 
 
 def _remove_if_empty(folder: Path) -> None:
-    """Leaves nothing behind where nothing could be begun."""
+    """Remove a new project folder if the project could not be created."""
     (folder / "app.lock").unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()

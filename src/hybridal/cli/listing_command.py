@@ -1,4 +1,4 @@
-"""`hybridal list`: runs, and what there is to choose from."""
+"""`hybridal list`: runs, and the names that options take."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def listing(
     what: Annotated[
         str, typer.Argument(help="runs, tasks, backbones, protocols, schedules, signals, acquisitions or trackers.")
     ] = "runs",
-    folder: Annotated[Path, typer.Option(help="Where the runs lie.")] = Path("runs"),
+    folder: Annotated[Path, typer.Option(help="Folder with the runs.")] = Path("runs"),
     json: o.Json = False,
 ) -> None:
-    """List runs with their results, or the names that options take, with what each of them is."""
+    """List runs with their results, or the names that options take, with descriptions."""
     from hybridal.system.files import strict_json
 
     rows = _runs(folder, exact=json) if what == "runs" else _names(what)
@@ -54,21 +54,21 @@ def _names(what: str) -> list[dict[str, str]]:
     def plain(names: Iterable[str]) -> list[dict[str, str]]:
         return [{"name": name} for name in names]
 
-    def told(registry: Registry[Any], names: Iterable[str]) -> list[dict[str, str]]:
+    def described(registry: Registry[Any], names: Iterable[str]) -> list[dict[str, str]]:
         return [{"name": name, "about": registry.about(name)} for name in names]
 
     def schedules() -> list[dict[str, str]]:
         updates, names = UPDATES.names(), schedule_names()
-        return [row for name in names for row in told(UPDATES if name in updates else SCHEDULES, [name])]
+        return [row for name in names for row in described(UPDATES if name in updates else SCHEDULES, [name])]
 
     kinds: Mapping[str, Callable[[], list[dict[str, str]]]] = {
         "tasks": lambda: plain(task_names()),
         "backbones": lambda: [{"name": name, "about": entry.about} for name, entry in CATALOGUE.items()],
         "protocols": lambda: plain(PRESETS),
         "schedules": schedules,
-        "signals": lambda: told(SIGNALS, SIGNALS.names()),
-        "acquisitions": lambda: told(ACQUISITIONS, ACQUISITIONS.names()),
-        "trackers": lambda: told(TRACKERS, TRACKERS.names()),
+        "signals": lambda: described(SIGNALS, SIGNALS.names()),
+        "acquisitions": lambda: described(ACQUISITIONS, ACQUISITIONS.names()),
+        "trackers": lambda: described(TRACKERS, TRACKERS.names()),
     }
     if what not in kinds:
         raise UserError(f"'{what}' cannot be listed; {hint_or_list(what, ['runs', *kinds])}")

@@ -1,4 +1,4 @@
-"""All verbs under one name, and what a user sees when something is wrong."""
+"""The `hybridal` command with its subcommands, and how errors are shown."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from hybridal.cli import (
     study_command,
     what_if_command,
 )
-from hybridal.cli.wording import VERB, Verb, Verbs, flags_of, in_options
+from hybridal.cli.wording import COMMAND_KEY, Command, CommandGroup, flags_of, in_options
 from hybridal.errors import RunError, UserError
-from hybridal.system.exit import Terminated, interrupted_by_sigterm, leaving_at_once
+from hybridal.system.exit import Terminated, fast_exit, interrupted_by_sigterm
 
 EXIT_CODES = (
     "Exit codes: 0 done · 1 a bug in hybridal · 2 bad input · 3 a run could not go on · 130 stopped by you · "
@@ -34,8 +34,8 @@ EXIT_CODES = (
 )
 
 
-class Hybridal(Verbs):
-    """Answers what a user can mend with one sentence and an exit code, in place of a traceback."""
+class Hybridal(CommandGroup):
+    """Shows errors that a user can correct as one sentence with an exit code, without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -61,14 +61,14 @@ class Hybridal(Verbs):
             )
 
     def _worded(self, error: UserError, ctx: Any) -> str:
-        verb = ctx.meta.get(VERB)
-        # What a study has no option for stands in its file, under the field's own name.
-        others = flags_of(self.commands["run"]) if verb in self.commands.values() else {}
-        return in_options(error, flags_of(verb) if verb else {}, others)
+        command = ctx.meta.get(COMMAND_KEY)
+        # A field without an option of `study` is set in the study's file, under its own name.
+        others = flags_of(self.commands["run"]) if command in self.commands.values() else {}
+        return in_options(error, flags_of(command) if command else {}, others)
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    # Torch has ways of its own to say it, and is not imported for the sake of a sentence.
+    # Torch raises its own types; compare names, so that an error does not import torch.
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
@@ -88,28 +88,28 @@ def _end(sentence: str, code: int) -> NoReturn:
 app = typer.Typer(
     name="hybridal",
     cls=Hybridal,
-    help="Active learning for text classification that decides, round by round, whether to retrain or to fine-tune.",
+    help="Active learning for text classification that decides in each round whether to retrain or to fine-tune.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command(cls=Verb)(run_command.run)
-app.command(cls=Verb)(resume_command.resume)
-app.command(cls=Verb)(compare_command.compare)
-app.command(cls=Verb)(what_if_command.what_if)
-app.command(cls=Verb)(predict_command.predict)
-app.command(cls=Verb)(export_command.export)
-app.command(cls=Verb)(push_command.push)
-app.command(cls=Verb)(label_command.label)
-app.command(cls=Verb)(serve_command.serve)
-app.command(cls=Verb)(report_command.report)
-app.command("list", cls=Verb)(listing_command.listing)
-app.add_typer(study_command.study, name="study", cls=Verbs)
+app.command(cls=Command)(run_command.run)
+app.command(cls=Command)(resume_command.resume)
+app.command(cls=Command)(compare_command.compare)
+app.command(cls=Command)(what_if_command.what_if)
+app.command(cls=Command)(predict_command.predict)
+app.command(cls=Command)(export_command.export)
+app.command(cls=Command)(push_command.push)
+app.command(cls=Command)(label_command.label)
+app.command(cls=Command)(serve_command.serve)
+app.command(cls=Command)(report_command.report)
+app.command("list", cls=Command)(listing_command.listing)
+app.add_typer(study_command.study, name="study", cls=CommandGroup)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"hybridal {__version__}")
         raise typer.Exit
 
@@ -122,19 +122,19 @@ def _root(
 
 
 def answer() -> None:
-    """Does what the arguments ask for, and ends the process."""
+    """Run the command line and end the process."""
     _share_cores()
-    with leaving_at_once(), interrupted_by_sigterm():
+    with fast_exit(), interrupted_by_sigterm():
         try:
             app()
-        except KeyboardInterrupt as error:  # of which typer knows only once it has read the verbs
+        except KeyboardInterrupt as error:  # raised before typer has parsed the command
             sys.exit(_code_of(error))
 
 
 def _share_cores() -> None:
-    """Threads that wait for each other soon let other programs work: beside a busy one, a round took ten times as long.
+    """Limit how long OpenMP threads spin while waiting: on a busy machine, a round took ten times as long without it.
 
-    Torch's threads read this when it is first imported, here and in the processes that we start.
+    Torch reads the variable when it is first imported, here and in child processes.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "3000")

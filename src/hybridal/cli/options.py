@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ TaskName = Annotated[
     str | None,
     typer.Argument(help="A task by name (see `hybridal list tasks`) or a file with texts (CSV, XLSX, JSON, …)."),
 ]
-Config = Annotated[Path | None, typer.Option(help="A YAML file with settings; options given here come on top.")]
+Config = Annotated[
+    Path | None, typer.Option(help="YAML file with settings; options on the command line override them.")
+]
 Text = Annotated[str | None, typer.Option(help="Column with the texts.", rich_help_panel=_TASK)]
 Label = Annotated[str | None, typer.Option(help="Column with the labels.", rich_help_panel=_TASK)]
 Id = Annotated[str | None, typer.Option(help="Column with the ids (default: row numbers).", rich_help_panel=_TASK)]
 Validation = Annotated[str | None, typer.Option(help="File with the validation split.", rich_help_panel=_TASK)]
 Test = Annotated[str | None, typer.Option(help="File with the test split.", rich_help_panel=_TASK)]
 ValidationSize = Annotated[
-    float | None, typer.Option(help="Validation texts to draw: a count, or a share below 1.", rich_help_panel=_TASK)
+    float | None, typer.Option(help="Number of validation texts, or a share below 1.", rich_help_panel=_TASK)
 ]
 TestSize = Annotated[
-    float | None, typer.Option(help="Test texts to draw: a count, or a share below 1.", rich_help_panel=_TASK)
+    float | None, typer.Option(help="Number of test texts, or a share below 1.", rich_help_panel=_TASK)
 ]
-Classes = Annotated[str | None, typer.Option(help="Only these classes: a,b,c.", rich_help_panel=_TASK)]
-MaxWords = Annotated[int | None, typer.Option(help="Leave longer texts out.", rich_help_panel=_TASK)]
-DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Leave rows without a text out.", rich_help_panel=_TASK)]
+Classes = Annotated[str | None, typer.Option(help="Keep only these classes: a,b,c.", rich_help_panel=_TASK)]
+MaxWords = Annotated[int | None, typer.Option(help="Skip longer texts.", rich_help_panel=_TASK)]
+DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Skip rows without text.", rich_help_panel=_TASK)]
 DropDuplicates = Annotated[
-    bool, typer.Option("--drop-duplicates", help="Keep the first of equal texts alone.", rich_help_panel=_TASK)
+    bool, typer.Option("--drop-duplicates", help="Keep only the first of identical texts.", rich_help_panel=_TASK)
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(
-        help="CSV file (id,label) in which you label what is asked for; it is watched.", rich_help_panel=_TASK
-    ),
+    typer.Option(help="CSV file (id,label) in which you enter the labels; it is watched.", rich_help_panel=_TASK),
 ]
 BackboneName = Annotated[
     str | None,
@@ -57,35 +57,37 @@ BackboneName = Annotated[
     ),
 ]
 Host = Annotated[
-    str, typer.Option(help="Address to listen on; any but this machine's own needs passwords.", rich_help_panel=SERVER)
+    str, typer.Option(help="Address to listen on; others than localhost need passwords.", rich_help_panel=SERVER)
 ]
-Port = Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any.", rich_help_panel=SERVER)]
+Port = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free one.", rich_help_panel=SERVER)
+]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.", rich_help_panel=SERVER)]
 Db = Annotated[
     str | None, typer.Option(help="postgresql+psycopg://user@host/name (default: SQLite).", rich_help_panel=SERVER)
 ]
 BehindProxy = Annotated[
-    bool, typer.Option("--behind-proxy", help="Trust the headers of a proxy in front.", rich_help_panel=SERVER)
+    bool, typer.Option("--behind-proxy", help="Trust the headers of a reverse proxy.", rich_help_panel=SERVER)
 ]
 SignInHeader = Annotated[
-    str | None, typer.Option(help="Header in which the proxy says who signed in.", rich_help_panel=SERVER)
+    str | None, typer.Option(help="Header with the name that the proxy has authenticated.", rich_help_panel=SERVER)
 ]
-Owner = Annotated[str | None, typer.Option(help="Your name there, with --sign-in-header.", rich_help_panel=SERVER)]
+Owner = Annotated[str | None, typer.Option(help="Your name in that header.", rich_help_panel=SERVER)]
 ProtocolName = Annotated[
     str | None, typer.Option("--protocol", help="best (default), paper, reference or quick.", rich_help_panel=_METHOD)
 ]
-Rounds = Annotated[int | None, typer.Option(help="Rounds to run.", rich_help_panel=_METHOD)]
-Initial = Annotated[int | None, typer.Option(help="Labels to start from.", rich_help_panel=_METHOD)]
-Batch = Annotated[int | None, typer.Option(help="Labels to add a round.", rich_help_panel=_METHOD)]
+Rounds = Annotated[int | None, typer.Option(help="Number of rounds.", rich_help_panel=_METHOD)]
+Initial = Annotated[int | None, typer.Option(help="Labels to start with.", rich_help_panel=_METHOD)]
+Batch = Annotated[int | None, typer.Option(help="Labels per round.", rich_help_panel=_METHOD)]
 TrainLayers = Annotated[
     int | None,
     typer.Option(
-        help="Train only so many top layers: faster; try --set learning_rate=1e-4 with it.", rich_help_panel=_METHOD
+        help="Train only this many top layers (faster); try --set learning_rate=1e-4 with it.", rich_help_panel=_METHOD
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="FIELD=VALUE", help="Replace any field of the protocol.", rich_help_panel=_METHOD),
+    typer.Option("--set", metavar="FIELD=VALUE", help="Override any field of the protocol.", rich_help_panel=_METHOD),
 ]
 ScheduleSpec = Annotated[
     str | None,
@@ -95,8 +97,8 @@ ScheduleSpec = Annotated[
         rich_help_panel=_METHOD,
     ),
 ]
-Epsilon = Annotated[float | None, typer.Option(help="The hybrid schedule's ε.", rich_help_panel=_METHOD)]
-Patience = Annotated[int | None, typer.Option(help="The hybrid schedule's k.", rich_help_panel=_METHOD)]
+Epsilon = Annotated[float | None, typer.Option(help="Threshold ε of the hybrid schedule.", rich_help_panel=_METHOD)]
+Patience = Annotated[int | None, typer.Option(help="Patience k of the hybrid schedule.", rich_help_panel=_METHOD)]
 AcquisitionSpec = Annotated[
     str | None,
     typer.Option(
@@ -106,41 +108,41 @@ AcquisitionSpec = Annotated[
         rich_help_panel=_METHOD,
     ),
 ]
-Signals = Annotated[str | None, typer.Option(help="More signals to record: alpha,cka,...", rich_help_panel=_METHOD)]
+Signals = Annotated[
+    str | None, typer.Option(help="Additional signals to record: alpha,cka,...", rich_help_panel=_METHOD)
+]
 Calibrate = Annotated[
     bool,
     typer.Option("--calibrate", help="Rank candidates by temperature-scaled probabilities.", rich_help_panel=_METHOD),
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of all random choices.", rich_help_panel=_METHOD)]
+Seed = Annotated[int | None, typer.Option(help="Random seed.", rich_help_panel=_METHOD)]
 DeviceName = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.", rich_help_panel=_METHOD)
 ]
 TestEveryRound = Annotated[
-    bool, typer.Option("--test-every-round", help="Measure on test in each round.", rich_help_panel=_METHOD)
+    bool, typer.Option("--test-every-round", help="Evaluate on the test texts in each round.", rich_help_panel=_METHOD)
 ]
 Stop = Annotated[
     str | None,
-    typer.Option(
-        help="auto ends the run when more labels would hardly help; never (default).", rich_help_panel=_METHOD
-    ),
+    typer.Option(help="auto: stop when more labels would hardly help; never (default).", rich_help_panel=_METHOD),
 ]
 TrackerSpec = Annotated[
     str | None,
     typer.Option(
         "--tracker",
-        help="Keep the figures of each round in mlflow[:EXPERIMENT] or tensorboard[:FOLDER] too.",
+        help="Also log metrics to mlflow[:EXPERIMENT] or tensorboard[:FOLDER].",
         rich_help_panel=_OUTPUT,
     ),
 ]
 Out = Annotated[Path | None, typer.Option(help="Folder of the run (default: runs/…).", rich_help_panel=_OUTPUT)]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.", rich_help_panel=_OUTPUT)]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=_OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print only errors.", rich_help_panel=_OUTPUT)]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check everything, print the plan, exit.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--dry-run", help="Check settings and data, print the plan, exit.", rich_help_panel=_OUTPUT)
 ]
 
 
-# What a run can be asked for, in the order of its help.
+# The options of a run, in the order of its help.
 RUN: Mapping[str, Any] = {
     "task": TaskName,
     "config": Config,
@@ -180,8 +182,8 @@ _PROTOCOL = [name for name in RUN if name in {field.name for field in fields(Rul
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a command line asks for: settings, a file that they come on top of, and ε and k of a hybrid schedule."""
+class RunOptions:
+    """Parsed options of a run: settings, the file that they override, and ε and k of a hybrid schedule."""
 
     settings: dict[str, Any]
     config: Path | None = None
@@ -189,22 +191,22 @@ class Asked:
     patience: int | None = None
 
 
-def asks(without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a verb the options of a run, but for some; it gets what they say as its first argument."""
-    return offers({name: kind for name, kind in RUN.items() if name not in without}, _asked)
+def with_run_options(without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorate a command with the options of a run, except those in `without`; it gets them as a `RunOptions`."""
+    return with_options({name: kind for name, kind in RUN.items() if name not in without}, _run_options)
 
 
-def offers(
-    options: Mapping[str, Any], understood: Callable[[Mapping[str, Any]], Any]
+def with_options(
+    options: Mapping[str, Any], parse: Callable[[Mapping[str, Any]], Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a verb options that others have too; it gets what is understood of them as its first argument."""
+    """Decorate a command with shared options; `parse` turns their values into the command's first argument."""
 
-    def with_options(verb: Callable[..., None]) -> Callable[..., None]:
-        @wraps(verb)
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
         def call(**values: Any) -> None:
-            verb(understood({name: values.pop(name) for name in options}), **values)
+            command(parse({name: values.pop(name) for name in options}), **values)
 
-        signature = inspect.signature(verb, eval_str=True)
+        signature = inspect.signature(command, eval_str=True)
         shared = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(kind), annotation=kind)
             for name, kind in options.items()
@@ -213,29 +215,29 @@ def offers(
         call.__signature__ = signature.replace(parameters=[*shared, *own])  # type: ignore[attr-defined]
         return call
 
-    return with_options
+    return decorate
 
 
 def _default(kind: Any) -> Any:
     return False if get_args(kind)[0] is bool else None
 
 
-def _asked(values: Mapping[str, Any]) -> Asked:
+def _run_options(values: Mapping[str, Any]) -> RunOptions:
     lists = {name: names(values[name]) for name in ("classes", "signals")}
     settings = given(**{name: value for name, value in {**values, **lists}.items() if name in _SETTINGS})
     fields_set = overrides(values["set"], **{name: values[name] for name in _PROTOCOL})
     others = {name: values.get(name) for name in ("config", "epsilon", "patience")}
-    return Asked({**settings, "overrides": fields_set}, **others)
+    return RunOptions({**settings, "overrides": fields_set}, **others)
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """The options that the user gave."""
+    """Return the options that the user gave."""
     # Not `in (None, False)`: 0 equals False, and a seed of 0 is a seed.
     return {name: value for name, value in options.items() if value is not None and value is not False}
 
 
 def names(text: str | None) -> tuple[str, ...] | None:
-    """The parts of a,b,c.
+    """Split a,b,c.
 
     >>> names("a, b"), names(None)
     (('a', 'b'), None)
@@ -244,7 +246,7 @@ def names(text: str | None) -> tuple[str, ...] | None:
 
 
 def overrides(pairs: Sequence[str] | None, **options: Any) -> Mapping[str, Any]:
-    """Fields of the protocol, from FIELD=VALUE pairs (values as in YAML) and from options of their own.
+    """Return fields of the protocol, from FIELD=VALUE pairs (values as in YAML) and from their own options.
 
     >>> overrides(["learning_rate=1e-4", "stop_after=null"], rounds=3)
     {'learning_rate': 0.0001, 'stop_after': None, 'rounds': 3}
@@ -264,7 +266,7 @@ def overrides(pairs: Sequence[str] | None, **options: Any) -> Mapping[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """YAML 1.1 reads 1e-4 as text, since it has no dot; people mean a number."""
+    """Convert 1e-4, which YAML 1.1 reads as text because it has no dot."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:

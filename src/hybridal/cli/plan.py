@@ -1,4 +1,4 @@
-"""`--dry-run`: what would run, after all checks."""
+"""`--dry-run`: make all checks and print the plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybridal.tasks import Task
 
 
 class Notes(Observer):
-    """Prints messages to standard error: the output of a dry run is its plan."""
+    """Prints messages to standard error, because standard output is the plan."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet

@@ -20,7 +20,7 @@ def predict(
     text: Annotated[str, typer.Option(help="Column with the texts.")] = "text",
     id: Annotated[str | None, typer.Option(help="Column with the ids (default: row numbers).")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where to write: .csv, .jsonl or .parquet; with --ray, a folder.")
+        Path | None, typer.Option(help="Output file: .csv, .jsonl or .parquet; with --ray, a folder.")
     ] = None,
     drop_empty: o.DropEmpty = False,
     device: o.DeviceName = None,
@@ -31,7 +31,7 @@ def predict(
 ) -> None:
     """Predict the class of each text of a file, with calibrated probabilities.
 
-    Over a Ray cluster: of each file of a folder. What is done is kept; the same command goes on with the others.
+    With --ray, predict all files of a folder on a cluster; run the same command again to predict the missing ones.
     """
     from hybridal.runs.export import model_folder
     from hybridal.system.files import strict_json
@@ -53,7 +53,7 @@ def predict(
 
 @dataclass(frozen=True)
 class Predicted:
-    """What was written, and where; `files` counts those of a folder, `kept` those of them that were there before."""
+    """What was written where; `files` counts the predicted files of a folder, `kept` those that existed already."""
 
     target: str
     predictions: int | None = None
@@ -66,9 +66,9 @@ class Predicted:
         from hybridal.reports.number_formats import counted
 
         if self.predictions is not None:
-            left_out = f"; {counted(self.empty, 'row')} without a text left out" if self.empty else ""
+            left_out = f"; {counted(self.empty, 'row')} without text skipped" if self.empty else ""
             return f"{counted(self.predictions, 'prediction')} written to {self.target}{left_out}"
-        kept = f"; {self.kept} there before" if self.kept else ""
+        kept = f"; {self.kept} existed already" if self.kept else ""
         return f"Predictions of {counted(self.files or 0, 'file')} written to {self.target}{kept}"
 
 
@@ -87,7 +87,7 @@ def _predict_file(
         raise UserError(f"--out {target}: there is no folder {target.parent}.")
     if target.exists() and file.exists() and target.samefile(file):
         raise UserError(f"--out {target} would write over the texts; name another file.")
-    # All rows are looked at before any is predicted: what is wrong with the last one is said now, not in an hour.
+    # Check all rows before the first prediction: an error in the last row should not appear after an hour.
     total, empty = count_rows(file, text, id=id, drop_empty=drop_empty)
     model = TextClassifier.load(folder, device)
     with text_progress("predicting", total) as progress:
@@ -95,7 +95,7 @@ def _predict_file(
             write_predictions(model, stream_rows(file, text, id=id, drop_empty=drop_empty), target, progress)
         except OSError as error:
             raise RunError(
-                f"--out {target} could not be written ({error.strerror}); make room, or choose another place."
+                f"--out {target} could not be written ({error.strerror}); free some space, or choose another folder."
             ) from error
     return Predicted(str(target), predictions=total, empty=empty)
 

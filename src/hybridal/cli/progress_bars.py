@@ -1,4 +1,4 @@
-"""How far a command is, while it runs."""
+"""Progress bars."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Rate(ProgressColumn):
-    """Texts a second, of late."""
+    """Recent texts per second."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -35,7 +35,7 @@ class Rate(ProgressColumn):
 
 @contextmanager
 def text_progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar for the length of the block, on a terminal alone; it is told of each number of texts that is done."""
+    """Show a bar on a terminal; yield a function that advances it by a number of texts."""
     console = Console()
     bar = Progress(
         TextColumn(description),
@@ -52,14 +52,14 @@ def text_progress(description: str, total: int) -> Iterator[Callable[[int], None
         yield lambda texts: bar.advance(task, texts)
 
 
-PAUSE = 2.0
+REFRESH_SECONDS = 2.0
 
 
 @contextmanager
 def study_progress(folder: StudyFolder, quiet: bool) -> Iterator[Callable[[CellOutcome], None]]:
-    """A bar over the cells, with the rounds done so far; elsewhere than on a terminal, a line a cell.
+    """Show a bar over the cells with the rounds so far; without a terminal, print one line per cell.
 
-    It reads the study's folder, so that it is true for every engine.
+    It reads the study's folder, so that it works for every engine.
     """
     console = Console(quiet=quiet)
     bar = Progress(
@@ -76,7 +76,7 @@ def study_progress(folder: StudyFolder, quiet: bool) -> Iterator[Callable[[CellO
     stop = threading.Event()
 
     def watch() -> None:
-        while not stop.wait(PAUSE):
+        while not stop.wait(REFRESH_SECONDS):
             bar.update(task, rounds=_rounds(folder))
 
     def done(outcome: CellOutcome) -> None:

@@ -1,4 +1,4 @@
-"""`hybridal push`: what a run has made, on the Hugging Face hub."""
+"""`hybridal push`: upload a model or labels to the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ import typer
 
 def push(
     run: Annotated[Path, typer.Argument(help="A finished run folder.")],
-    repo: Annotated[str, typer.Argument(help="Where to: you/name; it is made if it is not there.")],
-    labels: Annotated[bool, typer.Option("--labels", help="Push the labels, as a dataset, not the model.")] = False,
-    public: Annotated[bool, typer.Option("--public", help="Everybody may see a repository that is made now.")] = False,
+    repo: Annotated[str, typer.Argument(help="Repository, as you/name; created if missing.")],
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Push the labels as a dataset instead of the model.")
+    ] = False,
+    public: Annotated[bool, typer.Option("--public", help="Make a new repository public.")] = False,
 ) -> None:
-    """Push a run's model, or its labels, to the Hugging Face hub, with a card of what was measured."""
+    """Push a run's model, or its labels, to the Hugging Face hub, with a card that lists the metrics."""
     from hybridal.runs.export import finished_model, finished_pool
     from hybridal.runs.hub_push import push_labels, push_model
     from hybridal.runs.record import RunFolder
 
     folder = RunFolder.open(run)
     if labels:
-        asked = folder.task(), finished_pool(folder), folder.settings(), folder.history()
-        address = push_labels(*asked, repo, not public, None)
+        content = folder.task(), finished_pool(folder), folder.settings(), folder.history()
+        address = push_labels(*content, repo, not public, None)
     else:
         model = finished_model(folder)
         address = push_model(lambda to: shutil.copytree(model, to), repo, not public, None)

@@ -1,4 +1,4 @@
-"""`hybridal report`: the page about a run or a comparison."""
+"""`hybridal report`: the report of a run or a comparison."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 
 def report(folder: Annotated[Path, typer.Argument(help="A run folder or a comparison folder.")]) -> None:
-    """Write report.html again from the recorded facts."""
+    """Write report.html again from the records."""
     from hybridal.lab.study.comparison import Comparison
     from hybridal.reports.run_report import write_comparison, write_report
     from hybridal.runs.record import RunFolder

@@ -1,4 +1,4 @@
-"""The end of a run, for people or for programs."""
+"""Print the result of a run, as text or JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hybridal.system.files import strict_json
 
 
 def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
-    """Writes the report and says what came out."""
+    """Write the report and print the result."""
     from hybridal.reports.run_report import write_report
 
     report = write_report(folder)
@@ -40,7 +40,7 @@ def print_result(folder: RunFolder, json: bool, quiet: bool) -> None:
 
 
 def tested(test: Metrics) -> str:
-    """The test line: each figure that the test texts can tell, with the interval of accuracy and macro-F1."""
+    """Return the metrics that the test texts are enough for, with intervals of accuracy and macro-F1."""
     nll = f"NLL {test.nll:.3f} (scaled {test.nll_scaled:.3f})"
     figures = [accuracy_in_words(test), f1_in_words(test), nll]
     if known(test, "ece") is not None:
@@ -49,7 +49,7 @@ def tested(test: Metrics) -> str:
 
 
 def decision(schedule: Schedule, history: Sequence[Round]) -> str:
-    """What the schedule has come to, in one sentence."""
+    """Say in one sentence what the schedule decided."""
     if any(fact.reason for fact in history):
         return _why(schedule, history)
     rule, t_star = schedule.rule, schedule.t_star(history)
@@ -57,19 +57,19 @@ def decision(schedule: Schedule, history: Sequence[Round]) -> str:
         how = "every round as planned" if t_star is None else f"switched after round {t_star}"
         return f"Schedule {schedule.spec}: {how}, {plain_sequence(history)}."
     epsilon, patience = rule.detector.epsilon, rule.detector.patience
-    length = "1 round" if patience == 1 else f"{patience} rounds in a row"
-    settled = f"{rule.signal.name} changed by less than {epsilon:g} in {length}"
+    length = "1 round" if patience == 1 else f"{patience} consecutive rounds"
+    stable = f"changed by less than {epsilon:g} in {length}"
     so_far = "each round retrained" if {fact.update for fact in history} == {"retrain"} else plain_sequence(history)
     if t_star is None:
-        return f"No switch: there was no stretch in which {settled}; {so_far}."
+        return f"No switch: {rule.signal.name} never {stable}; {so_far}."
     if t_star == len(history):
-        return f"No switch yet: {settled}, complete in round {t_star}, the last; {so_far}."
+        return f"No switch yet: {rule.signal.name} {stable}, but only in round {t_star}, the last; {so_far}."
     then = history[t_star].update.replace("finetune", "fine-tuning")
-    return f"Switch: {settled}, first complete in round {t_star}; {then} from round {t_star + 1} on."
+    return f"Switch: {rule.signal.name} {stable}, up to round {t_star}; {then} from round {t_star + 1} on."
 
 
 def _why(schedule: Schedule, history: Sequence[Round]) -> str:
-    """For schedules that give reasons; rounds before there was anything to train on have the same one, said once."""
+    """Describe a schedule that gives reasons; consecutive rounds with the same reason are named together."""
     told: dict[str, list[str]] = {}
     for (update, reason), group in groupby(history, key=lambda fact: (fact.update, fact.reason)):
         first, *_, last = [fact.round for fact in group] * 2
@@ -82,7 +82,7 @@ def _why(schedule: Schedule, history: Sequence[Round]) -> str:
 
 
 def result(folder: RunFolder, schedule: Schedule, history: Sequence[Round]) -> dict[str, Any]:
-    """What `--json` prints."""
+    """Return what `--json` prints."""
     return {
         "folder": str(folder.path),
         "schedule": schedule.spec,
@@ -94,6 +94,6 @@ def result(folder: RunFolder, schedule: Schedule, history: Sequence[Round]) -> d
 
 
 def with_shown_figures(fact: Round) -> dict[str, Any]:
-    """A round as JSON: figures that its texts are too few to tell are null, and intervals stand beside the others."""
+    """Return a round as JSON: metrics with too few texts are null, the others have an interval."""
     splits = {"validation": fact.validation, "test": fact.test, "cross": fact.cross}
     return fact.to_json() | {split: shown(metrics) for split, metrics in splits.items() if metrics is not None}

@@ -1,4 +1,4 @@
-"""`hybridal resume`: go on where a run was left."""
+"""`hybridal resume`: continue an interrupted run."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Annotated
 import typer
 
 from hybridal.cli import options as o
-from hybridal.cli.wording import going_on_with
+from hybridal.cli.wording import resume_hint
 from hybridal.errors import UserError
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of the run or the comparison.")],
     recompute: Annotated[
-        bool, typer.Option("--recompute", help="Compute the state again from the beginning, and check each round.")
+        bool, typer.Option("--recompute", help="Compute all rounds again and compare them with the records.")
     ] = False,
     device: o.DeviceName = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Go on with a run or a comparison that was stopped or killed; its facts come out as if it never had been."""
+    """Continue a run or a comparison that was stopped or killed; results match an uninterrupted run."""
     from hybridal.cli.compare_command import go_on
     from hybridal.cli.result import print_result
     from hybridal.cli.screen import follow
@@ -35,6 +35,6 @@ def resume(
         go_on(folder, device, json, quiet)
         return
     run = RunFolder.open(folder)
-    with follow(run.settings(), quiet or json) as screen, going_on_with("hybridal resume", folder, device):
+    with follow(run.settings(), quiet or json) as screen, resume_hint("hybridal resume", folder, device):
         resume_run(run, screen, recompute, device)
     print_result(run, json, quiet)

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from hybridal.cli import options as o
-from hybridal.cli.wording import going_on_with
+from hybridal.cli.wording import resume_hint
 from hybridal.runs.settings import DEMO, Settings, read_settings
 
 
-@o.asks()
+@o.with_run_options()
 def run(
-    asked: o.Asked, out: o.Out = None, json: o.Json = False, quiet: o.Quiet = False, dry_run: o.DryRun = False
+    requested: o.RunOptions, out: o.Out = None, json: o.Json = False, quiet: o.Quiet = False, dry_run: o.DryRun = False
 ) -> None:
     """Run active learning on a task; with no options, the demo.
 
-    Labels are simulated from the file's own where it has them all; with --labels FILE they are yours.
+    If all texts of the file are labelled, labelling is simulated; with --labels FILE you enter the labels.
     """
-    settings = resolve(asked)
+    settings = resolve(requested)
     if dry_run:
         from hybridal.cli.plan import Notes, print_plan
         from hybridal.runs.checks import check_start
@@ -36,32 +36,34 @@ def run(
     with follow(settings, quiet or json) as screen:
         folder = begin(settings, out or default_folder(settings), screen)
         screen.message(f"Run folder: {folder.path}")
-        with going_on_with("hybridal resume", folder.path):
+        with resume_hint("hybridal resume", folder.path):
             resume_run(folder, screen)
     print_result(folder, json, quiet)
 
 
-def resolve(asked: o.Asked) -> Settings:
-    """Settings from the file, with the command line's on top; without a task, the demo's."""
+def resolve(requested: o.RunOptions) -> Settings:
+    """Return the settings of the file, overridden by the command line; without a task, those of the demo."""
     from hybridal.schedules import make_schedule
 
-    written = read_settings(asked.config) if asked.config else {}
-    if "task" in asked.settings or "task" in written:
-        base = Settings.from_json({"task": asked.settings.get("task"), **written})
+    written = read_settings(requested.config) if requested.config else {}
+    if "task" in requested.settings or "task" in written:
+        base = Settings.from_json({"task": requested.settings.get("task"), **written})
     else:
-        base = _demo(written, asked.settings)
-    settings = base.with_changes(asked.settings)
-    return settings.with_changes({"schedule": make_schedule(settings.schedule, asked.epsilon, asked.patience).spec})
+        base = _demo(written, requested.settings)
+    settings = base.with_changes(requested.settings)
+    return settings.with_changes(
+        {"schedule": make_schedule(settings.schedule, requested.epsilon, requested.patience).spec}
+    )
 
 
-def _demo(written: Mapping[str, Any], asked: Mapping[str, Any]) -> Settings:
-    """The demo with what the file says; its numbers are those of its protocol, and go with it."""
-    ours = {} if "protocol" in written or "protocol" in asked else DEMO.overrides
+def _demo(written: Mapping[str, Any], requested: Mapping[str, Any]) -> Settings:
+    """Return the demo's settings, changed by the file; its overrides belong to its own protocol."""
+    ours = {} if "protocol" in written or "protocol" in requested else DEMO.overrides
     return Settings.from_json({**asdict(DEMO), **written, "overrides": {**ours, **written.get("overrides", {})}})
 
 
 def default_folder(settings: Settings) -> Path:
-    """A new folder under runs/, named after the task, the schedule and the time: runs may begin in the same second."""
+    """Return runs/TASK-SCHEDULE-TIME, with milliseconds because two runs may start in the same second."""
     now = datetime.now()
     stamp = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03d}"
     schedule = settings.schedule.replace(":", "-")

@@ -1,4 +1,4 @@
-"""What a run looks like while it goes: a table that grows by a row a round, and a bar under it."""
+"""Progress of a run: a table with one row per round, and a progress bar under it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hybridal.system.background_imports import import_later
 
 COLUMNS = ("round", "update", "labels", "epochs", "accuracy", "95%", "F1", "NLL", "ΔS", "stable", "seconds")
 WIDTHS = (5, 21, 6, 6, 8, 9, 5, 5, 7, 6, 7)
-# What a run's report is drawn with.
+# Imported in the background after the first round, for the report.
 REPORT = ("hybridal.reports.round_figures", "hybridal.reports.run_report", "jinja2")
 
 
@@ -34,7 +34,7 @@ class Quiet(Observer):
 
 
 class Screen(Quiet):
-    """Draws the table and the bar on a terminal; elsewhere prints a line a round."""
+    """Draws the table and the bar on a terminal; otherwise prints one line per round."""
 
     def __init__(self, schedule: Schedule, console: Console) -> None:
         self.schedule, self.console = schedule, console
@@ -70,7 +70,7 @@ class Screen(Quiet):
             self._line(row)
 
     def _line(self, row: Sequence[str]) -> None:
-        """A row of the table for a log file: aligned, and never wrapped."""
+        """Print a row for a log file: aligned and never wrapped."""
         text = "  ".join(value.rjust(width) for value, width in zip(row, WIDTHS, strict=True))
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
@@ -82,7 +82,7 @@ class Screen(Quiet):
 
 
 def wide_console() -> Console:
-    """For tables: a file or a pipe has no width into which they would have to be squeezed."""
+    """Return a console for tables that does not wrap them in files and pipes."""
     console = Console()
     return console if console.is_terminal else Console(width=1000)
 
@@ -95,7 +95,7 @@ def new_table() -> Table:
 
 
 def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
-    """The newest round, as people read it."""
+    """Format the newest round."""
     fact = history[-1]
     measured = fact.validation or fact.cross
     scores = ["–"] * 4
@@ -126,7 +126,7 @@ def table_row(history: Sequence[Round], schedule: Schedule) -> list[str]:
 
 @contextmanager
 def follow(settings: Settings, silent: bool) -> Iterator[Observer]:
-    """An observer for the length of a run: the screen, or nobody."""
+    """Yield the observer of a run: a screen, or a silent one."""
     if silent:
         yield Quiet()
         return

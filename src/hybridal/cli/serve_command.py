@@ -8,15 +8,17 @@ from typing import Annotated
 import typer
 
 from hybridal.cli import options as o
-from hybridal.cli.label_command import NAMELESS, new_password
+from hybridal.cli.label_command import OWNER_MISSING, new_password
 from hybridal.errors import UserError
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(help="A folder whose folders are projects; made where there is none.")],
+    folder: Annotated[Path, typer.Argument(help="Folder with one folder per project; created if missing.")],
     trainers: Annotated[
         int | None,
-        typer.Option(min=1, help="Models that learn at a time [one a GPU, or four cores].", rich_help_panel=o.SERVER),
+        typer.Option(
+            min=1, help="Models that train at the same time [one per GPU, or per four cores].", rich_help_panel=o.SERVER
+        ),
     ] = None,
     backbone: o.BackboneName = None,
     host: o.Host = "127.0.0.1",
@@ -39,10 +41,10 @@ def serve(
     if sign_in_header is not None:
         check_sign_in(sign_in_header, behind_proxy)
         if owner is None:
-            raise UserError(NAMELESS, field="owner")
+            raise UserError(OWNER_MISSING, field="owner")
         owner = checked_name(owner)
     elif owner is not None:
-        raise UserError("`owner`: it is the name that a proxy knows you by; add `sign_in_header`.", field="owner")
+        raise UserError("`owner` is the name under which a proxy signs you in; add `sign_in_header`.", field="owner")
     password = None if host in HERE or owner is not None else new_password("A password for the start page")
     if (folder / "project.json").exists():
         raise UserError(f"{folder} is a project itself; serve it with `hybridal label`, or name the folder it is in.")
@@ -63,4 +65,4 @@ def serve(
             settings=o.given(backbone=backbone),
             announce=lambda address: typer.echo(f"Start page: {address}"),
         )
-    typer.echo("Stopped. Go on with the same command.")
+    typer.echo("Stopped. Resume with the same command.")

@@ -11,7 +11,7 @@ import typer
 
 from hybridal.cli import options as o
 from hybridal.cli.engine import choose_engine
-from hybridal.cli.wording import Verb, going_on_with
+from hybridal.cli.wording import Command, resume_hint
 from hybridal.errors import RunError, UserError
 
 if TYPE_CHECKING:
@@ -26,14 +26,16 @@ study = typer.Typer(
 
 What = Annotated[str, typer.Argument(help="A preset (main, signals, tuning, ...) or a YAML file.")]
 Where = Annotated[Path, typer.Argument(help="The study folder.")]
-Workers = Annotated[int | None, typer.Option(help="Cells at once (default: one per core, or what GPUs gain from).")]
+Workers = Annotated[
+    int | None, typer.Option(help="Cells at the same time (default: one per core, or as many as a GPU gains from).")
+]
 PerGpu = Annotated[
     int | None,
-    typer.Option(help="Processes that share a GPU, under NVIDIA's multi-process service (default: one, eight lanes)."),
+    typer.Option(help="Processes per GPU, under NVIDIA's multi-process service (default: one with eight lanes)."),
 ]
 Ray = Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")]
 GpusPerCell = Annotated[
-    float | None, typer.Option(help="With --ray: each cell's share of a GPU, from 0 to 1 (default: a quarter).")
+    float | None, typer.Option(help="With --ray: share of a GPU per cell, from 0 to 1 (default: a quarter).")
 ]
 CatalogueName = Annotated[
     str | None,
@@ -47,23 +49,23 @@ SHRUNK: Mapping[str, Any] = {
     "schedules": Annotated[str | None, typer.Option(help="These schedules instead.")],
     "acquisitions": Annotated[str | None, typer.Option(help="These acquisitions instead.")],
     "seeds": Annotated[str | None, typer.Option(help="These seeds instead: 42,43.")],
-    "rounds": Annotated[int | None, typer.Option(help="So many rounds instead.")],
+    "rounds": Annotated[int | None, typer.Option(help="Number of rounds instead.")],
     "protocol": Annotated[str | None, typer.Option(help="best, paper, reference or quick, instead.")],
     "set": o.Set,
 }
 
 
 def shrinking(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What `Study.shrunk` is to be asked for."""
+    """Return the arguments of `Study.shrunk`."""
     lists = {name: o.names(values[name]) for name in ("tasks", "backbones", "schedules", "acquisitions")}
     numbers = {"seeds": _numbers(values["seeds"]), "rounds": values["rounds"]}
     return {**lists, **numbers, "protocol": values["protocol"], "overrides": o.overrides(values["set"])}
 
 
-@study.command(cls=Verb)
-@o.offers(SHRUNK, shrinking)
+@study.command(cls=Command)
+@o.with_options(SHRUNK, shrinking)
 def plan(shrunk: dict[str, Any], what: What, json: o.Json = False) -> None:
-    """Say what a study would take: runs, cells, rounds alone and shared."""
+    """Show the size of a study: runs, cells, rounds with and without sharing."""
     from hybridal.lab.study.run_study_cells import checked_tasks
     from hybridal.lab.study.study_folder import StudyFolder
 
@@ -72,8 +74,8 @@ def plan(shrunk: dict[str, Any], what: What, json: o.Json = False) -> None:
     print_plan(StudyFolder(Path("nowhere"), chosen), json)
 
 
-@study.command(cls=Verb)
-@o.offers(SHRUNK, shrinking)
+@study.command(cls=Command)
+@o.with_options(SHRUNK, shrinking)
 def run(
     shrunk: dict[str, Any],
     what: What,
@@ -86,7 +88,7 @@ def run(
     catalogue: CatalogueName = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Run a study: the plan is shown first, then its cells are computed, and at the end the report is written."""
+    """Run a study: show the plan, compute the cells, write the report."""
     from hybridal.lab.study.run_study_cells import begin_study
     from hybridal.lab.write_study_report import check_catalogue
 
@@ -98,7 +100,7 @@ def run(
     )
 
 
-@study.command(cls=Verb)
+@study.command(cls=Command)
 def resume(
     folder: Where,
     device: o.DeviceName = None,
@@ -109,7 +111,7 @@ def resume(
     catalogue: CatalogueName = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Go on with a study that was stopped, and try failed cells again."""
+    """Continue a study that was stopped, and try failed cells again."""
     from hybridal.lab.study.run_study_cells import reopen_study
     from hybridal.lab.study.study_folder import StudyFolder
     from hybridal.lab.write_study_report import check_catalogue
@@ -122,9 +124,9 @@ def resume(
     run_and_report(opened, engine, quiet, device, catalogue)
 
 
-@study.command(cls=Verb)
+@study.command(cls=Command)
 def status(folder: Where, json: o.Json = False) -> None:
-    """Say how far a study is, and which cells failed."""
+    """Show the progress of a study, and which cells failed."""
     from hybridal.lab.study.study_folder import StudyFolder
     from hybridal.reports.number_formats import counted
     from hybridal.system.files import strict_json
@@ -152,14 +154,14 @@ def status(folder: Where, json: o.Json = False) -> None:
             typer.echo(f"\n{cell.key}:\n{error}")
 
 
-@study.command(cls=Verb)
+@study.command(cls=Command)
 def tune(
     folder: Where,
-    lam: Annotated[float, typer.Option("--lambda", help="How much NLL counts against cost.")] = 0.5,
+    lam: Annotated[float, typer.Option("--lambda", help="Weight of NLL relative to cost.")] = 0.5,
     cost: Annotated[str, typer.Option(help="steps (counted) or seconds.")] = "steps",
     json: o.Json = False,
 ) -> None:
-    """Choose ε and k by the paper's two-stage rule, and say for which λ the choice holds."""
+    """Choose ε and k by the paper's two-stage rule, and show for which λ the choice holds."""
     from dataclasses import asdict
 
     from hybridal.lab.statistics.tuning import tune as choose
@@ -180,11 +182,11 @@ def tune(
         )
 
 
-@study.command(cls=Verb)
+@study.command(cls=Command)
 def report(
     folder: Where,
     catalogue: CatalogueName = None,
-    against: Annotated[str | None, typer.Option(help="'paper' puts the published numbers beside ours.")] = None,
+    against: Annotated[str | None, typer.Option(help="paper: compare with the published numbers.")] = None,
 ) -> None:
     """Write the page, the tables (Markdown, CSV, LaTeX) and the figures (SVG, PNG, PDF) of a study."""
     from hybridal.lab.study.study_folder import StudyFolder
@@ -196,7 +198,7 @@ def report(
 
 
 def find_study(what: str, rounds: int | None, **shrunk: Any) -> Study:
-    """A preset or a file, shrunk as asked."""
+    """Return the study of a preset or file, reduced by the options."""
     from hybridal.lab.study.study import read_study
     from hybridal.lab.study.study_presets import PRESET_NAMES, preset
 
@@ -205,7 +207,7 @@ def find_study(what: str, rounds: int | None, **shrunk: Any) -> Study:
 
 
 def print_plan(folder: StudyFolder, json: bool) -> None:
-    """Runs, cells and rounds; then how far it is: not begun, on its way, complete."""
+    """Print runs, cells and rounds, then the progress."""
     from dataclasses import asdict
 
     from hybridal.lab.study.study_plan import plan
@@ -247,7 +249,7 @@ def run_and_report(
 
     if not quiet:
         print_plan(folder, False)
-    with study_progress(folder, quiet) as done, going_on_with("hybridal study resume", folder.path, device):
+    with study_progress(folder, quiet) as done, resume_hint("hybridal study resume", folder.path, device):
         outcomes = run_study(folder, engine, done)
     target = write_study_report(folder, catalogue)
     if not quiet:

@@ -9,17 +9,19 @@ import typer
 
 
 def what_if(
-    source: Annotated[Path, typer.Argument(help="A CSV or JSONL file with a value a round, or a run folder.")],
+    source: Annotated[Path, typer.Argument(help="A CSV or JSONL file with one value per round, or a run folder.")],
     column: Annotated[str | None, typer.Option(help="The column (or key) with the signal's value per round.")] = None,
     signal: Annotated[str, typer.Option(help="The signal that the values belong to.")] = "accuracy",
     epsilon: Annotated[float | None, typer.Option(help="ε (default: the signal's own).")] = None,
     patience: Annotated[int | None, typer.Option(help="k (default: the signal's own).")] = None,
     count: Annotated[
         int | None,
-        typer.Option(help="Validation texts: rounded accuracies are then compared as counts of right answers."),
+        typer.Option(
+            help="Number of validation texts; rounded accuracies are then compared as counts of correct answers."
+        ),
     ] = None,
 ) -> None:
-    """Put recorded values through the detector of a live run; prints JSON with t_star and first_finetune_round."""
+    """Show when a hybrid schedule would have switched, as JSON with t_star and first_finetune_round."""
     from hybridal.lab.what_if import decisions
     from hybridal.system.files import strict_json
 

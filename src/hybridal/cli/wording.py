@@ -1,4 +1,4 @@
-"""How the command line speaks: its help, and errors in the names of its options."""
+"""Help texts, and error messages that name options instead of settings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hybridal.core.rules import Rules
 from hybridal.errors import UserError
 from hybridal.runs.settings import Settings
 
-VERB = "hybridal.verb"
+COMMAND_KEY = "hybridal.command"
 
 
 @contextmanager
-def going_on_with(command: str, folder: Path, device: str | None = None) -> Iterator[None]:
-    """Whoever stops what is done inside is told how to go on, with the same device if one was named."""
+def resume_hint(command: str, folder: Path, device: str | None = None) -> Iterator[None]:
+    """If the block is interrupted, tell the user which command resumes it."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -28,14 +28,14 @@ def going_on_with(command: str, folder: Path, device: str | None = None) -> Iter
         raise type(error)(f"{command} {folder}{where}") from None
 
 
-class Verb(TyperCommand):
-    """Lists its options under the headings that they were given, and says that it was called.
+class Command(TyperCommand):
+    """Groups its options by heading in plain text, and records in the context that it was called.
 
-    In plain text: drawn by rich, with boxes, help took three times as long to appear.
+    Help drawn by rich, with boxes, took three times as long to appear.
     """
 
     def invoke(self, ctx: Any) -> Any:
-        ctx.meta[VERB] = self  # which the contexts of its groups share
+        ctx.meta[COMMAND_KEY] = self  # shared with the contexts of its groups
         return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -51,8 +51,8 @@ class Verb(TyperCommand):
                     formatter.write_dl(records)
 
 
-class Verbs(TyperGroup):
-    """Lists its verbs, each with its whole first sentence."""
+class CommandGroup(TyperGroup):
+    """Lists its commands, each with its whole first sentence."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -66,20 +66,22 @@ _PROTOCOL = frozenset(field.name for field in fields(Rules))
 _SETTINGS = frozenset(field.name for field in fields(Settings))
 
 # Arguments whose option has another name.
-_OTHERWISE = {"folder": "out", "address": "ray"}
+_OTHER_NAMES = {"folder": "out", "address": "ray"}
 
 
 def flags_of(command: Any) -> dict[str, str]:
-    """The options of a command by the names of their values."""
+    """Map the parameter names of a command to its options, such as max_words to --max-words."""
     options = [item for item in command.params if item.param_type_name == "option"]
     return {item.name: max(item.opts, key=len) for item in options}
 
 
 def in_options(error: UserError, own: Mapping[str, str], others: Mapping[str, str]) -> str:
-    """The error's sentence with options in place of fields.
+    """Return the message of an error with options in place of fields.
 
-    What it is about is named as the command's `own` option, where it has one; else it may stand in a file, and is left
-    as it is. What else it names, such as what to do instead, may also be among the `others`.
+    Args:
+        error: Its `field` is replaced only by an option of the command itself, because it may come from a file.
+        own: Options of the command, by field.
+        others: Further options, for other fields in the message, such as those of an alternative.
 
     >>> flags = {"max_words": "--max-words", "set": "--set"}
     >>> in_options(UserError("`max_words`: 0 leaves no text.", field="max_words"), flags, {})
@@ -106,8 +108,8 @@ def in_options(error: UserError, own: Mapping[str, str], others: Mapping[str, st
 
 
 def _option(name: str, value: str | None, flags: Mapping[str, str], of_protocol: bool) -> str | None:
-    """How the option is written; None where there is none. Some names are both a setting and the protocol's."""
-    flag = flags.get(_OTHERWISE.get(name, name))
+    """Return how an option is written, or None if there is none; some names are settings and protocol fields."""
+    flag = flags.get(_OTHER_NAMES.get(name, name))
     if flag is not None and not (of_protocol and name in _SETTINGS):
         return flag if value is None else f"{flag} {value}"
     if name in _PROTOCOL and "set" in flags:

@@ -24,7 +24,7 @@ from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_model, check_signals, surroundings
 from hybridal.runs.export import export_model, labelled, labels_csv
 from hybridal.runs.record import RunFolder, described
-from hybridal.runs.settings import ALL_OF_THEM, Settings, usual_acquisition
+from hybridal.runs.settings import USE_ALL_VALIDATION, Settings, default_acquisition
 from hybridal.schedules import Schedule, make_schedule, spec_of
 from hybridal.signals import SIGNALS, Signal
 from hybridal.system.files import write_whole
@@ -70,10 +70,10 @@ class ActiveLearner(Learner):
         if isinstance(signals, str):
             raise UserError(f"`signals` is the text '{signals:.40}'; give a list, such as ['{signals:.40}'].")
         if (task.validation.labels != UNKNOWN).any():
-            overrides = {**ALL_OF_THEM, **overrides}
+            overrides = {**USE_ALL_VALIDATION, **overrides}
         schedule = make_schedule(schedule) if isinstance(schedule, str) else schedule
         if acquisition is None:
-            acquisition = usual_acquisition(protocol)
+            acquisition = default_acquisition(protocol)
         chosen = ACQUISITIONS.make(acquisition) if isinstance(acquisition, str) else acquisition
         asked = [SIGNALS.make(signal) if isinstance(signal, str) else signal for signal in signals]
         self.settings = Settings(

@@ -106,7 +106,7 @@ def check(settings: Settings, task: Task) -> None:
     from hybridal.acquisition import ACQUISITIONS
     from hybridal.loop.initial import check_initial
 
-    bring_torch()
+    preload_torch()
     from hybridal.models.device import choose_device
 
     signals = watched(settings, make_schedule(settings.schedule))
@@ -130,7 +130,7 @@ def unlabelled(task: Task) -> int:
     return int((task.train.labels == UNKNOWN).sum())
 
 
-def bring_torch() -> None:
+def preload_torch() -> None:
     """Start importing torch in a thread, then what the end of the first round needs."""
     import_in_thread("torch", [])
     import_later(FIRST_ROUND_IMPORTS)

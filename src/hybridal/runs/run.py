@@ -25,7 +25,7 @@ from hybridal.measures.advice import advise, texts_left, used_up
 from hybridal.runs import checkpoint
 from hybridal.runs.assemble import build_experiment, build_model, surroundings, watched
 from hybridal.runs.background_writer import BackgroundWriter
-from hybridal.runs.checks import bring_torch, check_start
+from hybridal.runs.checks import check_start, preload_torch
 from hybridal.runs.environments import record_environment
 from hybridal.runs.export import export_model
 from hybridal.runs.record import RunFolder
@@ -86,7 +86,7 @@ def resume_run(
             f"{folder.path} was saved by an ActiveLearner, which is taught its labels; go on with "
             f"ActiveLearner.load('{folder.path}')."
         )
-    bring_torch()
+    preload_torch()
     with folder.locked():
         settings, task = on_device(folder.settings(), device), folder.task()
         schedule = make_schedule(settings.schedule)

@@ -14,7 +14,7 @@ from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
 
 # Validation texts with labels that are there are all measured on: they cost nothing more.
-ALL_OF_THEM: Mapping[str, Any] = {"validation": "fixed", "validation_size": None}
+USE_ALL_VALIDATION: Mapping[str, Any] = {"validation": "fixed", "validation_size": None}
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class Settings(TaskSource):
     def rules(self) -> Rules:
         """The protocol with its overrides. Validation texts that were asked for are used, whatever it says of them."""
         asked = self.validation is not None or self.validation_size is not None
-        return protocol(self.protocol, {**(ALL_OF_THEM if asked else {}), **self.overrides})
+        return protocol(self.protocol, {**(USE_ALL_VALIDATION if asked else {}), **self.overrides})
 
     @property
     def acquisition_spec(self) -> str:
         """The acquisition that was asked for, or else that of the protocol."""
-        return usual_acquisition(self.protocol) if self.acquisition is None else self.acquisition
+        return default_acquisition(self.protocol) if self.acquisition is None else self.acquisition
 
     def to_json(self) -> dict[str, Any]:
         """With the acquisition by its name: what a protocol takes may change, a run that has begun does not."""
@@ -83,10 +83,10 @@ class Settings(TaskSource):
         return replace(self, **{**changes, "overrides": merged})
 
 
-def usual_acquisition(protocol: str) -> str:
+def default_acquisition(protocol: str) -> str:
     """What labels are chosen by where nobody says: under `best` what pays (docs/findings.md), else as in the paper.
 
-    >>> usual_acquisition("best"), usual_acquisition("paper")
+    >>> default_acquisition("best"), default_acquisition("paper")
     ('margin', 'entropy')
     """
     return "margin" if protocol == "best" else "entropy"

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 # Seconds that the end of a process waits for what is still coming in. It must not wait for ever: whoever is interrupted
 # in an import may leave Python's import lock taken, and then no other thread can ever end one.
-PATIENCE = 5.0
+MAX_WAIT = 5.0
 
 
 def import_in_thread(slow: str, soon: Sequence[str]) -> None:
@@ -83,7 +83,7 @@ def _end(thread: Thread) -> None:
     """Lets it come to an end, where it has begun."""
     if isinstance(thread, Timer):
         thread.cancel()
-    thread.join(PATIENCE)
+    thread.join(MAX_WAIT)
 
 
 def _import(soon: Sequence[str], ready: Event) -> None:

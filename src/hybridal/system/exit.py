@@ -13,7 +13,7 @@ from typing import NoReturn
 
 
 @contextmanager
-def leaving_at_once() -> Iterator[None]:
+def fast_exit() -> Iterator[None]:
     """Around all that a process does. Its threads, and whoever wants to be told of the end, come first.
 
     Python takes a GPU's graphs and memory down one by one, which takes longer than a round; the system does it at once.
@@ -41,7 +41,7 @@ def _leave(codes: list[int]) -> None:
 
 
 @contextmanager
-def left_by_ctrl_c(sentence: str) -> Iterator[None]:
+def exit_on_ctrl_c(sentence: str) -> Iterator[None]:
     """Around imports, of which nothing has to be put in order: Ctrl-C says the sentence and ends the process.
 
     An exception would show where it came from, and is lost where Python imports: in the callbacks of its locks.

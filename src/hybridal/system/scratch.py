@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 PREFIX = "hybridal-scratch-"
-YOUNG = 60.0
+MIN_AGE = 60.0
 """Seconds in which a folder may have been made and not be locked yet."""
 
 
@@ -28,7 +28,7 @@ def scratch() -> Iterator[Path]:
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         # One that is in use, or somebody else's, stays.
         with suppress(OSError):
-            if folder.stat().st_mtime < time.time() - YOUNG:
+            if folder.stat().st_mtime < time.time() - MIN_AGE:
                 with _held(folder):
                     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=PREFIX) as name, ExitStack() as held:

@@ -11,7 +11,7 @@ from hybridal.tasks.task import check_classes
 
 _log = logging.getLogger(__name__)
 # So many groups of names are spelt out: a column of free text has hundreds.
-MOST = 5
+MAX_LISTED_GROUPS = 5
 # With more classes than this, rounds are slow.
 MANY_CLASSES = 1000
 # More different numbers than this are no grades, such as the half stars of a review.
@@ -142,8 +142,8 @@ def note_lookalikes(
     groups = _lookalikes({*filter(None, found), *asked}, {*asked})
     if not groups:
         return
-    said = [f"{', '.join(map(repr, group[:-1]))} and {group[-1]!r}" for group in groups[:MOST]]
-    said += [f"{len(groups) - MOST} more"] if len(groups) > MOST else []
+    said = [f"{', '.join(map(repr, group[:-1]))} and {group[-1]!r}" for group in groups[:MAX_LISTED_GROUPS]]
+    said += [f"{len(groups) - MAX_LISTED_GROUPS} more"] if len(groups) > MAX_LISTED_GROUPS else []
     (notify or _log.warning)(
         f"{where}: {', '.join(said)} are different classes, though only capitals or blanks differ; spell them alike if "
         "they mean the same."

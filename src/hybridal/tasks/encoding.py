@@ -10,7 +10,7 @@ from typing import TextIO
 
 from hybridal.errors import UserError
 
-_AT_ONCE = 2**20
+CHUNK_BYTES = 2**20
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -42,7 +42,7 @@ def encoding_of(path: Path) -> str:
         file.seek(0)
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
-            while part := file.read(_AT_ONCE):
+            while part := file.read(CHUNK_BYTES):
                 decoder.decode(part)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     pass
 
 # Strings that are hashed together: a call for each takes longer than its hash, and all at once are all texts again.
-AT_ONCE = 4096
+STRINGS_PER_HASH = 4096
 
 
 @dataclass(frozen=True)
@@ -343,6 +343,6 @@ def check_classes(classes: Sequence[str]) -> None:
 def _add(digest: hashlib._Hash, strings: Sequence[str]) -> None:
     """Each string with its length, so that no text, whatever it contains, can look like two."""
     digest.update(len(strings).to_bytes(8, "little"))
-    for start in range(0, len(strings), AT_ONCE):
-        encoded = [string.encode("utf-8", "surrogatepass") for string in strings[start : start + AT_ONCE]]
+    for start in range(0, len(strings), STRINGS_PER_HASH):
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings[start : start + STRINGS_PER_HASH]]
         digest.update(b"".join([part for data in encoded for part in (len(data).to_bytes(8, "little"), data)]))

@@ -11,7 +11,7 @@ from hybridal.core.rounds import Round
 from hybridal.errors import UserError
 from hybridal.lab.study.trie import histories, run_cell
 from hybridal.runs.assemble import surroundings
-from hybridal.runs.checks import Inputs, bring_torch, check_start
+from hybridal.runs.checks import Inputs, check_start, preload_torch
 from hybridal.runs.environments import record_environment
 from hybridal.runs.record import RunFolder
 from hybridal.runs.run import on_device
@@ -72,7 +72,7 @@ class Comparison:
         with self.folder.locked():
             if all(len(history) == self.settings.rules.rounds for history in self.histories().values()):
                 return
-            bring_torch()
+            preload_torch()
             settings = on_device(self.settings, device)
             here, recorded = surroundings(settings.device), len(self.folder.history())
             record_environment(self.folder.path, self.folder.about(), here, recorded, observer.message)

@@ -13,7 +13,7 @@ from hybridal.core.checked import type_errors
 from hybridal.core.rules import protocol
 from hybridal.errors import UserError
 from hybridal.registry import hint_or_list
-from hybridal.runs.settings import Settings, read_yaml, usual_acquisition
+from hybridal.runs.settings import Settings, default_acquisition, read_yaml
 from hybridal.schedules import make_schedule
 from hybridal.system.files import strict_json
 
@@ -96,7 +96,7 @@ class Study:
     @property
     def acquisition_spec(self) -> tuple[str, ...]:
         """The acquisitions that were asked for, or else that of the protocol."""
-        return self.acquisitions or (usual_acquisition(self.protocol),)
+        return self.acquisitions or (default_acquisition(self.protocol),)
 
     def cells(self) -> list[CellPlan]:
         """Every combination of the factors."""

@@ -23,7 +23,7 @@ from hybridal.lab.study.engines import CellOutcome, device_here
 from hybridal.lab.study.engines.lanes import Lanes, Stopped
 from hybridal.lab.study.study import CellPlan
 from hybridal.lab.study.study_folder import StudyFolder
-from hybridal.system.exit import leaving_at_once
+from hybridal.system.exit import fast_exit
 
 DIED = "The worker process died: it was killed, or ran out of memory."
 # Seconds that cells have to end their epoch in when nobody waits for them any more: a GPU that several processes
@@ -153,7 +153,7 @@ class _Worker:
 
 def _serve(pipe: Connection, path: Path, lanes: Lanes) -> NoReturn:
     """Computes what is asked for, until nobody is left to ask, even one who was killed."""
-    with leaving_at_once():
+    with fast_exit():
         _answer(pipe, path, lanes)
         sys.exit()
 
