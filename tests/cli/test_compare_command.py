@@ -153,7 +153,7 @@ def test_a_run_cannot_be_gone_on_with_as_a_comparison(unbroken: Path) -> None:
 def test_what_was_begun_is_not_asked_for_anew(options: tuple[str, ...], named: str, compared: Path) -> None:
     ended = hybridal("compare", "--resume", compared, *options, "--quiet")
     assert (ended.code, ended.stdout) == (2, "")
-    assert f"--resume goes on with what the comparison was begun with; leave {named} out." in ended.stderr
+    assert f"--resume uses the settings that the comparison was started with; leave {named} out." in ended.stderr
 
 
 def test_a_schedule_that_could_not_be_measured_gets_dashes(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,7 +184,7 @@ def test_two_servers_never_share_a_project_and_an_interrupt_ends_all_of_it(ticke
         assert told.poll(60)
         code, output = told.recv()
         assert code == 0
-        assert "Stopped. Go on with the same command." in output
+        assert "Stopped. Resume with the same command." in output
         process.join(60)
     finally:
         process.kill()  # one that was left behind would hold the pipes of other tests open

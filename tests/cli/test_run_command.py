@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from hybridal.cli.options import Asked
+from hybridal.cli.options import RunOptions
 from hybridal.cli.result import with_shown_figures
 from hybridal.cli.run_command import default_folder, resolve
 from hybridal.cli.screen import COLUMNS
@@ -426,20 +426,20 @@ class TestConfig:
 
     def test_the_command_line_names_another_task(self, tmp_path: Path) -> None:
         config = self.write(tmp_path, "task: a.csv\nseed: 3\n")
-        settings = resolve(Asked({"task": "b.csv"}, config))
+        settings = resolve(RunOptions({"task": "b.csv"}, config))
         assert (settings.task, settings.seed) == ("b.csv", 3)
 
     def test_without_a_task_the_demo_is_changed(self, tmp_path: Path) -> None:
         config = self.write(tmp_path, "seed: 3\noverrides: {rounds: 2}\n")
-        settings = resolve(Asked({"overrides": {"batch": 8}}, config))
+        settings = resolve(RunOptions({"overrides": {"batch": 8}}, config))
         assert settings == DEMO.with_changes({"seed": 3, "overrides": {"rounds": 2, "batch": 8}})
-        assert resolve(Asked({"overrides": {}})) == DEMO
+        assert resolve(RunOptions({"overrides": {}})) == DEMO
 
     def test_the_demos_numbers_go_with_its_protocol(self, tmp_path: Path) -> None:
         config = self.write(tmp_path, "protocol: paper\noverrides: {rounds: 2}\n")
         for settings in (
-            resolve(Asked({"overrides": {}}, config)),
-            resolve(Asked({"protocol": "paper", "overrides": {"rounds": 2}})),
+            resolve(RunOptions({"overrides": {}}, config)),
+            resolve(RunOptions({"protocol": "paper", "overrides": {"rounds": 2}})),
         ):
             assert (settings.task, settings.classes) == (DEMO.task, DEMO.classes)
             assert settings.rules == protocol("paper", {"rounds": 2})
@@ -447,14 +447,15 @@ class TestConfig:
 
     def test_the_demo_chooses_by_what_is_named(self, tmp_path: Path) -> None:
         config = self.write(tmp_path, "protocol: paper\nacquisition: badge\n")
-        assert resolve(Asked({"overrides": {}}, config)).acquisition_spec == "badge"
+        assert resolve(RunOptions({"overrides": {}}, config)).acquisition_spec == "badge"
         assert (
-            resolve(Asked({"protocol": "paper", "acquisition": "random", "overrides": {}})).acquisition_spec == "random"
+            resolve(RunOptions({"protocol": "paper", "acquisition": "random", "overrides": {}})).acquisition_spec
+            == "random"
         )
-        assert resolve(Asked({"overrides": {}})).acquisition_spec == "margin"
+        assert resolve(RunOptions({"overrides": {}})).acquisition_spec == "margin"
 
     def test_epsilon_and_patience_replace_the_schedules_own(self) -> None:
-        settings = resolve(Asked({"task": "a.csv", "schedule": "hybrid:loss:0.5:7"}, epsilon=0.25))
+        settings = resolve(RunOptions({"task": "a.csv", "schedule": "hybrid:loss:0.5:7"}, epsilon=0.25))
         assert settings.schedule == "hybrid:loss:0.25:7"
 
     @pytest.mark.parametrize(
@@ -472,5 +473,5 @@ class TestConfig:
     )
     def test_what_is_wrong_in_the_file(self, content: str, sentence: str, tmp_path: Path) -> None:
         with pytest.raises(UserError) as caught:
-            resolve(Asked({}, self.write(tmp_path, content)))
+            resolve(RunOptions({}, self.write(tmp_path, content)))
         assert sentence in str(caught.value)

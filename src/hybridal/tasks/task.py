@@ -8,23 +8,30 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hybridal.core.outputs import UNKNOWN, Ints
 from hybridal.errors import UserError
 
-if TYPE_CHECKING:
-    pass
-
-# Strings that are hashed together: a call for each takes longer than its hash, and all at once are all texts again.
+# Hash strings in chunks: a call per string is slower than its hash, and one chunk would copy all texts.
 STRINGS_PER_HASH = 4096
 
 
 @dataclass(frozen=True)
 class Split:
-    """Texts with their ids and labels; a label is an index into the task's classes, or UNKNOWN."""
+    """Texts with their ids and labels.
+
+    Attributes:
+        ids: Unique ids of the texts.
+        texts: The texts.
+        labels: For each text an index into the classes of the task, or -1 (`UNKNOWN`).
+
+    Example:
+        >>> Split(["a", "b"], ["good", "bad"], np.array([1, UNKNOWN]))
+        Split(2 texts, 1 labelled)
+    """
 
     ids: Sequence[str]
     texts: Sequence[str]
@@ -34,43 +41,66 @@ class Split:
         return len(self.ids)
 
     def __repr__(self) -> str:
-        """Without the texts: a notebook would show nothing else."""
+        """Counts only: the texts would fill a notebook."""
         return f"Split({len(self):,} texts, {np.count_nonzero(self.labels != UNKNOWN):,} labelled)"
 
     def take(self, rows: Ints) -> Split:
-        """These rows, in this order.
+        """Select rows.
 
-        >>> Split(["a", "b"], ["good", "bad"], np.array([1, 0])).take(np.array([1])).texts
-        ['bad']
+        Args:
+            rows: Row numbers, in the order of the result.
+
+        Returns:
+            A new split.
+
+        Example:
+            >>> Split(["a", "b"], ["good", "bad"], np.array([1, 0])).take(np.array([1])).texts
+            ['bad']
         """
         return Split([self.ids[i] for i in rows], [self.texts[i] for i in rows], self.labels[rows])
 
     def joined(self, other: Split) -> Split:
-        """These rows, then the other's.
+        """Append the rows of another split.
 
-        >>> Split(["a"], ["good"], np.array([1])).joined(Split(["b"], ["bad"], np.array([0]))).ids
-        ['a', 'b']
+        Args:
+            other: A split with the same classes.
+
+        Returns:
+            A new split.
+
+        Example:
+            >>> Split(["a"], ["good"], np.array([1])).joined(Split(["b"], ["bad"], np.array([0]))).ids
+            ['a', 'b']
         """
         return Split([*self.ids, *other.ids], [*self.texts, *other.texts], np.concatenate([self.labels, other.labels]))
 
     @classmethod
     def empty(cls) -> Split:
+        """Return a split without rows."""
         return cls([], [], np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be learnt. The labels of train may be known (a simulation), partly known or unknown.
+    """Texts to classify, with class names and three splits.
 
-    `meanings` are what people wrote down of classes, descriptions and examples. Ids and classes are texts here;
-    `id_type` and `label_type` say what they were where the task came from, and what people who use it get back.
+    Make one with `load_task`, `Task.from_texts`, `Task.from_pandas`, `Task.from_dataset` or `Task.from_file`.
 
-    >>> rows = Split(["a", "b"], ["good", "bad"], np.array([1, UNKNOWN]))
-    >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
-    >>> len(task.train), task.classes[task.train.labels[0]]
-    (2, 'yes')
-    >>> task.train
-    Split(2 texts, 1 labelled)
+    Attributes:
+        name: Name of the task in records and reports.
+        classes: Class names. A label is an index into them.
+        train: Texts to learn from; all, some or none of them have labels. With all labels, labelling can be simulated.
+        validation: Texts for early stopping, calibration and signals.
+        test: Texts for the final evaluation.
+        meanings: Descriptions of classes, by class name; see `described`.
+        id_type: Type of the ids in the source; in a task, ids are strings.
+        label_type: Type of the labels in the source; in a task, class names are strings.
+
+    Example:
+        >>> rows = Split(["a", "b"], ["good", "bad"], np.array([1, UNKNOWN]))
+        >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
+        >>> len(task.train), task.classes[task.train.labels[0]]
+        (2, 'yes')
     """
 
     name: str
@@ -88,54 +118,131 @@ class Task:
 
     @staticmethod
     def from_texts(texts: Iterable[str], labels: Iterable[Any] | None = None, **options: Any) -> Task:
-        """Texts with labels for all, some or none of them; see `hybridal.tasks.from_memory.from_texts`."""
+        """Make a task from lists of texts and labels.
+
+        Args:
+            texts: The texts.
+            labels: Labels for all, some or none of them; None, NaN or "" is a missing label.
+            options: See `hybridal.tasks.from_memory.from_texts`.
+
+        Returns:
+            The task, with validation and test splits drawn from the texts.
+
+        Raises:
+            UserError: If a text is empty, an id occurs twice, or the classes are not known.
+
+        Example:
+            >>> Task.from_texts(["good", "bad"] * 30, [1, 0] * 30).classes
+            ('0', '1')
+        """
         from hybridal.tasks.from_memory import from_texts
 
         return from_texts(texts, labels, **options)
 
     @staticmethod
     def from_pandas(frame: Any, text: str = "text", label: str | None = None, **options: Any) -> Task:
-        """The rows of a DataFrame (pandas, Polars) or Arrow table; see `hybridal.tasks.from_memory.from_pandas`."""
+        """Make a task from a pandas or Polars DataFrame, or an Arrow table.
+
+        Args:
+            frame: One text per row.
+            text: Column with the texts.
+            label: Column with the labels.
+            options: See `hybridal.tasks.from_memory.from_pandas`.
+
+        Returns:
+            The task; its ids are the index of the frame, unless `id` names a column.
+
+        Raises:
+            UserError: If a column is missing, or for the reasons of `from_texts`.
+
+        Example:
+            >>> import pandas as pd
+            >>> frame = pd.DataFrame({"body": ["good", "bad"] * 20, "kind": ["+", "-"] * 20})
+            >>> Task.from_pandas(frame, text="body", label="kind").classes
+            ('+', '-')
+        """
         from hybridal.tasks.from_memory import from_pandas
 
         return from_pandas(frame, text, label, **options)
 
     @staticmethod
     def from_dataset(dataset: Any, text: str = "text", label: str | None = "label", **options: Any) -> Task:
-        """A `Dataset` or `DatasetDict` of Hugging Face; see `hybridal.tasks.from_dataset.from_dataset`."""
+        """Make a task from a `Dataset` or `DatasetDict` of Hugging Face.
+
+        Args:
+            dataset: Its splits are kept; missing ones are drawn from train.
+            text: Column with the texts.
+            label: Column with the labels; None if there are none.
+            options: See `hybridal.tasks.from_dataset.from_dataset`.
+
+        Returns:
+            The task.
+
+        Raises:
+            UserError: If a column is missing or has the wrong type.
+        """
         from hybridal.tasks.from_dataset import from_dataset
 
         return from_dataset(dataset, text, label, **options)
 
     @staticmethod
     def from_file(path: str | Path, text: str = "text", label: str | None = None, **options: Any) -> Task:
-        """A CSV, TSV, TXT, JSONL, JSON, XLSX or Parquet file; see `hybridal.tasks.from_files.load_files`."""
+        """Make a task from a CSV, TSV, TXT, JSONL, JSON, XLSX or Parquet file.
+
+        Args:
+            path: The file.
+            text: Column with the texts.
+            label: Column with the labels.
+            options: See `hybridal.tasks.from_files.load_files`.
+
+        Returns:
+            The task.
+
+        Raises:
+            UserError: If the file cannot be read; the message names the row and the column.
+        """
         from hybridal.tasks.from_files import load_files
 
         return load_files(path, text=text, label=label, **options)
 
     @staticmethod
     def from_name(name: str, **options: Any) -> Task:
-        """One of the tasks that `hybridal list tasks` names; see `hybridal.tasks.load_task`."""
+        """Load a benchmark or a mirrored task by name.
+
+        Args:
+            name: One of the names that `hybridal list tasks` prints.
+            options: See `hybridal.load_task`.
+
+        Returns:
+            The task.
+
+        Raises:
+            UserError: If there is no task of this name, or it cannot be downloaded.
+        """
         from hybridal.tasks.task_loading import load_task
 
         return load_task(name, **options)
 
     def id(self, id: str) -> Any:
-        """An id as it was given."""
+        """Convert an id back to the type that it had in the source."""
         return as_type(self.id_type, id)
 
     def label(self, number: int) -> Any:
-        """A class as it was given."""
+        """Return the class of a label number, in the type that it had in the source."""
         return as_type(self.label_type, self.classes[number])
 
     def splits(self) -> Iterator[tuple[str, Split]]:
+        """Yield the three splits with their names."""
         yield "train", self.train
         yield "validation", self.validation
         yield "test", self.test
 
     def class_index(self, name: str) -> int:
-        """The label that stands for a class name."""
+        """Return the label number of a class name.
+
+        Raises:
+            UserError: If the task has no such class.
+        """
         try:
             return self.classes.index(name)
         except ValueError:
@@ -143,11 +250,21 @@ class Task:
             raise UserError(f"'{name}' is not a class of task '{self.name}'; its classes are {known}.") from None
 
     def answers(self, ids: Iterable[Any]) -> dict[Any, str]:
-        """The known labels of these texts, by class name: what the annotator of a simulation says.
+        """Return the known labels of texts, for example to simulate an annotator.
 
-        >>> rows = Split(["7", "8"], ["good", "bad"], np.array([1, UNKNOWN]))
-        >>> Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty(), id_type=int).answers([7, 8])
-        {7: 'yes'}
+        Args:
+            ids: Ids of texts of any split.
+
+        Returns:
+            Class names by id, without the texts that have no label.
+
+        Raises:
+            UserError: If there is no text with an id.
+
+        Example:
+            >>> rows = Split(["7", "8"], ["good", "bad"], np.array([1, UNKNOWN]))
+            >>> Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty(), id_type=int).answers([7, 8])
+            {7: 'yes'}
         """
         labels = {id: label for _, split in self.splits() for id, label in zip(split.ids, split.labels, strict=True)}
         given = {id: label_text(id) for id in ids}
@@ -158,7 +275,7 @@ class Task:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when any text, id, label, class name or meaning does.
+        """Hash of all texts, ids, labels, class names and descriptions.
 
         >>> rows = Split(["a"], ["good"], np.array([0]))
         >>> task = Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty())
@@ -178,47 +295,72 @@ class Task:
         return digest.hexdigest()
 
     def described(self, meanings: Mapping[Any, str | Sequence[str]]) -> Task:
-        """The task with something written down of some of its classes: a description, or several texts, as of examples.
+        """Add descriptions of classes.
 
-        A model learns from it as from labels, where the protocol lets it (`names`): with few labels it is worth many,
-        if about as much is said of every class. Texts that may be measured on are left out. What was said before stays,
-        but for classes of which something else is said now.
+        If the protocol sets `use_class_descriptions`, a model trains on them as on labelled texts. With few labels they
+        help a lot, if all classes have descriptions of similar length. Descriptions that are also validation or test
+        texts are not used.
 
-        >>> rows = Split(["a"], ["Where is Oslo?"], np.array([UNKNOWN]))
-        >>> task = Task("tiny", ("HUM", "LOC"), rows, Split.empty(), Split.empty())
-        >>> task.described({"LOC": "a city, a country or a river"}).meanings
-        {'LOC': ('a city, a country or a river',)}
+        Args:
+            meanings: By class name, one text or several, such as a description and examples. An empty list removes the
+                earlier ones of a class.
+
+        Returns:
+            A new task.
+
+        Raises:
+            UserError: If a class is unknown, or a text is empty.
+
+        Example:
+            >>> rows = Split(["a"], ["Where is Oslo?"], np.array([UNKNOWN]))
+            >>> task = Task("tiny", ("HUM", "LOC"), rows, Split.empty(), Split.empty())
+            >>> task.described({"LOC": "a city, a country or a river"}).meanings
+            {'LOC': ('a city, a country or a river',)}
         """
         if not isinstance(meanings, Mapping):
             raise UserError(f"Meanings are a mapping of class names to texts, not {meanings!r:.40}.")
-        found = {label_text(name): _said(label_text(name), said) for name, said in meanings.items()}
+        found = {label_text(name): _descriptions(label_text(name), texts) for name, texts in meanings.items()}
         for name in found:
             self.class_index(name)
         return replace(self, meanings={name: texts for name, texts in {**self.meanings, **found}.items() if texts})
 
     def merged(self) -> Task:
-        """The task without validation texts of its own: they are to choose from like the others.
+        """Append the validation texts to the training texts.
 
-        >>> rows = Split(["a"], ["good"], np.array([0]))
-        >>> task = Task("tiny", ("no", "yes"), rows, Split(["b"], ["bad"], np.array([1])), Split.empty()).merged()
-        >>> task.train.ids, task.train.labels.tolist(), len(task.validation)
-        (['a', 'b'], [0, 1], 0)
+        Returns:
+            A new task without a validation split.
+
+        Example:
+            >>> rows = Split(["a"], ["good"], np.array([0]))
+            >>> task = Task("tiny", ("no", "yes"), rows, Split(["b"], ["bad"], np.array([1])), Split.empty()).merged()
+            >>> task.train.ids, task.train.labels.tolist(), len(task.validation)
+            (['a', 'b'], [0, 1], 0)
         """
         return replace(self, train=self.train.joined(self.validation), validation=Split.empty())
 
     def only(self, classes: Sequence[str]) -> Task:
-        """The task with these classes alone, in this order; texts whose label is unknown stay.
+        """Keep some of the classes; texts without a label stay.
 
-        >>> rows = Split(["a", "b", "c"], ["good", "bad", "so so"], np.array([2, 0, 1]))
-        >>> task = Task("tiny", ("no", "hm", "yes"), rows, Split.empty(), Split.empty()).only(["yes", "no"])
-        >>> list(zip(task.train.ids, task.train.labels.tolist()))
-        [('a', 0), ('b', 1)]
+        Args:
+            classes: Names of the classes to keep, in their new order.
+
+        Returns:
+            A new task.
+
+        Raises:
+            UserError: If a class is unknown, or no text is left.
+
+        Example:
+            >>> rows = Split(["a", "b", "c"], ["good", "bad", "so so"], np.array([2, 0, 1]))
+            >>> task = Task("tiny", ("no", "hm", "yes"), rows, Split.empty(), Split.empty()).only(["yes", "no"])
+            >>> list(zip(task.train.ids, task.train.labels.tolist()))
+            [('a', 0), ('b', 1)]
         """
         check_classes(classes)
-        is_missing = [name for name in classes if name not in self.classes]
-        if is_missing:
+        unknown = [name for name in classes if name not in self.classes]
+        if unknown:
             raise UserError(
-                f"`classes`: task '{self.name}' has no class '{is_missing[0]}'; it has {', '.join(self.classes)}.",
+                f"`classes`: task '{self.name}' has no class '{unknown[0]}'; it has {', '.join(self.classes)}.",
                 field="classes",
             )
         dropped = -2
@@ -235,11 +377,18 @@ class Task:
         return self._with("classes", tuple(classes), keep)
 
     def short(self, max_words: int) -> Task:
-        """The task without texts of more than this many words.
+        """Drop texts with more than `max_words` words.
 
-        >>> rows = Split(["a", "b"], ["good", "not so good"], np.array([1, 0]))
-        >>> Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty()).short(2).train.ids
-        ['a']
+        Returns:
+            A new task.
+
+        Raises:
+            UserError: If no text is left.
+
+        Example:
+            >>> rows = Split(["a", "b"], ["good", "not so good"], np.array([1, 0]))
+            >>> Task("tiny", ("no", "yes"), rows, Split.empty(), Split.empty()).short(2).train.ids
+            ['a']
         """
 
         def keep(split: Split) -> Split:
@@ -264,19 +413,19 @@ class Task:
         return task
 
 
-def _said(name: str, said: Any) -> tuple[str, ...]:
-    """What is said of a class, one text or several, each with words that can be written to a file."""
-    texts = [said] if isinstance(said, str) or not isinstance(said, Sequence) else said
+def _descriptions(name: str, given: Any) -> tuple[str, ...]:
+    """Return one or several descriptions of a class, and refuse empty ones and broken characters."""
+    texts = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
     for text in texts:
         if not isinstance(text, str) or not text.strip():
-            raise UserError(f"What is said of class '{name:.40}' is {text!r:.40}; give it words.")
+            raise UserError(f"The description of class '{name:.40}' is {text!r:.40}; write words.")
         if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise UserError(f"What is said of class '{name:.40}' has half a character in it; leave that out.")
+            raise UserError(f"The description of class '{name:.40}' contains a broken Unicode character; remove it.")
     return tuple(texts)
 
 
 def as_type(kind: type, text: str) -> Any:
-    """What an id or a label was before it became a text.
+    """Convert an id or a label back from text.
 
     >>> as_type(int, "7"), as_type(bool, "False")
     (7, False)
@@ -285,9 +434,9 @@ def as_type(kind: type, text: str) -> Any:
 
 
 def label_text(value: Any) -> str:
-    """An id or a label as a text; 1.0 is 1, since a column of whole numbers with a gap holds fractions.
+    """Convert an id or a label to text. 1.0 becomes "1": a column of integers with missing values holds floats.
 
-    A fraction is written as Python writes it, which is how NumPy columns become lists.
+    NumPy floats are written as Python floats.
 
     >>> label_text(7), label_text(np.float64(1)), label_text("a")
     ('7', '1', 'a')
@@ -301,7 +450,7 @@ def label_text(value: Any) -> str:
 
 
 def to_python_scalar(value: Any) -> Any:
-    """What a member of an enumeration of texts or numbers stands for, and is equal to; all else as it is.
+    """Return the value of a str or number enumeration member; return other values unchanged.
 
     >>> class Kind(str, Enum):
     ...     HAM = "ham"
@@ -312,7 +461,7 @@ def to_python_scalar(value: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none, as frames have it: None, NaN, NaT or NA.
+    """Return whether a value of a data frame is missing: None, NaN, NaT or NA.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("")
     (True, True, False, False)
@@ -323,7 +472,7 @@ def is_missing(value: Any) -> bool:
 
 
 def check_classes(classes: Sequence[str]) -> None:
-    """There must be two class names or more, each different.
+    """Require at least two distinct, non-empty class names.
 
     >>> check_classes(["spam", "ham"])
     """
@@ -341,7 +490,7 @@ def check_classes(classes: Sequence[str]) -> None:
 
 
 def _add(digest: hashlib._Hash, strings: Sequence[str]) -> None:
-    """Each string with its length, so that no text, whatever it contains, can look like two."""
+    """Hash each string with its length, so that one text can never hash like two."""
     digest.update(len(strings).to_bytes(8, "little"))
     for start in range(0, len(strings), STRINGS_PER_HASH):
         encoded = [string.encode("utf-8", "surrogatepass") for string in strings[start : start + STRINGS_PER_HASH]]
