@@ -115,7 +115,7 @@ def test_without_a_file_the_demo_is_labelled(
         (["--text", "body", "--db", "mysql://x/y"], "--db"),
         (["--text", "body", "--classes", "bug"], "two or more"),
         (["--text", "body", "--sign-in-header", "X-User"], "--behind-proxy"),
-        (["--text", "body", "--sign-in-header", "X-User", "--behind-proxy"], "--owner: say under which name"),
+        (["--text", "body", "--sign-in-header", "X-User", "--behind-proxy"], "--owner: give the name under which"),
     ],
 )
 def test_what_is_wrong_is_told_and_leaves_nothing_behind(

@@ -68,7 +68,7 @@ def test_how_many_rows_are_left_out(unbroken: Path, tmp_path: Path) -> None:
     file = write_rows(tmp_path / "gaps.csv", ["text", "x"], [["the goal", "1"], ["", "2"], ["the soup", "3"]])
     ended = hybridal("predict", unbroken, file, "--drop-empty", "--device", "cpu")
     target = tmp_path / "gaps-predictions.csv"
-    assert ended.stdout.splitlines()[-1] == f"2 predictions written to {target}; 1 row without a text left out"
+    assert ended.stdout.splitlines()[-1] == f"2 predictions written to {target}; 1 row without text skipped"
     assert pd.read_csv(target)["id"].tolist() == [1, 3]
 
 

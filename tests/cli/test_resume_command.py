@@ -114,7 +114,7 @@ def test_moments_and_snapshots_are_part_of_the_state(
 def test_killed_before_the_folder_is_complete(laboratory: Laboratory, toy: tuple[str, ...], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = ("run", *toy, *SMALL, "--out", folder)
-    assert laboratory.run(*arguments, kill=Kill("hybridal.runs.record.write_whole")).code == KILLED
+    assert laboratory.run(*arguments, kill=Kill("hybridal.runs.record.write_about")).code == KILLED
 
     again = laboratory.run(*arguments)
     assert again.code == 2

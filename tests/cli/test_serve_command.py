@@ -50,7 +50,7 @@ def test_others_are_let_in_by_a_password_alone(
 def test_a_proxy_that_signs_people_in_knows_who_runs_the_server(tmp_path: Path, served: list[dict[str, Any]]) -> None:
     command = ("serve", tmp_path / "all", "--host", "0.0.0.0", "--sign-in-header", "X-User")
     assert "behind-proxy" in hybridal(*command, "--owner", "ada").stderr
-    assert "--owner: say under which name" in hybridal(*command, "--behind-proxy").stderr
+    assert "--owner: give the name under which" in hybridal(*command, "--behind-proxy").stderr
     assert "--sign-in-header" in hybridal("serve", tmp_path / "all", "--owner", "ada").stderr
     assert not (tmp_path / "all").exists()
     assert hybridal(*command, "--behind-proxy", "--owner", " ada ").code == 0

@@ -166,7 +166,7 @@ def test_unlabelled_validation_texts_are_asked_for_first() -> None:
     missing = list(TASK.validation.ids[12:])
     batch = learner.query(100)
     assert batch.ids == missing
-    assert batch.note.startswith("100 were asked for; validation texts come first")
+    assert batch.note.startswith("100 were requested; validation texts come first")
     assert learner.query().ids == learner.query().ids == missing[:6]
     result = learner.teach(TASK.answers(missing[:6]))
     assert (result.learnt, result.measured, result.trained) == (0, 6, None)

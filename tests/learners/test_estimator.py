@@ -249,9 +249,9 @@ def test_validation_rows_may_be_missing_where_nothing_looks_at_them() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"X": None}, "X: None is no table; give an array"),
-        ({"X": [[1, 2], [3]]}, r"X: \[\[1, 2\], \[3\]\] is no table"),
-        ({"X_validation": 7}, "X_validation: 7 is no table"),
+        ({"X": None}, "X: None is not a table; give an array"),
+        ({"X": [[1, 2], [3]]}, r"X: \[\[1, 2\], \[3\]\] is not a table"),
+        ({"X_validation": 7}, "X_validation: 7 is not a table"),
         ({"X_validation": X_VALIDATION[:, :2]}, r"X has rows of \d+ values and X_validation of 2 values; give both"),
         ({"y_validation": None}, "y_validation must be a list, a column or a one-dimensional array, not None"),
         ({"classes": "sport"}, "`classes` must be a list, a column or a one-dimensional array, not 'sport'"),
@@ -266,7 +266,7 @@ def test_what_is_no_table_or_list_is_named(given: dict[str, Any], said: str) -> 
 def test_what_the_estimator_refuses_is_told_in_one_sentence() -> None:
     rows = np.where(X.toarray() > 0, np.nan, 1.0)
     learner = EstimatorLearner(sgd(), rows, X_VALIDATION, Y_VALIDATION, classes=TASK.classes, ids=TASK.train.ids)
-    with pytest.raises(UserError, match=r"\(Input X contains NaN\); teach more, or mend X\.$") as told:
+    with pytest.raises(UserError, match=r"\(Input X contains NaN\); teach more, or correct X\.$") as told:
         learner.teach(TASK.answers(learner.query(20).ids))
     assert "\n" not in str(told.value)
     assert len(learner.labels) == 20

@@ -222,7 +222,7 @@ def test_an_annotator_gets_the_ids_that_the_task_was_made_of() -> None:
 
 
 def test_ids_without_labels_are_refused(learner: Learner) -> None:
-    with pytest.raises(UserError, match=r"there are ids and no labels; give \{id: label\}"):
+    with pytest.raises(UserError, match=r"there are ids and no labels; pass \{id: label\}"):
         learner.teach(learner.query().ids)
 
 
@@ -244,7 +244,7 @@ def test_queries_may_stand_for_their_ids(learner: Learner) -> None:
 
 @pytest.mark.parametrize("labels", ["up", {"up", "down"}, {"row-7": "up", "row-0": "up"}, 7])
 def test_labels_without_an_order_are_refused(learner: Learner, labels: Any) -> None:
-    with pytest.raises(UserError, match=r"teach: .* is no list of labels; give one for each text, in the order of"):
+    with pytest.raises(UserError, match=r"teach: .* is not a list of labels; give one per text, in the order of"):
         learner.teach(["row-7", "row-0"], labels)
     assert learner.labels == {}
 
@@ -295,10 +295,10 @@ def test_a_batch_tells_why_it_is_short() -> None:
     learner = taught(1)
     assert learner.query(4).note == ""
     batch = learner.query(1000)
-    assert batch.note == "1000 were asked for, and no other texts are without a label"
+    assert batch.note == "1000 were requested, and no other texts are without a label"
     assert repr(batch).endswith(f", …; {batch.note})")
     learner.teach(TRUTH)
-    assert learner.query().note == "6 were asked for, and all texts are labelled"
+    assert learner.query().note == "6 were requested, and all texts are labelled"
 
 
 def test_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -341,7 +341,7 @@ def test_two_labels_of_one_text_are_refused_and_neither_is_taken(learner: Learne
 
 
 def test_what_is_no_list_of_ids_is_named(learner: Learner) -> None:
-    with pytest.raises(UserError, match="withdraw: 7 is no list of ids; give one"):
+    with pytest.raises(UserError, match="withdraw: 7 is not a list of ids; give one"):
         learner.withdraw(7)  # type: ignore[arg-type]
 
 

@@ -142,14 +142,14 @@ def test_what_is_said_of_classes_is_checked_and_goes_with_the_task(tmp_path: Pat
     with pytest.raises(UserError, match="'4' is not a class of task 'tiny'"):
         task.described({4: "more"})
     assert described.described({1: "bad", 3: []}).meanings == {"1": ("bad",)}
-    with pytest.raises(UserError, match="has half a character in it"):
+    with pytest.raises(UserError, match="contains a broken Unicode character"):
         task.described({1: "\ud800 x"})
     not_a_mapping: Any = ["poor"]
     with pytest.raises(UserError, match=r"a mapping of class names to texts, not \['poor'\]"):
         task.described(not_a_mapping)
     without_words: list[Any] = ["", "  ", [""], [None], None, 5, float("nan"), {"a": "b"}]
     for nothing in without_words:
-        with pytest.raises(UserError, match=r"What is said of class '1' is .*; give it words"):
+        with pytest.raises(UserError, match=r"The description of class '1' is .*; give it words"):
             task.described({1: nothing})
 
 

@@ -1,4 +1,4 @@
-"""A transformer to query and to teach."""
+"""Active learning with a transformer."""
 
 from __future__ import annotations
 
@@ -34,21 +34,35 @@ from hybridal.trackers import TRACKERS, Tracker, Tracking
 
 
 class ActiveLearner(Learner):
-    """A transformer that learns from the labels it is taught, and knows what to ask next.
+    """A transformer that is trained on labels batch by batch, and chooses the texts to label next.
 
-    `task` is a `Task` (`load_task` reads one from a file), or the name or path of one. Labelled validation texts of
-    a task are measured on. Without any, a share of the labels is: texts drawn at random come first in a query. With
-    `validation="fixed"`, validation texts without labels are asked for before all others. `observer` hears how far
-    trainings are, and may be exchanged at any time; a `tracker`, "mlflow" or "tensorboard", gets the figures of
-    each round. Without an `acquisition`, the protocol's own chooses. Keywords beyond the named ones replace fields of
-    the protocol, as in `ActiveLearner(task, learning_rate=5e-5)`.
+    The model is evaluated on labelled validation texts of the task. If there are none, a share of the labels is used:
+    some texts of a query are drawn at random and come first. With `validation="fixed"`, validation texts without labels
+    are queried before all others.
 
-    >>> from hybridal.testing.small import toy_task
-    >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
-    >>> batch = learner.query(4)
-    >>> result = learner.teach(batch, ["food", "sport", "food", "sport"])
-    >>> len(batch), result.labels, result.update
-    (4, 4, 'retrain')
+    Args:
+        task: A task (see `load_task`), or the name or path of one.
+        backbone: Name, folder or hub id of the pretrained encoder; see `hybridal list backbones`.
+        schedule: Decides in each round whether to retrain or to fine-tune; see `hybridal list schedules`.
+        protocol: "best", "paper", "reference" or "quick".
+        acquisition: Chooses the texts to label; None takes the one of the protocol.
+        signals: Additional signals to record.
+        seed: Seed of all random choices.
+        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+        observer: Receives progress; can be replaced at any time. By default progress is logged.
+        tracker: "mlflow", "tensorboard" or an object; gets the metrics of each round.
+        overrides: Fields of the protocol, such as `learning_rate=5e-5`.
+
+    Raises:
+        UserError: If an argument is invalid, or a signal needs validation texts that the task does not have.
+
+    Example:
+        >>> from hybridal.testing.small import toy_task
+        >>> learner = ActiveLearner(toy_task(), backbone="tiny", protocol="quick", schedule="retrain", device="cpu")
+        >>> batch = learner.query(4)
+        >>> result = learner.teach(batch, ["food", "sport", "food", "sport"])
+        >>> len(batch), result.labels, result.update
+        (4, 4, 'retrain')
     """
 
     def __init__(
@@ -102,6 +116,8 @@ class ActiveLearner(Learner):
 
     @property
     def observer(self) -> Observer:
+        """Receives progress; can be replaced."""
+        """Receives progress; can be replaced."""
         return self.transformer.observer
 
     @observer.setter
@@ -110,12 +126,12 @@ class ActiveLearner(Learner):
 
     @property
     def validation_labels(self) -> dict[Any, Any]:
-        """The labels that are measured on and never learnt from, by id; with `labels`, all there are."""
+        """Labels of validation texts, by id; with `labels`, these are all labels."""
         task, rows = self.experiment.task, labelled(self._labelled(), self._state.pool)["validation"]
         return {task.id(id): task.label(number) for id, number in zip(rows.ids, rows.labels, strict=True)}
 
     def _choose(self, n: int) -> tuple[list[str], TimedCandidates | None]:
-        """Validation texts without a label come first."""
+        """Choose validation texts without a label first."""
         missing = np.flatnonzero(self._validation_labels == UNKNOWN).tolist()
         if self.history or not missing:
             return super()._choose(n)
@@ -123,7 +139,7 @@ class ActiveLearner(Learner):
 
     def _shortage(self, ids: Sequence[str], asked: int) -> str:
         if ids and ids[0] in self._validation_rows and len(ids) < asked:
-            return f"{asked} were asked for; validation texts come first, and the others once these are labelled"
+            return f"{asked} were requested; validation texts come first, the others follow once these are labelled"
         return super()._shortage(ids, asked)
 
     def _apart(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -137,7 +153,14 @@ class ActiveLearner(Learner):
             self.transformer.relabel_validation(self._validation_labels)
 
     def withdraw(self, ids: Iterable[Any]) -> None:
-        """As `Learner.withdraw`; validation texts are no longer measured on."""
+        """Remove labels, also of validation texts; see `Learner.withdraw`.
+
+        Args:
+            ids: Ids of labelled texts.
+
+        Raises:
+            UserError: If an id is unknown.
+        """
         given = listed(ids, "withdraw")
         super().withdraw(id for id in given if id not in self._validation_rows)
         measured = [self._validation_rows[id] for id in given if id in self._validation_rows]
@@ -158,16 +181,20 @@ class ActiveLearner(Learner):
         return Tracking(lambda: tracker, self._key, self.experiment.task.name, self._about(), self.observer.message)
 
     def _about(self) -> dict[str, Any]:
-        """What `run.json` of this learner contains."""
+        """Return the content of `run.json`."""
         return described(self.settings, self.experiment.task, self._origin())
 
     def _origin(self) -> dict[str, Any]:
-        """Where the rounds come from; the key marks a learner that is taught, which has no planned number of rounds."""
+        """Return the key of this learner and its environment; the key distinguishes the folder from that of a run."""
         return {"key": self._key, **surroundings(self.settings.device)}
 
     @property
     def model(self) -> TextClassifier:
-        """What has been learnt so far, as a classifier of its own: it stays as it is when the learner learns on."""
+        """A copy of the trained classifier; later updates of the learner do not change it.
+
+        Raises:
+            UserError: If the model has not been trained yet.
+        """
         if not self.history or self._state.weights is None:
             raise UserError("The model has not learnt anything yet; teach it first.")
         if self._given is None or self._given[0] != len(self.history):
@@ -177,7 +204,7 @@ class ActiveLearner(Learner):
         return self._given[1]
 
     def _asked(self, classifier: Any) -> TextClassifier:
-        """A classifier that holds the last update's weights, to be asked."""
+        """Wrap a classifier with the weights of the last update."""
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
         task, settings, fact, encoder = self.experiment.task, self.settings, self.history[-1], self.transformer.encoder
@@ -192,15 +219,45 @@ class ActiveLearner(Learner):
         )
 
     def predict_proba(self, texts: Sequence[str]) -> Floats:
-        """(N, C) probabilities, calibrated by the temperature of the last update."""
+        """Predict calibrated probabilities.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            An array with one row per text and one column per class of the task.
+
+        Raises:
+            UserError: If the model has not been trained yet, or an item is not a text.
+        """
         return self._asked(self.transformer.classifier).predict_proba(texts)
 
     def predict(self, texts: Sequence[str]) -> NDArray[Any]:
-        """The likeliest class of each text."""
+        """Predict the most probable class of each text.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            The classes, in the type of the labels.
+
+        Raises:
+            UserError: If the model has not been trained yet, or an item is not a text.
+        """
         return self._asked(self.transformer.classifier).predict(texts)
 
     def report(self, path: str | Path) -> Path:
-        """Writes a page that says what happened and shows it."""
+        """Write an HTML report of all rounds.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The file.
+
+        Raises:
+            UserError: If the path is a folder.
+        """
         from hybridal.reports.run_report import write_run
 
         if Path(path).is_dir():
@@ -209,21 +266,37 @@ class ActiveLearner(Learner):
         return write_run(self.history, self.schedule, self._about(), Path(path), self._left)
 
     def push_labels_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
-        """Pushes the labelled texts to the Hugging Face hub as a dataset with a card, and gives its address.
+        """Upload the labelled texts to the Hugging Face hub, as a dataset with a card.
 
-        `load_dataset(repo)` reads it, and `Task.from_dataset` after that; the arguments are those of
-        `TextClassifier.push_to_hub`, which pushes the model.
+        Args:
+            repo: Repository, as `you/name`.
+            private: Whether a new repository is private.
+            token: Access token; by default the one of `hf auth login` or HF_TOKEN.
+
+        Returns:
+            The address of the dataset; `load_dataset(repo)` loads it.
+
+        Raises:
+            UserError: If there are no labels or no token, or the upload fails.
         """
         from hybridal.runs.hub_push import push_labels
 
         return push_labels(self._labelled(), self._state.pool, self.settings, self.history, repo, private, token)
 
     def save(self, path: str | Path) -> Path:
-        """Writes a run folder: `ActiveLearner.load` goes on from it, and `hybridal report` shows it.
+        """Save the learner to a run folder, for `ActiveLearner.load` and `hybridal report`.
 
-        Saving again into the same folder adds to it; all labels lie there as `labels.csv` too, those that are measured
-        on among them. What `query` asks for after its round was saved gets a line of its own in `rounds.jsonl`, whose
-        lines are written once.
+        Saving to the same folder again adds the new rounds. `labels.csv` has all labels, including those of validation
+        texts. Lines of `rounds.jsonl` are never rewritten: a query that follows a saved round adds its own line.
+
+        Args:
+            path: A new folder, or the one to which this learner was saved before.
+
+        Returns:
+            The folder.
+
+        Raises:
+            UserError: If the folder belongs to another run, or cannot be written.
         """
         path = Path(path)
         folder = RunFolder(path)
@@ -237,7 +310,7 @@ class ActiveLearner(Learner):
             raise UserError(f"{path} holds another run; save this learner to a folder of its own.")
         with folder.locked():
             recorded, history = folder.history(), self.history
-            if [*map(_bare, recorded)] != [*map(_bare, history[: len(recorded)])]:
+            if [*map(_without_query, recorded)] != [*map(_without_query, history[: len(recorded)])]:
                 raise UserError(f"{path} has gone on without this learner; save it to a folder of its own.")
             write_whole(path / "labels.csv", labels_csv(self._labelled(), self._state.pool))
             for before, now in zip(recorded, history, strict=False):
@@ -256,8 +329,20 @@ class ActiveLearner(Learner):
         tracker: Tracker | str | None = None,
         device: str | None = None,
     ) -> ActiveLearner:
-        """The learner that `save` wrote, ready to go on; a tracker that was given by name, and the device, are the same
-        again unless others are named.
+        """Load a learner that `save` wrote.
+
+        Args:
+            path: The folder.
+            observer: Receives progress; by default it is logged.
+            tracker: Another tracker; by default the saved one, if it was given by name.
+            device: Another device; by default the saved one.
+
+        Returns:
+            The learner, in the state in which it was saved.
+
+        Raises:
+            UserError: If no `ActiveLearner` saved the folder, or an unpublished version wrote it.
+            RunError: If a file is damaged.
         """
         folder = RunFolder.open(Path(path))
         if "key" not in folder.about():
@@ -301,7 +386,7 @@ class ActiveLearner(Learner):
         self.teach(given, update=False)
 
     def _labelled(self) -> Task:
-        """The task with the labels that its validation texts were given."""
+        """Return the task with the current labels of the validation texts."""
         task = self.experiment.task
         return replace(task, validation=replace(task.validation, labels=self._validation_labels))
 
@@ -314,8 +399,8 @@ def _task(given: Any) -> Task:
     raise UserError(f"Expected a Task, got a {type(given).__name__}; use Task.from_pandas or Task.from_texts.")
 
 
-def _bare(fact: Round) -> Round:
-    """A round's facts without what a later query and the clock add to them."""
+def _without_query(fact: Round) -> Round:
+    """Return a record without the later query and the timings."""
     return replace(fact.completed(Chosen(fact.round)), seconds={})
 
 

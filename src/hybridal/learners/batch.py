@@ -1,4 +1,4 @@
-"""What a learner asks for: texts to label next, and why."""
+"""Texts to label next, with scores and probabilities."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 class Query:
     """One text to label.
 
-    `score` is what it was chosen by, None where it was drawn by chance or before there was a model; `probabilities`
-    are the model's, by class, None before there is one.
+    Attributes:
+        id: Id of the text.
+        text: The text.
+        score: Score of the acquisition; None if the text was drawn at random or there was no model yet.
+        probabilities: Calibrated probability of each class; None if there was no model yet.
+
+    Example:
+        >>> Query(7, "so so", 0.69, {"bad": 0.5, "good": 0.5}).score
+        0.69
     """
 
     id: Any
@@ -29,13 +36,18 @@ class Query:
 
 @dataclass(frozen=True, repr=False)
 class Batch(Sequence[Query]):
-    """Texts to label next, best first. `candidates` are all that they were chosen from, where there was a model to ask:
-    what it says of them has been computed, and can be had until the next update. `note` says why there are fewer texts
-    than were asked for; "" if there are as many.
+    """Texts to label next, best first; a sequence of `Query`.
 
-    >>> batch = Batch((Query(7, "so so", 0.69, {"bad": 0.5, "good": 0.5}), Query(3, "fine")))
-    >>> batch.ids, batch.texts, len(batch), batch[0].score
-    ([7, 3], ['so so', 'fine'], 2, 0.69)
+    Attributes:
+        queries: The texts.
+        candidates: All texts that the acquisition chose from, with the predictions of the model, which are valid until
+            the next update; None if there was no model yet.
+        note: Why there are fewer texts than requested; "" if there are not fewer.
+
+    Example:
+        >>> batch = Batch((Query(7, "so so", 0.69, {"bad": 0.5, "good": 0.5}), Query(3, "fine")))
+        >>> batch.ids, batch.texts, len(batch), batch[0].score
+        ([7, 3], ['so so', 'fine'], 2, 0.69)
     """
 
     queries: tuple[Query, ...]
@@ -51,27 +63,37 @@ class Batch(Sequence[Query]):
         return f"Batch({len(self)} text{'' if len(self) == 1 else 's'}{texts}{note})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: its table, and why it is short."""
+        """Show the table and the note in notebooks."""
         table = str(self.to_pandas().to_html(max_rows=20, max_cols=10))
         return f"{table}<p>{escape(self.note)}</p>" if self.note else table
 
     @property
     def ids(self) -> list[Any]:
+        """Ids of the texts."""
         return [query.id for query in self.queries]
 
     @property
     def texts(self) -> list[str]:
+        """The texts."""
         return [query.text for query in self.queries]
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row a text, under its id: the text, its score, and a column `p(class)` for each class."""
+        """Return the batch as a DataFrame.
+
+        Returns:
+            One row per text, indexed by id, with the columns `text`, `score` and one `p(class)` per class.
+
+        Example:
+            >>> Batch((Query(3, "fine", 0.5),)).to_pandas().loc[3, "text"]
+            'fine'
+        """
         import pandas as pd
 
         rows = [
             {"text": q.text, "score": q.score, **{f"p({name})": p for name, p in (q.probabilities or {}).items()}}
             for q in self.queries
         ]
-        columns = None if rows else ["text", "score"]  # where nothing is left to ask for, too
+        columns = None if rows else ["text", "score"]  # an empty batch has these columns too
         return pd.DataFrame(rows, index=pd.Index(self.ids, name="id"), columns=columns)
 
     @overload

@@ -1,4 +1,4 @@
-"""Any scikit-learn estimator in the loop: the schedules serve tables and bags of words as well."""
+"""Active learning with any scikit-learn estimator, for example on tables or bags of words."""
 
 from __future__ import annotations
 
@@ -41,24 +41,39 @@ from hybridal.updates import Plan, Weights
 
 
 class EstimatorLearner(Learner):
-    """Query and teach an estimator with `fit`, `predict_proba` and, unless the schedule is retrain, `partial_fit`.
+    """Active learning with a scikit-learn estimator.
 
-    RETRAIN is `fit` of a fresh clone, FINETUNE is `partial_fit` of the last one. Signals that look at probabilities
-    (accuracy, f1, loss) work; those that look into a network do not, nor does the acquisition bald. X is an array, a
-    sparse matrix, a frame or a list of rows; ids, by default row numbers, and classes keep their types. `sample_weight`
-    is a weight for each row of X, as scikit-learn has it. `observer` receives progress, which by default is logged to
-    "hybridal".
+    The update `retrain` fits a new clone; `finetune` calls `partial_fit` of the last one. Signals that need only
+    probabilities (accuracy, f1, loss) work; signals of a network's weights and the acquisition bald do not.
 
-    >>> from sklearn.linear_model import SGDClassifier
-    >>> X = np.random.default_rng(0).normal(size=(200, 5))
-    >>> y = np.where(X[:, 0] > 0, "up", "down")
-    >>> estimator = SGDClassifier(loss="log_loss", random_state=0)
-    >>> learner = EstimatorLearner(estimator, X[:150], X[150:], y[150:], classes=["down", "up"])
-    >>> for _ in range(3):
-    ...     batch = learner.query(10)
-    ...     result = learner.teach(batch, y[batch.ids])
-    >>> learner.history[-1].update_sequence, result.labels
-    ('RRR', 30)
+    Args:
+        estimator: Has `fit`, `predict_proba` and, unless the schedule is retrain, `partial_fit`.
+        X: Rows to choose from: an array, a sparse matrix, a DataFrame or a list of rows.
+        X_validation: Rows for evaluation.
+        y_validation: Labels of `X_validation`.
+        classes: All classes.
+        ids: Ids of the rows of X; by default their numbers.
+        schedule: Decides in each round whether to retrain or to fine-tune.
+        acquisition: Chooses the rows to label.
+        seed: Seed of all random choices.
+        sample_weight: Weights of the rows of X, passed to `fit`.
+        observer: Receives progress; by default it is logged.
+        overrides: Fields of the protocol, such as `batch=20`.
+
+    Raises:
+        UserError: If the estimator lacks a method, or sizes, ids or classes do not match.
+
+    Example:
+        >>> from sklearn.linear_model import SGDClassifier
+        >>> X = np.random.default_rng(0).normal(size=(200, 5))
+        >>> y = np.where(X[:, 0] > 0, "up", "down")
+        >>> estimator = SGDClassifier(loss="log_loss", random_state=0)
+        >>> learner = EstimatorLearner(estimator, X[:150], X[150:], y[150:], classes=["down", "up"])
+        >>> for _ in range(3):
+        ...     batch = learner.query(10)
+        ...     result = learner.teach(batch, y[batch.ids])
+        >>> learner.history[-1].update_sequence, result.labels
+        ('RRR', 30)
     """
 
     def __init__(
@@ -98,13 +113,33 @@ class EstimatorLearner(Learner):
         self._model = model
 
     def predict_proba(self, X: Any) -> Floats:
-        """(N, C), a column a class in the order given."""
+        """Predict probabilities.
+
+        Args:
+            X: Rows.
+
+        Returns:
+            An array with one row per row of X and one column per class.
+
+        Raises:
+            UserError: If the model has not been trained yet.
+        """
         if not self.history:
             raise UserError("The model has not learnt anything yet; teach it first.")
         return self._model.probabilities(_table(X, "X"))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row."""
+        """Predict the most probable class of each row.
+
+        Args:
+            X: Rows.
+
+        Returns:
+            The classes, in their own type.
+
+        Raises:
+            UserError: If the model has not been trained yet.
+        """
         task = self.experiment.task
         classes = np.asarray([task.label(number) for number in range(len(task.classes))])
         found: NDArray[Any] = classes[self.predict_proba(X).argmax(axis=1)]
@@ -112,7 +147,7 @@ class EstimatorLearner(Learner):
 
 
 class EstimatorModel:
-    """The loop's model role, played by an estimator. Its weights are the estimator itself."""
+    """Implements the loop's model protocol with an estimator; its weights are the estimator itself."""
 
     def __init__(
         self, estimator: Any, X: Any, X_validation: Any, task: Task, sample_weight: Floats | None = None
@@ -150,7 +185,7 @@ class EstimatorModel:
             except ValueError as error:
                 reason = str(error).partition("\n")[0].rstrip(".")
                 raise UserError(
-                    f"The estimator cannot learn from the labels so far ({reason}); teach more, or mend X."
+                    f"The estimator cannot learn from the labels so far ({reason}); teach more, or correct X."
                 ) from error
         with watch("validate"):
             validation = self._validated()
@@ -164,10 +199,10 @@ class EstimatorModel:
         return Outputs(np.log(self.probabilities(self._X_validation).clip(1e-12)))
 
     def _trained(self, plan: Plan, pool: Pool) -> tuple[Any, int]:
-        """The estimator after its update, and how many examples it took."""
+        """Return the updated estimator and the number of examples."""
         estimator = copy.deepcopy(plan.weights["estimator"])
         seen = getattr(estimator, "classes_", None)
-        # partial_fit cannot learn a class that the first fit did not see: then only a fresh fit of everything can.
+        # partial_fit cannot learn a class that the first fit did not see, so fit a new clone on all labels.
         if seen is None or not set(np.unique(pool.labels[plan.rows])) <= set(seen):
             fresh = _fresh(self.pretrained["estimator"])
             self._learn(fresh.fit, pool.order, pool)
@@ -181,9 +216,9 @@ class EstimatorModel:
         fit(_take(self.X, rows), pool.labels[rows], **weights)
 
     def probabilities(self, X: Any) -> Floats:
-        """Columns for all classes of the task; those that the estimator has never seen get nothing."""
+        """Return a column for every class; classes that the estimator has not seen have probability 0."""
         found = np.zeros((X.shape[0], len(self.task.classes)))
-        if len(found):  # estimators refuse to say nothing about nothing
+        if len(found):  # estimators refuse empty input
             found[:, self._estimator.classes_] = self._estimator.predict_proba(X)
         return found
 
@@ -241,7 +276,7 @@ def _fresh(estimator: Any) -> Any:
 
 
 def _table(X: Any, name: str) -> Any:
-    """Rows that can be taken by their numbers."""
+    """Convert X so that rows can be selected by number."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
     try:
@@ -249,7 +284,9 @@ def _table(X: Any, name: str) -> Any:
     except ValueError:  # rows of several lengths
         table = None
     if table is None or not table.shape:
-        raise UserError(f"{name}: {X!r:.40} is no table; give an array, a sparse matrix, a frame or a list of rows.")
+        raise UserError(
+            f"{name}: {X!r:.40} is not a table; give an array, a sparse matrix, a DataFrame or a list of rows."
+        )
     return table
 
 

@@ -1,4 +1,4 @@
-"""What an estimator cannot do beside a network, said before anybody labels."""
+"""Check that an estimator supports the schedule, signals and acquisition, before any row is labelled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybridal.updates.anchor import Anchor
 
 
 def check_abilities(estimator: Any, schedule: Schedule) -> None:
-    """The schedule must ask for no more than the estimator has."""
+    """Require the methods that the schedule calls."""
     name = type(estimator).__name__
     if isinstance(schedule.decide(()), Anchor):
         raise UserError("anchor mixes the weights of a network, which an estimator is not; use another schedule.")
@@ -27,7 +27,7 @@ def check_abilities(estimator: Any, schedule: Schedule) -> None:
 
 
 def check_weights(estimator: Any, weights: Sequence[float], rows: int) -> Floats:
-    """A weight for each row, of an estimator that takes them.
+    """Convert sample weights to an array.
 
     Raises:
         UserError: If the estimator takes none, or there are not as many weights as rows, or one is not a number >= 0.
@@ -50,7 +50,7 @@ def check_weights(estimator: Any, weights: Sequence[float], rows: int) -> Floats
 
 
 def check_signals(signals: Sequence[Signal], labels: Ints, classes: int) -> None:
-    """Lets each look once, at answers to the validation rows that know nothing."""
+    """Compute each signal once on uniform predictions, to find those that need more than an estimator has."""
     nothing = Outputs(np.zeros((len(labels), classes))) if len(labels) else None
     for signal in signals:
         look = EstimatorLook(nothing, labels, f"The signal '{signal.name}'")
@@ -60,12 +60,12 @@ def check_signals(signals: Sequence[Signal], labels: Ints, classes: int) -> None
 
 
 def check_acquisition(acquisition: Acquisition, X: Any, classes: int) -> None:
-    """Lets it choose once, between two rows of which nothing is known."""
+    """Let the acquisition choose once between two rows with uniform predictions."""
     acquisition.select(_Unknown(X, classes), 1, np.random.default_rng(0))
 
 
 class EstimatorLook:
-    """What a signal sees of an estimator: its answers, and nothing of what is inside."""
+    """The model view of an estimator: predictions on validation rows, but no weights."""
 
     def __init__(self, validation: Outputs | None, labels: Ints, who: str = "This signal") -> None:
         self._validation, self.validation_labels, self._who = validation, labels, who
@@ -83,7 +83,7 @@ class EstimatorLook:
 
 
 class _Unknown:
-    """Two candidates and a labelled row; what is asked about them is checked, and answered alike."""
+    """Two candidates and a labelled row with uniform predictions; embeddings require numbers."""
 
     ids = ("0", "1")
 
@@ -112,7 +112,7 @@ def no_dropout() -> NoReturn:
 
 
 def check_numbers(X: Any) -> None:
-    """Rows that are to be compared must be numbers; an estimator alone may well take others."""
+    """Require numeric rows, which acquisitions that compare rows need; estimators may accept others."""
     try:
         values = np.asarray(X.data if hasattr(X, "tocsr") else X, dtype=np.float64)
     except (TypeError, ValueError) as error:

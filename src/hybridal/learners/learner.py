@@ -1,4 +1,4 @@
-"""Active learning step by step, with labels from wherever you like."""
+"""Active learning step by step: query, teach, update."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Learner:
 
     @property
     def history(self) -> History:
-        """The facts of each round so far: of its update, and of the query after it."""
+        """Records of all rounds so far, with what was queried after each."""
         chosen = self._acquired
         return History(fact.completed(chosen[fact.round]) if fact.round in chosen else fact for fact in self._learnt)
 
@@ -58,21 +58,29 @@ class Learner:
 
     @property
     def pool(self) -> Pool:
-        """Which texts have a label, and in which order they got it."""
+        """Which texts have a label, and in which order they were labelled."""
         return self._state.pool
 
     @property
     def labels(self) -> dict[Any, Any]:
-        """The labels to learn from by id, in the order they came; not those that are measured on."""
+        """Labels to learn from, by id and in order; excluding validation labels."""
         pool, task = self._state.pool, self.experiment.task
         return {task.id(task.train.ids[row]): task.label(pool.labels[row]) for row in pool.order}
 
     def query(self, n: int | None = None) -> Batch:
-        """The n texts to label next (default: the protocol's batch), best first.
+        """Choose the texts to label next.
 
-        Before the first update there is no model to ask, and the texts are drawn as the protocol says: at random, or
-        so that they show what there is. Asked twice without teaching in between, it answers the same. If there are
-        fewer texts than n, the batch's `note` says why.
+        Before the first update there is no model, and the protocol's `initial_draw` decides. Repeated calls without
+        `teach` in between return the same texts.
+
+        Args:
+            n: Number of texts; None takes the protocol's `batch`.
+
+        Returns:
+            The texts, best first. If there are fewer than `n`, its `note` says why.
+
+        Raises:
+            UserError: If `n` is not a positive whole number.
         """
         task, texts, asked = self.experiment.task, self._texts, self._count(n)
         ids, candidates = self._choose(asked)
@@ -90,16 +98,16 @@ class Learner:
         )
 
     def _shortage(self, ids: Sequence[str], asked: int) -> str:
-        """Why there are fewer texts than were asked for; "" if there are as many."""
+        """Return why there are fewer texts than requested, or ""."""
         if len(ids) >= asked:
             return ""
         if len(self._state.pool.candidates()):
-            return f"{asked} were asked for, and the acquisition chose no more"
+            return f"{asked} were requested, and the acquisition chose no more"
         left = "all texts are labelled" if not ids else "no other texts are without a label"
-        return f"{asked} were asked for, and {left}"
+        return f"{asked} were requested, and {left}"
 
     def _choose(self, n: int) -> tuple[list[str], TimedCandidates | None]:
-        """The ids to label next, and what a model chose them from."""
+        """Return the ids to label next, and the candidates of the acquisition if there is a model."""
         waiting = replace(self._state, pool=self._state.pool.choose(np.empty(0, dtype=np.int64)))
         if not self._learnt:
             pool = self.experiment.choose_first(waiting.pool, n)
@@ -112,17 +120,16 @@ class Learner:
     def teach(
         self, texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None = None, update: bool = True
     ) -> TeachResult:
-        """Take labels, new or corrected, then update the model.
+        """Add or correct labels, then update the model.
 
         Args:
-            texts: `{id: label}`, or a batch (or ids) with `labels` for them. Nothing is taken if any id or class is
-                unknown.
-            labels: One for each text, in the same order; None leaves a text out.
-            update: Train a round on the labels. With False, the rest of a batch may follow, text by text.
+            texts: `{id: label}`, or a batch (or ids) with `labels`. If any id or class is unknown, no label is taken.
+            labels: One label per text, in the same order; None skips a text.
+            update: Train a round on the labels. Use False to add labels one by one.
 
         Returns:
-            What was taken and the round of training. The model is unchanged, and the result says why, if there is
-            nothing to learn from: no labels were given, or only some to measure on.
+            How many labels were taken, and the record of the round. If there was nothing to learn from (no labels, or
+            only labels of validation texts), the model is unchanged and the result says why.
 
         Raises:
             UserError: If an id or a class is unknown, or ids and labels do not match.
@@ -145,7 +152,7 @@ class Learner:
         return replace(result, round=fact.round, trained=fact, reason=fact.reason)
 
     def _nothing_to_learn(self, given: int, learnt: int, update: bool) -> str:
-        """Why the model is not updated now; "" if it is."""
+        """Return why the model is not updated now, or ""."""
         pool = self._state.pool
         if not update:
             return "update=False"
@@ -153,19 +160,27 @@ class Learner:
             return "no labels were given"
         if not len(pool):
             return "there are no labels to learn from yet"
-        return "" if learnt or pool.label_changes().changed else "all labels given are measured on"
+        return "" if learnt or pool.label_changes().changed else "all labels are of validation texts"
 
     def _apart(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Labels to learn from, and those of validation texts."""
+        """Split labels into those to learn from and those of validation texts."""
         return labels, {}
 
     def _measure_by(self, labels: Mapping[str, str]) -> None:
-        """Take the labels of validation texts."""
+        """Store labels of validation texts."""
 
     def run(self, annotator: Annotator, rounds: int) -> list[Round]:
-        """Queries, asks the annotator (a `Callback`, say) and teaches, until so many rounds are done.
+        """Query, let the annotator label, and teach, for several rounds.
 
-        It ends early when the annotator has no label to give or no text is left.
+        Args:
+            annotator: Gives the labels, for example a `Callback`.
+            rounds: Number of rounds; fewer if the annotator gives no labels or no text is left.
+
+        Returns:
+            The records of the new rounds.
+
+        Raises:
+            UserError: If the annotator has no method `label`, or returns no mapping.
         """
         done: list[Round] = []
         while len(done) < rounds:
@@ -182,39 +197,71 @@ class Learner:
 
     @property
     def next_update(self) -> Update:
-        """What `update` would do now."""
+        """The update that the schedule would choose now."""
         return decide(self.schedule, self.history, self.label_changes)
 
     @property
     def label_changes(self) -> LabelChanges:
-        """What came since the last update."""
+        """Labels added, corrected and withdrawn since the last update."""
         return self._state.pool.label_changes()
 
     def advice(self) -> Advice:
-        """What the next labels are expected to bring, and whether it is time to stop."""
+        """Estimate what more labels would improve.
+
+        Returns:
+            The expected gain, and whether to stop.
+        """
         return advise(self.history, len(self.experiment.task.classes), self._left)
 
     @property
     def _left(self) -> int:
-        """How many texts to learn from have no label."""
+        """Number of training texts without a label."""
         return int((self._state.pool.labels == UNKNOWN).sum())
 
     def withdraw(self, ids: Iterable[Any]) -> None:
-        """Takes labels back; the next update learns without them."""
+        """Remove labels; the next update trains without them.
+
+        Args:
+            ids: Ids of labelled texts.
+
+        Raises:
+            UserError: If an id is unknown.
+        """
         rows = np.array([self._row(id) for id in listed(ids, "withdraw")], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.withdraw(rows))
 
     def leave_out(self, ids: Iterable[Any]) -> None:
-        """These texts, and no others, take no part: they are not asked for, and the next update learns without them."""
+        """Exclude texts from queries and training, until the next call.
+
+        Args:
+            ids: Ids of all texts to exclude; an empty list includes every text again.
+
+        Raises:
+            UserError: If an id is unknown.
+        """
         rows = np.array([self._row(id) for id in listed(ids, "leave_out")], dtype=np.int64)
         self._state = replace(self._state, pool=self._state.pool.leave_out(rows))
 
     def update(self) -> Round:
-        """One round's training, as the schedule decides from the history."""
+        """Train one round, with the update that the schedule chooses.
+
+        Returns:
+            The record of the round.
+
+        Raises:
+            UserError: If there are no labels.
+        """
         return self._learn(last=False)
 
     def finish(self) -> Round:
-        """A last round on the labels there are, before the model is used: `auto` goes over all of them once more."""
+        """Train a final round before the model is used; the schedule `auto` trains once more on all labels.
+
+        Returns:
+            The record of the round.
+
+        Raises:
+            UserError: If there are no labels.
+        """
         self._state = self.experiment.without_pending(self._state)
         return self._learn(last=True)
 
@@ -226,7 +273,7 @@ class Learner:
         self.observer.round_started(len(self._learnt) + 1, None, update.spec)
         try:
             self._state, fact = self.experiment.learn(self._state, update, label_changes)
-        except BaseException:  # a Ctrl-C too: until the next update, what the last one learnt answers
+        except BaseException:  # including Ctrl-C: predictions come from the last complete update
             self.experiment.model.load(self._state.weights or self.experiment.model.pretrained)
             raise
         self._learnt.append(fact)
@@ -239,9 +286,9 @@ class Learner:
         return {id: text for split in splits for id, text in zip(split.ids, split.texts, strict=True)}
 
     def _probabilities(self, ids: Sequence[str], candidates: TimedCandidates | None) -> list[list[float] | None]:
-        """The model's calibrated probabilities of each text; None before there is a model, and for validation texts.
+        """Return the calibrated probabilities of each text; None without a model, and for validation texts.
 
-        The pass over the candidates serves where the acquisition made one; only the other texts are read now.
+        Reuses the predictions of the acquisition; only other texts are read.
         """
         if not self.history:
             return [None] * len(ids)
@@ -267,7 +314,7 @@ class Learner:
         return f"{start}, round {len(self.history)}{score}, next: {self.next_update.spec})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: where it stands, its curve, and what comes next."""
+        """Show the status, the learning curve and the next update in notebooks."""
         update = self.next_update
         why = f" ({escape(update.reason)})" if update.reason else ""
         lines = [f"<b>{escape(repr(self))}</b>", curve(self.history), f"Next update: {escape(update.spec)}{why}"]
@@ -294,7 +341,7 @@ class Learner:
 def _given(
     texts: Mapping[Any, Any] | Batch | Iterable[Any], labels: Iterable[Any] | None
 ) -> tuple[dict[str, str], int]:
-    """Labels by id, as the task spells both, and how many texts were given without one."""
+    """Return labels by id, both as text, and the number of texts without a label."""
     if isinstance(texts, Mapping):
         if labels is not None:
             raise UserError("teach: pass a dict or labels, not both.")
@@ -302,9 +349,9 @@ def _given(
     else:
         ids = listed(texts.ids if isinstance(texts, Batch) else texts, "teach")
     if labels is None:
-        raise UserError("teach: there are ids and no labels; give {id: label}, or a label for each id beside them.")
+        raise UserError("teach: there are ids and no labels; pass {id: label}, or a list of labels after the ids.")
     if isinstance(labels, str | Mapping | set | frozenset) or not isinstance(labels, Iterable):
-        raise UserError(f"teach: {labels!r:.40} is no list of labels; give one for each text, in the order of the ids.")
+        raise UserError(f"teach: {labels!r:.40} is not a list of labels; give one per text, in the order of the ids.")
     labels = list(labels)
     if len(labels) != len(ids):
         raise UserError(f"teach: there are {len(ids)} texts and {len(labels)} labels; give one for each, or None.")
@@ -329,16 +376,16 @@ def _answers(annotator: Annotator, texts: Mapping[Any, str]) -> dict[str, str]:
 
 
 def listed(ids: Iterable[Any], what: str) -> list[str]:
-    """Ids as the task spells them, also of queries; a text would be taken for the ids that its letters are."""
+    """Convert ids or queries to texts; refuse a single string, which would be read as a list of letters."""
     if isinstance(ids, str):
         raise UserError(f"{what}: '{ids:.40}' is one id; give a list of them.")
     if not isinstance(ids, Iterable):
-        raise UserError(f"{what}: {ids!r:.40} is no list of ids; give one.")
+        raise UserError(f"{what}: {ids!r:.40} is not a list of ids; give one.")
     return [label_text(id.id if isinstance(id, Query) else id) for id in ids]
 
 
 def _known_labels(task: Task) -> Pool:
-    """Labels that came with a part of the texts are known from the start; with all of them, it is a simulation."""
+    """Start with the labels of the task, unless all texts have one: then labelling is simulated."""
     pool = Pool.unlabelled(len(task.train))
     known = np.flatnonzero(task.train.labels != UNKNOWN)
     if len(known) == len(task.train):

@@ -1,4 +1,4 @@
-"""Probabilities for pools that one machine would take too long for, spread over Ray."""
+"""Predict large pools on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -31,14 +31,27 @@ def score_pool(
     gpus_per_worker: float | None = None,
     tries: int = 3,
 ) -> Iterator[Floats]:
-    """The probabilities of an exported model for these texts: an array a shard, in the order of the texts.
+    """Yield the probabilities of an exported model, one array per shard, in the order of the texts.
 
-    Neither all texts nor all results are ever held: a pool may be larger than any memory. The model travels to its
-    workers (default: as many as the cluster has room for), and each loads it once. A shard whose worker is lost goes to
-    another; after `tries` losses in a row without a scored shard it ends with an error.
+    Texts and results are streamed, so that a pool may be larger than memory. The model is sent to the workers, and each
+    loads it once. If a worker is lost, another one gets its shard.
+
+    Args:
+        texts: The texts.
+        model: Folder of an exported model.
+        address: Address of the cluster, or "local".
+        shard_size: Texts per task.
+        workers: Number of workers; by default as many as the cluster has room for.
+        device: "auto", "cpu" or "cuda".
+        gpus_per_worker: Share of a GPU per worker.
+        tries: Fail after this many losses in a row without a finished shard.
+
+    Raises:
+        UserError: If an argument is invalid or the folder has no model.
+        RunError: If workers are lost `tries` times in a row.
     """
     if shard_size < 1:
-        raise UserError("A shard holds one text or more.")
+        raise UserError("`shard_size` must be at least 1.")
     with scorers(model, "score", address, workers, device, gpus_per_worker) as hired:
         yield from _in_order(hired, _shards(texts, shard_size), 2 * hired.count, tries)
 
@@ -47,11 +60,11 @@ def score_pool(
 def scorers(
     model: Path, method: str, address: str, workers: int | None, device: str, gpus_per_worker: float | None
 ) -> Iterator[_Scorers]:
-    """Workers of a cluster, each with the model, who do what this method of a `Scorer` does."""
+    """Start workers on a cluster that call one method of `Scorer`."""
     if not (model / ABOUT).is_file():
         raise UserError(f"{model} is not an exported model: it has no {ABOUT}; finish the run first.")
     if workers is not None and workers < 1:
-        raise UserError("One worker or more is needed.")
+        raise UserError("`workers` must be at least 1.")
     with connected(address) as ray:
         share = gpu_share(ray, device, gpus_per_worker)
         room = ray.cluster_resources()
@@ -68,7 +81,7 @@ def scorers(
 
 
 class Scorer:
-    """One model in one process, on the machine where Ray put it."""
+    """A model in a worker process of Ray."""
 
     def __init__(self, files: Mapping[str, bytes], device: str) -> None:
         with scratch() as home:
@@ -77,17 +90,17 @@ class Scorer:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
             self._model = TextClassifier.load(home, device)
-            self.score(["all that is loaded late is loaded now"])
+            self.score(["a first text, to load everything that is loaded lazily"])
 
     def ready(self) -> None:
-        """Answers once the model is loaded."""
+        """Return once the model is loaded."""
 
     def score(self, texts: list[str]) -> Floats:
         with one_thread():
             return self._model.predict_proba(texts)
 
     def predict_file(self, file: PoolFile) -> int:
-        """Writes the predictions of a file beside those of the others; how many there are."""
+        """Write the predictions of a file and return their number."""
         if not file.source.is_file():
             raise UserError(f"{platform.node()} has no file {file.source}; every machine must see the pool's folder.")
         done: list[int] = []
@@ -99,7 +112,7 @@ class Scorer:
 
 @dataclass(frozen=True)
 class PoolFile:
-    """A file of a pool, and where its predictions go; `text` and `id` are columns of it."""
+    """A file of a pool, the target of its predictions, and its columns."""
 
     source: Path
     target: Path
@@ -116,7 +129,7 @@ class _Shard:
 
 @dataclass
 class _Scorers:
-    """Scorers, and which of them has which shard. Only one that has answered gets a shard: others may never start."""
+    """Workers and their shards. A worker gets its first shard once it is ready, since some may never start."""
 
     ray: Any
     make: Any
@@ -138,7 +151,7 @@ class _Scorers:
         self.busy[getattr(scorer, self.method).remote(shard.work)] = scorer, shard
 
     def next(self) -> tuple[_Shard | None, Any, str | None]:
-        """A shard and its result, or the reason why a scorer was lost; another is hired in its place."""
+        """Return the next finished shard with its result, or why a worker was lost; a new one replaces it."""
         (ref, *_), _ = self.ray.wait(list(self.busy), num_returns=1)
         scorer, shard = self.busy.pop(ref)
         try:
@@ -147,7 +160,7 @@ class _Scorers:
             self.hire()
             return shard, None, str(loss)
         except self.ray.exceptions.RayTaskError as failed:
-            if isinstance(failed.cause, UserError | RunError):  # its own sentence, without where in whose code
+            if isinstance(failed.cause, UserError | RunError):  # its own message, without Ray's traceback
                 raise failed.cause from None
             raise
         self.idle.append(scorer)
@@ -159,13 +172,13 @@ class _Scorers:
 
 
 def predicted_files(hired: _Scorers, files: Sequence[PoolFile], tries: int) -> Iterator[int]:
-    """How many predictions each file has got, in the order of the files; all are begun as soon as somebody is free."""
+    """Yield the number of predictions of each file, in order; files start as soon as a worker is free."""
     shards = (_Shard(number, file) for number, file in enumerate(files))
     yield from _in_order(hired, shards, len(files), tries)
 
 
 def _in_order(scorers: _Scorers, shards: Iterator[_Shard], ahead: int, tries: int) -> Iterator[Any]:
-    """Hands out shards, at most so many ahead of the one that is awaited; lost ones first."""
+    """Distribute shards, lost ones first, at most `ahead` of the next result; yield results in order."""
     done: dict[int, Any] = {}
     lost: list[_Shard] = []
     awaited = given = losses = 0

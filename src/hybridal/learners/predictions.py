@@ -1,4 +1,4 @@
-"""Predictions for texts of any number, written while they are made."""
+"""Write predictions for any number of texts, piece by piece."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ Write = Callable[["DataFrame"], None]
 def write_predictions(
     model: TextClassifier, pieces: Iterable[Rows], target: Path, progress: Callable[[int], None] = lambda _texts: None
 ) -> None:
-    """Writes id, class, confidence and all probabilities of each text; `target` is there when it is whole.
+    """Write id, class, confidence and all probabilities of each text.
 
-    No more than a piece is held at a time. `progress` hears how many texts each piece had.
+    Only one piece is in memory at a time, and `target` appears when it is complete.
+
+    Args:
+        model: The classifier.
+        pieces: The texts.
+        target: A file with a suffix of `WRITERS`.
+        progress: Called with the number of texts of each piece.
     """
     with file_made_whole(target) as file, WRITERS[target.suffix](file) as write:
         for rows in filter(len, pieces):
@@ -52,7 +58,7 @@ def _csv(file: BinaryIO) -> Iterator[Write]:
 @contextmanager
 def _jsonl(file: BinaryIO) -> Iterator[Write]:
     def write(table: DataFrame) -> None:
-        # Line by line: pandas would round to ten decimals, and what is very unlikely to nought.
+        # Not DataFrame.to_json, which rounds to ten decimals, so that small probabilities become 0.
         file.write("".join(f"{strict_json(row)}\n" for row in table.to_dict("records")).encode())
 
     yield write

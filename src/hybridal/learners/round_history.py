@@ -1,4 +1,4 @@
-"""The rounds of a learner, as a list and as a table."""
+"""The rounds of a learner, as a list and as a DataFrame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class History(list[Round]):
-    """The facts of each round so far.
+    """The records of all rounds so far.
 
     >>> from hybridal.core.rounds import Cost
     >>> one = Round(1, "retrain", "R", 50, Cost(steps=9), 1, None, None, None, {"loss": 0.1}, (), ())
@@ -25,9 +25,9 @@ class History(list[Round]):
     """
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row a round: its update, labels and cost, its measures by split, and the change of each signal.
+        """Return one row per round with update, labels, cost, metrics by split and changes of signals.
 
-        Figures that the texts of a split are too few to tell are NaN, such as a macro-F1 of ten texts.
+        Metrics for which a split has too few texts are NaN, such as the macro-F1 of ten texts.
         """
         import pandas as pd
 
@@ -49,14 +49,14 @@ def _row(fact: Round) -> dict[str, Any]:
 
 
 def measured(fact: Round) -> Metrics | None:
-    """What is known of how good the model is, the best evidence first."""
+    """Return the best available metrics: test, else validation, else cross-fitted."""
     return fact.test or fact.validation or fact.cross
 
 
 def curve(history: Sequence[Round], width: int = 260, height: int = 70) -> str:
-    """A score against labels as a small drawing (SVG); "" where fewer than two rounds were measured.
+    """Draw the learning curve as SVG; return "" if fewer than two rounds have metrics.
 
-    The score is macro-F1, or accuracy if the macro-F1 of some round cannot be known.
+    It shows macro-F1, or accuracy if some round has too few texts for macro-F1.
     """
     rounds = [(fact.labels, found) for fact in history if (found := measured(fact)) is not None]
     if len(rounds) < 2:

@@ -1,4 +1,4 @@
-"""Predictions for a pool in Parquet files, each made by a worker of a Ray cluster: for pools beyond one machine."""
+"""Predict a folder of Parquet files on a Ray cluster, one file per task."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hybridal.learners.pool_scoring import PoolFile, predicted_files, scorers
 from hybridal.system.files import strict_json, write_whole
 from hybridal.tasks.read import read_tables
 
-ASKED = "predictions.json"
+NOTE = "predictions.json"
 
 
 @dataclass(frozen=True)
 class PoolPredictions:
-    """A folder of predictions, a file for each of a pool's: those that are there are whole, and not made again.
+    """A folder with one file of predictions per file of a pool; existing files are complete and are kept.
 
-    The pool and this folder lie where every machine of the cluster sees them under the same path.
+    Every machine of the cluster must see both folders under the same path.
     """
 
     model: Path
@@ -32,10 +32,10 @@ class PoolPredictions:
     drop_empty: bool = False
 
     def files(self) -> list[PoolFile]:
-        """All files of the pool, once it is sure that each has the columns."""
+        """Return all files of the pool, after checking that each has the columns."""
         found = sorted(self.pool.rglob("*.parquet")) if self.pool.is_dir() else []
         if not found:
-            raise UserError(f"{self.pool} is no folder with Parquet files; over Ray, every file is a worker's task.")
+            raise UserError(f"{self.pool} is not a folder with Parquet files; with Ray, each file is one task.")
         if self.pool.resolve() in (self.folder.resolve(), *self.folder.resolve().parents):
             raise UserError(f"{self.folder} lies in the pool itself; name a folder outside of it.", field="out")
         columns = [name for name in (self.text, self.id) if name is not None]
@@ -47,7 +47,7 @@ class PoolPredictions:
         return [PoolFile(source.resolve(), target, *options) for source, target in zip(found, targets, strict=True)]
 
     def missing(self) -> list[PoolFile]:
-        """The files whose predictions are not there yet."""
+        """Return the files that have no predictions yet."""
         return [file for file in self.files() if not file.target.exists()]
 
     def make(
@@ -59,10 +59,10 @@ class PoolPredictions:
         tries: int = 3,
         progress: Callable[[int], None] = lambda _texts: None,
     ) -> None:
-        """Makes what is missing. Each worker loads the model once, and takes file after file.
+        """Predict the missing files. Each worker loads the model once and takes one file after the other.
 
-        A file whose worker is lost goes to another; after `tries` losses in a row without a finished file it ends with
-        an error. `progress` hears how many texts each file had.
+        If a worker is lost, another one gets its file; after `tries` losses in a row without a finished file, a
+        `RunError` is raised. `progress` is called with the number of texts of each file.
         """
         files = self.missing()
         self._agree()
@@ -75,19 +75,19 @@ class PoolPredictions:
                 progress(texts)
 
     def _agree(self) -> None:
-        """Notes what the predictions are made of; those of another model would be mixed with them."""
-        asked = {"model": _digest(self.model), "text": self.text, "id": self.id, "drop_empty": self.drop_empty}
-        note = self.folder / ASKED
-        if note.is_file() and json.loads(note.read_text(encoding="utf-8")) != asked:
+        """Record model and columns in the folder, and refuse to mix predictions of different ones."""
+        made_with = {"model": _digest(self.model), "text": self.text, "id": self.id, "drop_empty": self.drop_empty}
+        note = self.folder / NOTE
+        if note.is_file() and json.loads(note.read_text(encoding="utf-8")) != made_with:
             raise UserError(
                 f"{self.folder} holds predictions of another model or other columns; name another folder.", field="out"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(note, strict_json(asked) + "\n")
+        write_whole(note, strict_json(made_with) + "\n")
 
 
 def texts_in(files: Sequence[PoolFile]) -> int:
-    """How many rows they have, as each says itself."""
+    """Return the number of rows, from the metadata of the files."""
     from pyarrow import parquet
 
     counts: list[Any] = [parquet.read_metadata(file.source).num_rows for file in files]

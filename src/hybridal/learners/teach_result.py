@@ -1,4 +1,4 @@
-"""What came of a call of `teach`."""
+"""The result of `teach`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ class TeachResult:
     """The labels that `teach` took, and the round of training that followed, if one did.
 
     Attributes:
-        learnt: Labels taken to learn from.
-        measured: Labels taken to measure on.
-        skipped: Texts that were given without a label.
-        labels: All labels there are to learn from now.
-        round: How many rounds of training there were so far.
+        learnt: New labels to learn from.
+        measured: New labels of validation texts.
+        skipped: Texts without a label.
+        labels: Number of labels to learn from now.
+        round: Number of training rounds so far.
         trained: The round that followed; None if the model is unchanged.
         reason: Why the schedule chose this update ("" if it gives no reasons), or why the model is unchanged.
 
-    >>> TeachResult(0, 0, 2, labels=8, round=1, reason="no labels were given")
-    TeachResult(no labels, 2 texts skipped; the model is unchanged: no labels were given)
+    Example:
+        >>> TeachResult(0, 0, 2, labels=8, round=1, reason="no labels were given")
+        TeachResult(no labels, 2 texts skipped; the model is unchanged: no labels were given)
     """
 
     learnt: int
@@ -40,17 +41,17 @@ class TeachResult:
 
     @property
     def validation(self) -> Metrics | None:
-        """The model's measures on validation; None if there are none."""
+        """Metrics on the validation texts; None if there are none."""
         return None if self.trained is None else self.trained.validation
 
     @property
     def cross(self) -> Metrics | None:
-        """Where there is no validation, the measures of cross-fitted probes; None if there are none."""
+        """Metrics of cross-fitted probes, if there are no validation texts; else None."""
         return None if self.trained is None else self.trained.cross
 
     @property
     def temperature(self) -> float | None:
-        """What the logits are divided by to calibrate the probabilities; None if it is not known."""
+        """Temperature that calibrates the probabilities; None if it is not known."""
         return None if self.trained is None else self.trained.temperature
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""A trained classifier: to be asked, saved and loaded; and the estimator that scikit-learn sees in it."""
+"""A trained text classifier, which is also a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hybridal.tasks.task import Task, as_type
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a trained classifier consists of; `write` writes its folder."""
+    """The parts of a trained classifier; `write` saves it to a folder."""
 
     classifier: Any
     encoder: Any
@@ -40,17 +40,24 @@ class Learnt:
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What a learner has learnt: `learner.model`, or a folder that a run or `save` wrote.
+    """A text classifier: `learner.model`, a loaded folder, or an estimator to fit.
 
-    Where all texts have labels and nothing is to be chosen, it is an estimator of scikit-learn, for pipelines,
-    `cross_val_score` and searches. `fit` is then one round of an `ActiveLearner` that retrains; the arguments are those
-    of the learner, and `overrides` replace fields of the protocol.
+    If all texts have labels, use it like any estimator of scikit-learn, in pipelines, `cross_val_score` and searches.
+    `fit` is one round of an `ActiveLearner` that retrains.
 
-    >>> from hybridal.testing.small import toy_task
-    >>> rows = toy_task().train
-    >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
-    >>> model.predict(["the team and the coach"]).shape, model.classes
-    ((1,), (0, 1))
+    Args:
+        backbone: Name, folder or hub id of the pretrained encoder.
+        protocol: "best", "paper", "reference" or "quick".
+        overrides: Fields of the protocol to change.
+        seed: Seed of all random choices.
+        device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+
+    Example:
+        >>> from hybridal.testing.small import toy_task
+        >>> rows = toy_task().train
+        >>> model = TextClassifier("tiny", protocol="quick", device="cpu").fit(rows.texts, rows.labels)
+        >>> model.predict(["the team and the coach"]).shape, model.classes
+        ((1,), (0, 1))
     """
 
     _learnt: Learnt | None = None
@@ -70,12 +77,18 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
 
     def fit(self, X: Iterable[str], y: Iterable[Any], **others: Any) -> TextClassifier:
-        """Learns anew from texts that all have labels; a part of them, drawn as the protocol says, is measured on.
+        """Train on labelled texts; the protocol decides how many are set aside for validation.
 
         Args:
             X: The texts.
-            y: A label for each.
-            others: None. A keyword such as `sample_weight` is refused with a sentence.
+            y: One label per text.
+            others: Not supported; `sample_weight`, for example, is refused.
+
+        Returns:
+            The fitted classifier itself.
+
+        Raises:
+            UserError: If an item is not a text, or a label is missing.
         """
         if others:
             raise UserError(f"fit takes texts and labels and no `{next(iter(others))}`: all texts count alike.")
@@ -96,15 +109,31 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def of(cls, learnt: Learnt, **arguments: Any) -> TextClassifier:
-        """One that has learnt already; the arguments are what it would be fitted with again."""
+        """Return a fitted classifier.
+
+        Args:
+            learnt: Its trained parts.
+            arguments: Those of the constructor, for fitting it again.
+        """
         model = cls(**arguments)
         model._learnt = learnt
         return model
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> TextClassifier:
-        """The model of a folder that `save`, `hybridal export` or a whole run wrote. Its weights hold the temperature
-        that was fitted, so that plain transformers gives the same probabilities.
+        """Load a model that `save`, `hybridal export` or a run wrote.
+
+        The temperature is part of the weights, so that transformers computes the same probabilities.
+
+        Args:
+            folder: Folder of the model or of a finished run.
+            device: "auto", "cpu", "cuda", "cuda:N" or "mps".
+
+        Returns:
+            The classifier.
+
+        Raises:
+            UserError: If there is no model, or a file is damaged.
         """
         import_in_thread("torch", ())
         from hybridal.models.classifier import Classifier
@@ -114,7 +143,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         about = read_about(folder)
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
-        encoder.encode([""])  # reads the tokenizer now: the folder may be gone, or another's, when it is asked
+        encoder.encode([""])  # read the tokenizer now: the folder may be gone or replaced when `predict` is called
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
         try:
             classes = tuple(as_type(kind, name) for name in names)
@@ -123,26 +152,36 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{folder / ABOUT} is damaged: its classes are no {kind.__name__}s; export the model again."
             ) from error
         card = folder / "README.md"
-        said = card.read_text(encoding="utf-8") if card.is_file() else ""
+        text = card.read_text(encoding="utf-8") if card.is_file() else ""
 
         def write(target: Path) -> None:
-            """As it was loaded, whatever has become of its folder."""
-            write_model(classifier, encoder, 1.0, about, said, target)
+            """Write the model from memory: its folder may be gone."""
+            write_model(classifier, encoder, 1.0, about, text, target)
 
         return cls.of(Learnt(classifier, encoder, classes, 1.0, write), device=device)
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """In the order of the columns of `predict_proba`, and of the type that the labels had."""
+        """Classes in the order of the columns of `predict_proba`, in the type of the labels."""
         return self._known.classes
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes as scikit-learn asks for them."""
+        """`classes` as an array, for scikit-learn."""
         return np.asarray(self._known.classes)
 
     def predict_proba(self, texts: Iterable[str]) -> Floats:
-        """(N, C): a row a text, a column a class in the order of `classes`."""
+        """Predict calibrated probabilities.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            An array with one row per text and one column per class, in the order of `classes`.
+
+        Raises:
+            UserError: If an item is not a text.
+        """
         from hybridal.models.training.forward_passes import predict
 
         known, texts = self._known, _column(texts, "X")
@@ -160,28 +199,66 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def predict(self, texts: Iterable[str]) -> NDArray[Any]:
-        """The likeliest class of each text."""
+        """Predict the most probable class of each text.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            The classes, in the type of the labels.
+
+        Raises:
+            UserError: If an item is not a text.
+        """
         found: NDArray[Any] = self.classes_[self.predict_proba(texts).argmax(axis=1)]
         return found
 
     def save(self, folder: str | Path) -> Path:
-        """Writes a folder that `load` and transformers read, in place of an older model; anything else there stays."""
+        """Save the model to a folder that `load` and transformers read.
+
+        Args:
+            folder: A new folder, or one with an older model, which is replaced.
+
+        Returns:
+            The folder.
+
+        Raises:
+            UserError: If the folder holds other files, or cannot be written.
+        """
         with _writing(folder):
             self._known.write(Path(folder))
         return Path(folder)
 
     def push_to_hub(self, repo: str, private: bool = True, token: str | None = None) -> str:
-        """Pushes the same folder to the Hugging Face hub, with a card of what was measured, and gives its address.
+        """Upload the model to the Hugging Face hub, with a card that lists the metrics.
 
-        `repo` is `you/name`. Nobody else sees it unless you say `private=False`. Without a `token`, the one that
-        `hf auth login` or HF_TOKEN gives is used.
+        Args:
+            repo: Repository, as `you/name`.
+            private: Whether a new repository is private.
+            token: Access token; by default the one of `hf auth login` or HF_TOKEN.
+
+        Returns:
+            The address of the model.
+
+        Raises:
+            UserError: If there is no token, or the upload fails.
         """
         from hybridal.runs.hub_push import push_model
 
         return push_model(self.save, repo, private, token)
 
     def save_onnx(self, folder: str | Path) -> Path:
-        """Writes the same model as `model.onnx` into a folder."""
+        """Save the model as `model.onnx`, with its tokenizer.
+
+        Args:
+            folder: The folder.
+
+        Returns:
+            The file.
+
+        Raises:
+            UserError: If the folder cannot be written, or the ONNX packages are not installed.
+        """
         known = self._known
         with _writing(folder):
             found: Path = known.classifier.save_onnx(known.encoder, Path(folder), known.temperature)
@@ -203,7 +280,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __getstate__(self) -> Any:
-        """For pickles and copies, a trained one is the files of its folder: they outlive versions and devices."""
+        """Pickle a trained classifier as the files of its folder, which do not depend on versions and devices."""
         state = super().__getstate__()
         if self._learnt is None:
             return state
@@ -234,7 +311,7 @@ def _writing(folder: str | Path) -> Iterator[None]:
 
 
 def _column(values: Any, name: str) -> list[Any]:
-    """Texts or labels out of whatever holds one after the other."""
+    """Convert a list, column or array to a list of texts or labels."""
     if name == "y" and getattr(values, "ndim", 1) == 2:
         raise UserError(f"y has a row for each text; {ONE_LABEL}")
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
