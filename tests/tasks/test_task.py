@@ -149,7 +149,7 @@ def test_what_is_said_of_classes_is_checked_and_goes_with_the_task(tmp_path: Pat
         task.described(not_a_mapping)
     without_words: list[Any] = ["", "  ", [""], [None], None, 5, float("nan"), {"a": "b"}]
     for nothing in without_words:
-        with pytest.raises(UserError, match=r"The description of class '1' is .*; give it words"):
+        with pytest.raises(UserError, match=r"The description of class '1' is .*; write words"):
             task.described({1: nothing})
 
 
