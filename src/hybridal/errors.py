@@ -11,7 +11,7 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u
 
 
 def one_line(text: str) -> str:
-    """Escape characters that would break a line, control a terminal or not be encodable.
+    r"""Escape characters that would break a line, control a terminal or not be encodable.
 
     Error messages quote names and values from files, and are shown in terminals, pages and logs.
 
@@ -21,8 +21,8 @@ def one_line(text: str) -> str:
     Returns:
         The text with a backslash escape in place of each such character.
 
-    >>> print(one_line("no column 'a\\nb\\x1b[31m'"))
-    no column 'a\\nb\\x1b[31m'
+    >>> print(one_line("no column 'a\nb\x1b[31m'"))
+    no column 'a\nb\x1b[31m'
     """
     return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 

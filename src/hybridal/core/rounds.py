@@ -143,15 +143,18 @@ class Chosen:
         return (*self.held, *self.acquired)
 
     def to_json(self) -> dict[str, Any]:
+        """Return all fields as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Chosen:
+        """Create a record from its JSON object."""
         known = {name: tuple(data[name]) for name in ("acquired", "scores", "held")}
         return cls(round=data["round"], seconds=data["seconds"], **known)
 
     @classmethod
     def is_json(cls, data: Mapping[str, Any]) -> bool:
+        """Whether a JSON object of a journal is such a record, and not a `Round`."""
         return data.keys() == {part.name for part in fields(cls)}
 
 

@@ -54,15 +54,15 @@ TRACKERS: Registry[Tracker] = Registry("trackers", "begin", "record")
 
 
 class Tracking:
-    """Offers the rounds of one run to a tracker, whose failure never costs a round.
+    """Sends the rounds of one run to a tracker; failures are reported and never end the run.
 
-    What it could not take is offered again with the next round, so that a server that was away has all of them in the
-    end.
+    Rounds that could not be sent are sent again with the next one, so a server that was down gets all of them.
     """
 
     def __init__(
         self, make: Callable[[], Tracker], id: str, name: str, about: Mapping[str, Any], notify: Callable[[str], None]
     ) -> None:
+        """Prepare sending; the tracker is created with the first rounds."""
         self._make, self._run, self._notify = make, (id, name, about), notify
         self._tracker: Tracker | None = None
         self._taken = 0
