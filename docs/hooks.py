@@ -109,13 +109,22 @@ def from_root(name: str) -> str:
 
 
 def notebook(path: Path) -> str:
-    """Return a notebook as Markdown: its texts and its code, without outputs."""
+    """Return a notebook as Markdown: its texts, its code and the outputs of the code."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    parts = [
-        f"```python\n{''.join(cell['source'])}\n```" if cell["cell_type"] == "code" else "".join(cell["source"])
-        for cell in cells
-    ]
+    parts = [part for cell in cells for part in cell_parts(cell)]
     return "\n\n".join([*parts, f"[Download the notebook]({path.name}) to run it on your own DataFrame."])
+
+
+def cell_parts(cell: dict[str, Any]) -> Iterator[str]:
+    """Yield one cell as Markdown: a text as it is, code as a block, then its outputs as a block."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        yield source
+        return
+    yield f"```python\n{source}\n```"
+    shown = ["".join(one["text"] if "text" in one else one["data"]["text/plain"]) for one in cell["outputs"]]
+    if shown:
+        yield "```text\n" + "\n".join(text.rstrip("\n") for text in shown) + "\n```"
 
 
 def api() -> str:

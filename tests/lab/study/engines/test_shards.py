@@ -14,7 +14,7 @@ from hybridal import TextClassifier
 from hybridal.errors import UserError
 from hybridal.learners import pool_scoring, shards
 from hybridal.learners.pool_scoring import PoolFile, Scorer
-from hybridal.learners.shards import ASKED, PoolPredictions, texts_in
+from hybridal.learners.shards import NOTE, PoolPredictions, texts_in
 from hybridal.system.thread_count import one_thread
 from hybridal.testing.small import toy_task
 
@@ -127,7 +127,7 @@ def test_files_that_are_done_are_kept_and_a_bad_one_is_named(
 def test_predictions_of_another_model_are_not_mixed(model: Path, pool: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    (out / ASKED).write_text('{"model": "another"}')
+    (out / NOTE).write_text('{"model": "another"}')
     with pytest.raises(UserError, match="predictions of another model or other columns"):
         PoolPredictions(model, pool, out).make()
 
