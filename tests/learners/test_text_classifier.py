@@ -159,3 +159,21 @@ def test_a_place_that_cannot_be_written_to_is_refused(
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"The model cannot be written to .*file/model \(.*\); make room there"):
         save(TextClassifier.load(folder, "cpu"), tmp_path / "file" / "model")
+
+
+CHANGES: dict[str, Callable[[list[str]], list[str]]] = {
+    "one more": lambda names: [*names, "more"],
+    "another order": lambda names: names[::-1],
+    "one name for all": lambda names: names[:1] * len(names),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_classes_that_are_not_those_of_the_weights_are_refused(
+    change: Callable[[list[str]], list[str]], folder: Path, tmp_path: Path
+) -> None:
+    damaged = Path(shutil.copytree(folder, tmp_path / "damaged"))
+    about = json.loads((damaged / "hybridal.json").read_text())
+    (damaged / "hybridal.json").write_text(json.dumps({**about, "classes": change(about["classes"])}))
+    with pytest.raises(UserError, match=r"hybridal\.json is damaged: its classes are not the `id2label` of config"):
+        TextClassifier.load(damaged, "cpu")

@@ -22,6 +22,7 @@ from hybridal.measures.calibration import softmax
 from hybridal.models.token_arrays import CHUNK, Tokens
 from hybridal.runs.export import model_folder, write_model
 from hybridal.system.background_imports import import_in_thread
+from hybridal.system.files import read_object
 from hybridal.system.scratch import scratch
 from hybridal.tasks.single import ONE_LABEL, ONE_TEXT, is_several
 from hybridal.tasks.store import TYPES
@@ -144,6 +145,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         backbone, names = Backbone(folder.name, folder), tuple(about["classes"])
         encoder, kind = backbone.encoder(about["max_length"]), TYPES[about.get("labels", "str")]
         encoder.encode([""])  # read the tokenizer now: the folder may be gone or replaced when `predict` is called
+        _check_classes(folder, names)
         classifier = Classifier(backbone, names, 0, choose_device(device), pooling=about["pooling"])
         try:
             classes = tuple(as_type(kind, name) for name in names)
@@ -317,3 +319,13 @@ def _column(values: Any, name: str) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
         raise UserError(f"{name} must be a list, a column or a one-dimensional array, a text or label each.")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def _check_classes(folder: Path, names: tuple[str, ...]) -> None:
+    """Refuse names that are not those of the weights: a head of another size would be drawn at random."""
+    named = read_object(folder / "config.json").get("id2label")
+    if named is not None and named != {str(number): name for number, name in enumerate(names)}:
+        raise UserError(
+            f"{folder / ABOUT} is damaged: its classes are not the `id2label` of config.json; copy the folder or "
+            "export the model again."
+        )
